@@ -1,0 +1,257 @@
+/**
+ * Makes a clone ready - dependencies, database client, build, each only when it is out of date - then runs what is
+ * asked, so that every command of package.json works right after `git clone`. Plain Node: there may be no package yet.
+ *
+ *   node .config/run.mjs                          only makes ready
+ *   node .config/run.mjs dist/main.js …           runs a file of the build, in this process
+ *   node .config/run.mjs --no-build vitest …      runs a package's command; `package/command` where the names differ
+ *   node .config/run.mjs --watch dist/main.js …   runs it anew after every change of the sources
+ *   node .config/run.mjs --playground …           makes the playground's page ready too
+ *
+ * It writes to stderr only: stdout belongs to what is run.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const dist = join(root, "dist");
+const lock = join(dist, ".lock");
+const GENERATED = join("src", "platform", "prisma");
+const LOCK_TIMEOUT_MS = 600_000;
+const PARENT_POLL_MS = 100;
+const CHANGES_POLL_MS = 300;
+
+class Failure extends Error {}
+
+/** A step is done again when its sources have changed, or what it makes is missing. */
+const client = {
+  stamp: ".generated",
+  message: "Generating the database client …",
+  sources: ["prisma/schema.prisma", ".config/prisma.ts", "package-lock.json"],
+  output: GENERATED,
+  // It needs no engine, but looks for one, and would download it: any program that exists contents it.
+  run: () => tool("prisma", ["generate"], { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }),
+};
+const build = {
+  stamp: ".built",
+  message: "Building …",
+  sources: ["src", "tsconfig.json", ...client.sources],
+  output: "dist",
+  run: () => {
+    // What was built from a source that is gone must not stay.
+    for (const name of fs.readdirSync(dist)) {
+      if (!name.startsWith(".") && name !== "playground") fs.rmSync(join(dist, name), { recursive: true });
+    }
+    tool("typescript/tsc", ["-p", "tsconfig.json"]);
+  },
+};
+const playground = {
+  stamp: ".bundled",
+  message: "Building the playground …",
+  sources: ["src/surfaces/playground/client", "tsconfig.json", ".config/vite.ts", "package-lock.json"],
+  output: "dist/playground",
+  run: () => {
+    tool("typescript/tsc", ["-p", "src/surfaces/playground/client"]);
+    // Else a test's NODE_ENV would bundle React's own development build.
+    tool("vite", ["build", "--config", ".config/vite.ts"], { NODE_ENV: "production" });
+  },
+};
+
+async function main([...args]) {
+  const options = new Set();
+  while (args[0]?.startsWith("--")) options.add(args.shift());
+  checkNodeVersion();
+  const wanted = options.has("--no-build") ? [client] : [client, build];
+  if (options.has("--playground")) wanted.push(playground);
+  if (!installed() || wanted.some(isOutdated)) await alone(() => makeReady(wanted));
+  const [name, ...rest] = args;
+  if (name === undefined) return;
+  const file = name.endsWith(".js") ? join(root, name) : commandOf(name);
+  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
+  if (options.has("--watch")) return watch(file, rest, wanted);
+  // In this same process: signals, exit code and terminal are those of what is run, with nothing in between.
+  process.argv = [process.execPath, file, ...rest];
+  await import(pathToFileURL(file).href);
+}
+
+function checkNodeVersion() {
+  const { engines } = readJson("package.json");
+  const [wanted, actual] = [engines.node.replace(">=", ""), process.versions.node].map((v) => v.split(".").map(Number));
+  const difference = wanted.map((part, index) => actual[index] - part).find((part) => part !== 0) ?? 0;
+  if (difference < 0) throw new Failure(`Node.js ${engines.node} is needed; this is ${process.versions.node}.`);
+}
+
+function makeReady(wanted) {
+  if (!installed()) install();
+  for (const step of wanted.filter(isOutdated)) {
+    say(step.message);
+    const made = digest(step.sources);
+    // A step that fails or is killed leaves no stamp: what it wrote until then is worth nothing.
+    fs.rmSync(join(dist, step.stamp), { force: true });
+    step.run();
+    fs.writeFileSync(join(dist, step.stamp), made);
+  }
+}
+
+/** npm keeps a list of what it has installed. Times of files tell less: copying a folder changes them. */
+function installed() {
+  if (!fs.existsSync(join(root, "node_modules", ".package-lock.json"))) return false;
+  const present = readJson("node_modules/.package-lock.json").packages;
+  return Object.entries(readJson("package-lock.json").packages).every(
+    ([path, { version, optional }]) =>
+      path === "" || present[path]?.version === version || (optional && present[path] === undefined),
+  );
+}
+
+function install() {
+  say("Installing the dependencies (once, up to a minute) …");
+  const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  const cli = process.env.npm_execpath ?? "";
+  // On Windows npm is a script, which only a shell runs.
+  const [command, ...start] = /npm-cli\.c?js$/.test(cli) ? [process.execPath, cli] : ["npm"];
+  const { status, error } = spawnSync(command, [...start, ...args], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: command === "npm" && process.platform === "win32",
+  });
+  if (status !== 0) {
+    throw new Failure(`The dependencies could not be installed (${error?.message ?? "see above"}). Try again.`);
+  }
+}
+
+function isOutdated({ stamp, sources, output }) {
+  const file = join(dist, stamp);
+  if (!fs.existsSync(join(root, output)) || !fs.existsSync(file)) return true;
+  return fs.readFileSync(file, "utf8") !== digest(sources);
+}
+
+function digest(sources) {
+  const hash = createHash("sha256");
+  const add = (path) => {
+    // It is made from the schema, which is a source already.
+    if (path === GENERATED) return;
+    if (fs.statSync(join(root, path)).isDirectory()) {
+      for (const name of fs.readdirSync(join(root, path)).sort()) add(join(path, name));
+    } else {
+      hash
+        .update(`${path}\0`)
+        .update(fs.readFileSync(join(root, path)))
+        .update("\0");
+    }
+  };
+  sources.forEach(add);
+  return hash.digest("hex");
+}
+
+/** Runs a tool whose output matters only when it fails. */
+function tool(name, args, env = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [commandOf(name), ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Failure(`${stdout ?? ""}${stderr ?? ""}\n${name} failed.`);
+}
+
+/** The script behind a package's command. The links in node_modules/.bin are shell scripts on Windows. */
+function commandOf(name) {
+  const [packageName, command = packageName] = name.split("/");
+  const { bin } = readJson(`node_modules/${packageName}/package.json`);
+  return join(root, "node_modules", packageName, typeof bin === "string" ? bin : bin[command]);
+}
+
+/** Two commands on a fresh clone must not install and build into one another: one works, the other waits. */
+async function alone(work) {
+  fs.mkdirSync(dist, { recursive: true });
+  for (let waited = false; !takeLock(); waited = true) {
+    if (!waited) say("Waiting for another command that makes this clone ready …");
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  try {
+    work();
+  } finally {
+    fs.rmSync(lock, { force: true });
+  }
+}
+
+function takeLock() {
+  try {
+    fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+  }
+  if (lockIsStale()) fs.rmSync(lock, { force: true });
+  return false;
+}
+
+/** A process that was killed leaves its lock behind; its pid may have been given to another since. */
+function lockIsStale() {
+  try {
+    if (Date.now() - fs.statSync(lock).mtimeMs > LOCK_TIMEOUT_MS) return true;
+    const pid = Number(fs.readFileSync(lock, "utf8"));
+    return pid === process.pid || (pid > 0 && !process.kill(pid, 0));
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
+/** npm passes a signal on to the shell that it starts us with; most shells die of it and leave us behind. */
+function endWithParent() {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, "SIGTERM");
+  }, PARENT_POLL_MS).unref();
+}
+
+/**
+ * Runs a file anew after every change of what it is built from; a build that fails leaves the running one alone.
+ * The compiler's own watch mode misses changes on some file systems, and knows nothing of the database client.
+ */
+function watch(file, args, wanted) {
+  let child;
+  const start = () => (child = spawn(process.execPath, [file, ...args], { cwd: root, stdio: "inherit" }));
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null && child.kill("SIGTERM")) await once(child, "exit");
+  };
+  let seen = digest(build.sources);
+  const look = async () => {
+    const now = digest(build.sources);
+    if (now === seen) return;
+    seen = now;
+    await alone(() => makeReady(wanted));
+    await stop();
+    start();
+  };
+  start();
+  let work = Promise.resolve();
+  // Node 20's own watcher loses a file that an editor replaces by renaming; reading all of them takes milliseconds.
+  const timer = setInterval(() => (work = work.then(look).catch((error) => say(error.message))), CHANGES_POLL_MS);
+  const end = () => {
+    clearInterval(timer);
+    work = work.then(stop);
+  };
+  process.on("SIGINT", end).on("SIGTERM", end);
+}
+
+function readJson(path) {
+  return JSON.parse(fs.readFileSync(join(root, path), "utf8"));
+}
+
+function say(message) {
+  process.stderr.write(`${message}\n`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  say(error.message);
+  process.exitCode = 1;
+}

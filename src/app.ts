@@ -1,0 +1,248 @@
+import "reflect-metadata";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import cors from "cors";
+import express, { type Express, type Handler } from "express";
+import type { GraphQLSchema } from "graphql";
+import type { Config } from "./config.js";
+import { accessOperations, forgetEndedCodes } from "./features/access/index.js";
+import { invitationOperations, invitationRelations } from "./features/invitations/index.js";
+import { sendDueMails } from "./features/mail/index.js";
+import { memberOperations, memberRelations } from "./features/members/index.js";
+import { memoryOperations, memoryRelations } from "./features/memories/index.js";
+import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
+import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
+import { Unauthorized } from "./operation/failure.js";
+import { forgetOldIdempotentResults } from "./operation/idempotency.js";
+import { type Services, createServices } from "./operation/context.js";
+import type { Operation } from "./operation/operation.js";
+import { type Chore, startChores } from "./platform/chores.js";
+import { type Database, openDatabase } from "./platform/database.js";
+import type { Logger } from "./platform/logger.js";
+import { createMailer } from "./platform/mailer.js";
+import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
+import { callerOf } from "./surfaces/caller.js";
+import { graphqlDoor } from "./surfaces/graphql/door.js";
+import { graphqlError } from "./surfaces/graphql/errors.js";
+import { buildGraphQLSchema } from "./surfaces/graphql/schema.js";
+import { type Health, healthRoutes } from "./surfaces/health.js";
+import { errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
+import { invitationPages } from "./surfaces/pages/routes.js";
+import { playgroundRoutes } from "./surfaces/playground/routes.js";
+import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
+import { docsRoutes } from "./surfaces/rest/docs.js";
+import { noSuchPath, restError, restRoutes } from "./surfaces/rest/routes.js";
+import { createExpressServer } from "./surfaces/server.js";
+
+/** Everything the service can do. */
+export const operations: readonly Operation[] = [
+  ...accessOperations,
+  ...memoryOperations,
+  ...relationshipOperations,
+  ...teamOperations,
+  ...memberOperations,
+  ...invitationOperations,
+];
+
+const relations = [
+  ...memoryRelations,
+  ...relationshipRelations,
+  ...teamRelations,
+  ...memberRelations,
+  ...invitationRelations,
+];
+
+/** The schema is the same for every app of a process, and building it takes a while. */
+export const graphqlSchema = (): Promise<GraphQLSchema> => (schema ??= buildGraphQLSchema(operations, relations));
+let schema: Promise<GraphQLSchema> | undefined;
+
+export interface AppParts {
+  readonly config: Pick<Config, "allowedOrigins" | "publicUrl" | "trustedProxies">;
+  readonly services: Services;
+  readonly budgets: Budgets;
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+/** The HTTP application: every door, in the order in which a request passes them. */
+export async function createApp({ config, services, budgets, health, log }: AppParts): Promise<Express> {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
+  app.set("query parser", "simple");
+  app.set("trust proxy", config.trustedProxies);
+
+  app.use(requestScope(log));
+  app.use(closeWhenStopping(health));
+  app.use(knownMethods);
+  app.use(cors({ origin: [...config.allowedOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
+  app.use(
+    unlessCalled([
+      healthRoutes(health),
+      playgroundRoutes(),
+      invitationPages(operations, services),
+      docsRoutes(operations, await graphqlSchema(), config.publicUrl),
+    ]),
+  );
+  app.use("/graphql", authenticated(services, budgets, { optional: true }));
+  app.use(
+    "/graphql",
+    await graphqlDoor(operations, await graphqlSchema(), services, budgets),
+    errorAnswer(graphqlError),
+  );
+  const isPublic = ({ permission }: Operation) => permission === "public";
+  app.use(restRoutes(operations.filter(isPublic), await graphqlSchema(), services));
+  app.use(authenticated(services, budgets, { optional: false }), charged(budgets));
+  app.use(
+    restRoutes(
+      operations.filter((operation) => !isPublic(operation)),
+      await graphqlSchema(),
+      services,
+    ),
+  );
+  app.use(noSuchPath);
+  app.use(errorAnswer(restError));
+  return app;
+}
+
+const EXPOSED_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"];
+
+/** Clients on kept-alive connections go elsewhere, so that the server can stop without cutting anybody off. */
+const closeWhenStopping =
+  ({ isStopping }: Health): Handler =>
+  (_request, response, next) => {
+    if (isStopping()) response.set("Connection", "close");
+    next();
+  };
+
+/** What is for browsers and operators. A call of an operation is never among it, and spared the way through it. */
+function unlessCalled(routers: Handler[]): Handler {
+  const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
+  return (request, response, next) => {
+    const isCall = request.url.startsWith("/v1/") || (request.method === "POST" && request.url.startsWith("/graphql"));
+    if (isCall) next();
+    else router(request, response, next);
+  };
+}
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+const knownMethods: Handler = (request, response, next) => {
+  if (METHODS.has(request.method)) return next();
+  const error = { code: "method_not_allowed", message: `The method ${request.method} is not served.` };
+  response
+    .status(405)
+    .set("Allow", [...METHODS].join(", "))
+    .json({ error });
+};
+
+/** Finds out who asks, before anything of the body is read. Optional: a request without any key goes on without. */
+function authenticated({ database }: Services, budgets: Budgets, { optional }: { optional: boolean }): Handler {
+  return async (request, response, next) => {
+    const scope = scopeOf(response);
+    if (!optional || request.headers.authorization !== undefined) {
+      try {
+        scope.caller = await callerOf(request, database);
+      } catch (error) {
+        if (error instanceof Unauthorized) await chargeFailure(budgets, scope, scope.clientAddress);
+        throw error;
+      }
+    }
+    next();
+  };
+}
+
+/** REST: a request costs one, whatever comes of it. */
+const charged =
+  (budgets: Budgets): Handler =>
+  async (_request, response, next) => {
+    await chargeCaller(budgets, scopeOf(response), 1);
+    next();
+  };
+
+/** A server that is listening, and ends in good order when it is disposed of. */
+export interface RunningApp extends AsyncDisposable {
+  readonly url: string;
+  readonly services: Services;
+}
+
+/** How long a stopping server waits for what it has begun. */
+const DRAIN_TIMEOUT_MS = 10_000;
+/** A request whose head or body takes longer is given up, so that slow senders cannot hold connections for ever. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own. */
+export async function startApp(
+  config: Config,
+  databaseUrl: string,
+  log: Logger,
+  budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
+): Promise<RunningApp> {
+  const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
+  const services = createServices(database, budgets);
+  let stopping = false;
+  const health: Health = { pool: database.pool, isStopping: () => stopping };
+  const handler = await createApp({ config, services, budgets, health, log });
+  const server = createExpressServer(handler, { requestTimeout: REQUEST_TIMEOUT_MS });
+  const close = async () => {
+    await budgets.close();
+    await database[Symbol.asyncDispose]();
+  };
+  try {
+    await listening(server, config);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  // Not before: mails link to the address, which may only now be known.
+  const chores = startChores(choresOf(config, { database, url, log }), log);
+  const stop = async () => {
+    stopping = true;
+    await closed(server);
+    await chores[Symbol.asyncDispose]();
+    await close();
+  };
+  let stopped: Promise<void> | undefined;
+  return { url, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+/** What is done in the background, by every server; which of them does a piece of it, the database decides. */
+function choresOf(config: Config, { database, url, log }: { database: Database; url: string; log: Logger }): Chore[] {
+  const mailer = createMailer(config, log);
+  if (!mailer) log.warn("SMTP_URL is not set: mails wait in the database until a server that has it sends them");
+  const outbox = mailer && { database, mailer, publicUrl: config.publicUrl ?? url, log };
+  return [
+    { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database) },
+    { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
+    { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
+    ...(outbox ? [{ name: "send mails", intervalMs: 1_000, run: () => sendDueMails(outbox) }] : []),
+  ];
+}
+
+function listening(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** Stops accepting and waits until every request that had begun is answered. */
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+    // A request that had begun before is answered as ever; its connection is kept alive and has to be closed then.
+    const sweep = setInterval(() => server.closeIdleConnections(), 100);
+    server.close(() => {
+      clearTimeout(deadline);
+      clearInterval(sweep);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,103 @@
+/** What an operator may set, all of it by environment variables. */
+export interface Config {
+  readonly development: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** Undefined: the embedded PostgreSQL, in the data folder. */
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  /** Where clients reach the service, without a slash at the end; undefined: at its own address. */
+  readonly publicUrl: string | undefined;
+  /** Where mails are handed in; undefined: in development they are written to files, else they wait. */
+  readonly smtpUrl: string | undefined;
+  /** Who mails come from: an address, or a name and an address in angle brackets. */
+  readonly mailFrom: string;
+  /** Origins whose pages may call the service from a browser. */
+  readonly allowedOrigins: readonly string[];
+  /** How many proxies of the operator's own stand in front of the service. */
+  readonly trustedProxies: number;
+  readonly logLevel: LogLevel;
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The environment is not what the service needs; every problem is in the message, a line each. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The configuration has ${problems.length === 1 ? "a problem" : "problems"}:\n${problems.join("\n")}`);
+  }
+}
+
+/** @throws ConfigError naming every variable that is wrong, and how. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const value = (name: string) => environment[name]?.trim() || undefined;
+  const wrong = (name: string, must: string) => problems.push(`  ${name} must be ${must}; it is "${value(name)}".`);
+
+  const whole = (name: string, fallback: number, max: number) => {
+    const text = value(name);
+    if (text === undefined) return fallback;
+    if (!/^\d{1,9}$/.test(text) || Number(text) > max) wrong(name, `a whole number from 0 to ${max}`);
+    return Number(text);
+  };
+  const url = (name: string, protocols: readonly string[]) => {
+    const text = value(name);
+    if (text !== undefined && !isUrl(text, protocols)) {
+      // The value may hold a password, so it is not repeated.
+      problems.push(`  ${name} must be a URL that begins with ${protocols.map((known) => `${known}//`).join(" or ")}.`);
+    }
+    return text;
+  };
+  const choice = <Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
+    const text = value(name);
+    const chosen = choices.find((known) => known === text);
+    if (text !== undefined && !chosen) wrong(name, `one of ${choices.join(", ")}`);
+    return chosen ?? fallback;
+  };
+  const origins = (value("ALLOWED_ORIGINS") ?? "")
+    .split(",")
+    .map((origin) => origin.trim())
+    .filter(Boolean);
+  if (!origins.every((origin) => isUrl(origin, ["http:", "https:"]) && new URL(origin).origin === origin)) {
+    wrong("ALLOWED_ORIGINS", "origins such as https://app.example.com, separated by commas");
+  }
+
+  const development = choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
+  const smtpUrl = url("SMTP_URL", ["smtp:", "smtps:"]);
+  const mailFrom = value("MAIL_FROM");
+  if (mailFrom !== undefined && !isSender(mailFrom)) {
+    wrong("MAIL_FROM", "an address, such as no-reply@example.com or Memory Graph <no-reply@example.com>");
+  }
+  // Mail in the name of localhost would be refused by whoever gets it, one by one and much later.
+  if (smtpUrl !== undefined && mailFrom === undefined && !development) {
+    problems.push("  MAIL_FROM must be given with SMTP_URL: the address that mails come from.");
+  }
+
+  const config: Config = {
+    development,
+    host: value("HOST") ?? "127.0.0.1",
+    port: whole("PORT", 4000, 65_535),
+    dataDir: value("DATA_DIR") ?? ".data",
+    databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
+    redisUrl: url("REDIS_URL", ["redis:", "rediss:"]),
+    publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),
+    smtpUrl,
+    mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>",
+    allowedOrigins: origins,
+    trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
+    logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
+}
+
+/** One address, with a name before it or without. */
+function isSender(text: string): boolean {
+  return /^(?:[^<>@,;:\r\n]*<[^\s<>@,;:]+@[^\s<>@,;:]+>|[^\s<>@,;:]+@[^\s<>@,;:]+)$/.test(text);
+}

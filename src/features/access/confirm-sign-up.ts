@@ -1,0 +1,112 @@
+import { Field, ID, InputType, ObjectType } from "type-graphql";
+import { recordAudit } from "../../operation/audit.js";
+import { Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { HOUR_MS, spend, spendAsClient } from "../../operation/budget.js";
+import { type Context, within } from "../../operation/context.js";
+import { Failure } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import { SCOPES } from "../../operation/permission.js";
+import type { Statement } from "../../platform/database.js";
+import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
+import { isCodeRight, useRightCode } from "./sign-up-code.js";
+import { emailIn } from "./sign-up.js";
+
+const CONFIRMS_OF_ADDRESS = { limit: 20, windowMs: HOUR_MS };
+const CONFIRMS_OF_CLIENT = { limit: 30, windowMs: HOUR_MS };
+
+@InputType({ description: "The proof that an e-mail address is one's own." })
+export class ConfirmSignUpInput {
+  @Field(() => String, { description: "The e-mail address that the code was sent to." })
+  @Marked("asSent")
+  email!: string;
+
+  @Field(() => String, { description: "The code from the mail: eight digits." })
+  @TextLength(1, 100)
+  code!: string;
+
+  @Field(() => String, { nullable: true, description: "What to call the new API key." })
+  @Nullable()
+  @NotBlank()
+  @TextLength(1, NAME_MAX)
+  keyName?: string | null;
+}
+
+@ObjectType({
+  description: "A user whose address is verified, with a new API key. Its secret is shown here and never again.",
+})
+export class ConfirmedSignUp extends NewApiKey {
+  @Field(() => ID, { description: "The user's id." })
+  userId!: string;
+}
+
+/** Told alike whatever is wrong with it, so that nothing can be learnt of an address. */
+export class CodeInvalid extends Failure {
+  readonly kind = "bad_request";
+  override readonly reason = "code_invalid";
+
+  constructor() {
+    super("This code is not right, or no longer. It can be tried five times within 15 minutes; ask for another one.");
+  }
+}
+
+/** Whoever was a user already stays what they are; their address counts as verified from now on. */
+const verifyUser: Statement = {
+  name: "verify_user",
+  text: `
+    INSERT INTO user_account AS u (id, email, email_verified_at) VALUES ($1::uuid, $2, now())
+    ON CONFLICT (email) DO UPDATE SET email_verified_at = coalesce(u.email_verified_at, now())
+    RETURNING u.id`,
+};
+
+const insertGraph: Statement = {
+  name: "insert_personal_graph",
+  text: "INSERT INTO graph (id, user_id) VALUES ($1::uuid, $2::uuid) ON CONFLICT (user_id) DO NOTHING",
+};
+
+export const confirmSignUp = defineOperation({
+  name: "confirmSignUp",
+  kind: "mutation",
+  summary:
+    "Verifies an e-mail address by the code that was sent there, and makes an API key; a user too, if it is new.",
+  input: ConfirmSignUpInput,
+  output: ConfirmedSignUp,
+  permission: "public",
+  failures: [CodeInvalid, TooManyApiKeys],
+  // A wrong try has to be counted, so the refusal must not take it back.
+  ownTransactions: true,
+  rest: { method: "POST", path: "/signup/confirm", status: 201 },
+  example: {
+    input: { email: "bob@example.com", code: "40961733", keyName: "Laptop" },
+    output: {
+      ...API_KEY_EXAMPLE,
+      name: "Laptop",
+      scopes: [...SCOPES],
+      expiresAt: null,
+      userId: "019bb153-9a51-7d3e-9f40-516273849506",
+    },
+  },
+  async handle(context, { email: address, code, keyName }) {
+    const email = emailIn(address);
+    await spendAsClient(context, "confirm-sign-up", CONFIRMS_OF_CLIENT);
+    await spend(context, `confirm-sign-up:${email}`, CONFIRMS_OF_ADDRESS);
+    const { database } = context;
+    if (!(await isCodeRight(database, email, code))) throw new CodeInvalid();
+    return database.transaction(async (inner) => {
+      if (!(await useRightCode(inner, email, code))) throw new CodeInvalid();
+      return keyForOwnerOf(within(context, inner), email, keyName ?? "Sign-up");
+    });
+  },
+});
+
+/** The address is proven: makes its user, where there is none yet, and a key that may do everything. */
+async function keyForOwnerOf(context: Context, email: string, name: string): Promise<ConfirmedSignUp> {
+  const { database, newId } = context;
+  const [user] = await database.run<{ id: string }>(verifyUser, [newId(), email]);
+  if (!user) throw new Error("A user who was just made is not there.");
+  await database.run(insertGraph, [newId(), user.id]);
+  await assertRoomForKey(context, user.id);
+  const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null };
+  const key = await storeNewApiKey(database.models, wanted);
+  await recordAudit(context, "confirmSignUp", { teamId: null, subject: key.id }, { userId: user.id, keyId: key.id });
+  return { ...key, userId: user.id };
+}

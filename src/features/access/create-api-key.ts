@@ -1,0 +1,70 @@
+import { Field, InputType } from "type-graphql";
+import { Era, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import { SCOPES, type Scope } from "../../operation/permission.js";
+import {
+  API_KEY_EXAMPLE,
+  NAME_MAX,
+  NewApiKey,
+  ScopeName,
+  ScopeNotHeld,
+  TooManyApiKeys,
+  assertHeld,
+  assertRoomForKey,
+  storeNewApiKey,
+} from "./api-key.js";
+
+@InputType({ description: "An API key to make." })
+export class CreateApiKeyInput {
+  @Field(() => String, { description: "What to call it, such as where it is used." })
+  @NotBlank()
+  @TextLength(1, NAME_MAX)
+  name!: string;
+
+  @Field(() => [ScopeName], {
+    nullable: true,
+    description: "What it may do; all that the key which makes it may do, unless given.",
+  })
+  @Nullable()
+  @SetSize(1, SCOPES.length)
+  scopes?: Scope[] | null;
+
+  @Field(() => Date, { nullable: true, description: "When it ends; never, unless given." })
+  @Nullable()
+  @Era()
+  expiresAt?: Date | null;
+}
+
+export const createApiKey = defineOperation({
+  name: "createApiKey",
+  kind: "mutation",
+  summary: "Makes another API key for the caller, with no more scopes than the key in use.",
+  input: CreateApiKeyInput,
+  output: NewApiKey,
+  permission: "keys:write",
+  failures: [ScopeNotHeld, TooManyApiKeys],
+  rest: { method: "POST", path: "/keys", status: 201 },
+  example: {
+    input: { name: API_KEY_EXAMPLE.name, scopes: API_KEY_EXAMPLE.scopes, expiresAt: API_KEY_EXAMPLE.expiresAt },
+    output: API_KEY_EXAMPLE,
+  },
+  audit: (_context, _input, { id, scopes }) => ({ teamId: null, subject: id, detail: scopes.join(" ") }),
+  async handle(context, { name, scopes, expiresAt }) {
+    const { caller, database, newId, now } = context;
+    if (expiresAt && expiresAt <= now()) {
+      throw new InvalidInput([{ path: "expiresAt", message: "must be in the future" }]);
+    }
+    const wanted = scopes ?? [...caller.scopes];
+    assertHeld(context, wanted);
+    await assertRoomForKey(context, caller.userId);
+    const key = {
+      id: newId(),
+      userId: caller.userId,
+      name,
+      scopes: [...new Set(wanted)],
+      expiresAt: expiresAt ?? null,
+    };
+    return storeNewApiKey(database.models, key);
+  },
+});

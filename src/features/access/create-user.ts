@@ -1,0 +1,69 @@
+import type { Services } from "../../operation/context.js";
+import { SCOPES } from "../../operation/permission.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database.js";
+import { type NewApiKey, storeNewApiKey } from "./api-key.js";
+import { normalEmail } from "./email.js";
+
+export interface UserToCreate {
+  readonly email: string;
+  readonly name?: string | null;
+  readonly plan: "free" | "pro";
+  readonly verified: boolean;
+}
+
+export interface CreatedUser {
+  readonly userId: string;
+  readonly email: string;
+  readonly apiKey: NewApiKey;
+}
+
+/** A person could not be made a user, or given a key; the message says why and what to do. */
+export class UserError extends Error {}
+
+/**
+ * Makes a user with a personal graph and a first key that has every scope.
+ * @throws UserError when the address is none, or another user's.
+ */
+export async function createUser(services: Services, user: UserToCreate): Promise<CreatedUser> {
+  const { database, newId, now } = services;
+  const email = normalEmail(user.email);
+  if (email === null) throw new UserError(`${JSON.stringify(user.email)} is not an e-mail address.`);
+  const data = {
+    id: newId(),
+    email,
+    name: user.name ?? null,
+    plan: user.plan,
+    emailVerifiedAt: user.verified ? now() : null,
+    graph: { create: { id: newId() } },
+  };
+  try {
+    return await database.transaction(async ({ models }) => {
+      await models.user.create({ data });
+      return { userId: data.id, email, apiKey: await storeFirstKey(services, models, data.id, "First key") };
+    });
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    throw new UserError(`There is already a user with the address ${email}. \`user key\` makes another key for it.`);
+  }
+}
+
+/**
+ * Makes another key with every scope for a user, for an operator whose user lost theirs.
+ * @throws UserError when there is no such user.
+ */
+export async function createKeyFor(services: Services, address: string, name: string): Promise<CreatedUser> {
+  const { models } = services.database;
+  const email = normalEmail(address) ?? "";
+  const user = await models.user.findUnique({ where: { email } });
+  if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
+  return { userId: user.id, email, apiKey: await storeFirstKey(services, models, user.id, name) };
+}
+
+type Models = Services["database"]["models"];
+
+const storeFirstKey = ({ newId }: Services, models: Models, userId: string, name: string) =>
+  storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null });
+
+/** Prisma's own code for a unique constraint, or PostgreSQL's. */
+const isTaken = (error: unknown): boolean =>
+  sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";

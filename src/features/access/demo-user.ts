@@ -1,0 +1,26 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Services } from "../../operation/context.js";
+import { hashApiKey } from "../../platform/api-key.js";
+import { createKeyFor, createUser } from "./create-user.js";
+
+const EMAIL = "demo@example.com";
+
+/**
+ * The key of a demo user, for a first look in development: made at the first start and kept in the data folder, so
+ * that it is the same ever after. Made anew only if the file is gone or the database does not know its key.
+ */
+export async function demoKey(services: Services, dataDir: string): Promise<string> {
+  const file = join(dataDir, "demo-key");
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  const { apiKey, user } = services.database.models;
+  const hash = new Uint8Array(hashApiKey(kept));
+  if (kept && (await apiKey.findFirst({ where: { hash, revokedAt: null } }))) return kept;
+  const exists = await user.findUnique({ where: { email: EMAIL } });
+  const made = exists
+    ? await createKeyFor(services, EMAIL, "Demo key")
+    : await createUser(services, { email: EMAIL, name: "Demo", plan: "pro", verified: true });
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(file, `${made.apiKey.key}\n`, { mode: 0o600 });
+  return made.apiKey.key;
+}

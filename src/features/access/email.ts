@@ -1,0 +1,18 @@
+import { isEmail } from "class-validator";
+
+/** RFC 5321: 64 octets before the @, 63 a label of the domain, 254 in all. */
+const ADDRESS_MAX = 254;
+const LOCAL_PART_MAX = 64;
+const LABEL_MAX = 63;
+
+/**
+ * An address in its one form, lower case, or null when it is none. ASCII alone, so that look-alike letters, invisible
+ * characters and line breaks cannot make one address pass for another; a domain in other letters is written in Punycode.
+ */
+export function normalEmail(text: string): string | null {
+  // Checked before it is lower-cased: the Kelvin sign's lower case is a plain k.
+  if (text.length > ADDRESS_MAX || !/^[\x21-\x7e]+$/.test(text)) return null;
+  const [localPart = "", domain = ""] = text.split("@");
+  if (localPart.length > LOCAL_PART_MAX || domain.split(".").some((label) => label.length > LABEL_MAX)) return null;
+  return isEmail(text) ? text.toLowerCase() : null;
+}

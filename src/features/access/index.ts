@@ -1,0 +1,23 @@
+import { confirmSignUp } from "./confirm-sign-up.js";
+import { createApiKey } from "./create-api-key.js";
+import { apiKeys } from "./list-api-keys.js";
+import { revokeApiKey } from "./revoke-api-key.js";
+import { rotateApiKey } from "./rotate-api-key.js";
+import { signUp } from "./sign-up.js";
+import { viewer } from "./viewer.js";
+
+export { UserError, createKeyFor, createUser } from "./create-user.js";
+export { normalEmail } from "./email.js";
+export { Viewer } from "./viewer.js";
+export { demoKey } from "./demo-user.js";
+export { CODE_MINUTES, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";
+
+export const accessOperations = [
+  signUp,
+  confirmSignUp,
+  viewer,
+  createApiKey,
+  apiKeys,
+  revokeApiKey,
+  rotateApiKey,
+] as const;

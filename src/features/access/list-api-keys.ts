@@ -1,0 +1,39 @@
+import { ArgsType, Field, ObjectType } from "type-graphql";
+import { UUID } from "../../operation/bounds.js";
+import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
+
+@ArgsType()
+export class ApiKeysInput extends Paged(NoInput) {}
+
+@ObjectType({ description: "A page of API keys." })
+export class ApiKeyPage {
+  @Field(() => [ApiKey], { description: "The keys, newest first, revoked and expired ones among them." })
+  keys!: ApiKey[];
+
+  @Field(() => String, { nullable: true, description: NEXT_CURSOR })
+  nextCursor!: string | null;
+}
+
+export const apiKeys = defineOperation({
+  name: "apiKeys",
+  kind: "query",
+  summary: "The caller's API keys, newest first, without their secrets.",
+  input: ApiKeysInput,
+  output: ApiKeyPage,
+  permission: "keys:write",
+  failures: [],
+  rest: { method: "GET", path: "/keys" },
+  example: { input: { limit: 10 }, output: { keys: [API_KEY_EXAMPLE], nextCursor: null } },
+  async handle({ caller, database }, { limit, cursor }) {
+    const before = placeOf(cursor, UUID);
+    const rows = await database.models.apiKey.findMany({
+      where: { userId: caller.userId, ...(before === null ? {} : { id: { lt: before } }) },
+      orderBy: { id: "desc" },
+      take: limit + 1,
+    });
+    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    return { keys: items.map(toApiKey), nextCursor };
+  },
+});

@@ -1,0 +1,75 @@
+import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
+import { NoInput, defineOperation } from "../../operation/operation.js";
+import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
+
+export enum PlanName {
+  FREE = "free",
+  PRO = "pro",
+  TEAM = "team",
+}
+registerEnumType(PlanName, {
+  name: "Plan",
+  description: "What a user has paid for; it decides how many requests a minute are served.",
+  valuesConfig: {
+    FREE: { description: "60 requests a minute." },
+    PRO: { description: "300 requests a minute." },
+    TEAM: { description: "1,000 requests a minute." },
+  },
+});
+
+@ObjectType({ description: "The user whose key is in use." })
+export class Viewer {
+  @Field(() => ID, { description: "The user's id." })
+  id!: string;
+
+  @Field(() => String, { description: "The user's e-mail address." })
+  email!: string;
+
+  @Field(() => String, { nullable: true, description: "The user's name." })
+  name!: string | null;
+
+  @Field(() => Date, { nullable: true, description: "When the address was verified; null if it was not yet." })
+  emailVerifiedAt!: Date | null;
+
+  @Field(() => PlanName, {
+    description: "The plan that counts: that of the team while it is paid for, else the user's.",
+  })
+  plan!: `${PlanName}`;
+
+  @Field(() => Date, { description: "Since when there is this user." })
+  createdAt!: Date;
+
+  @Field(() => ApiKey, { description: "The key in use." })
+  apiKey!: ApiKey;
+}
+
+export const viewer = defineOperation({
+  name: "viewer",
+  kind: "query",
+  summary: "Who the key in use belongs to, and what it may do.",
+  input: NoInput,
+  output: Viewer,
+  permission: "any",
+  failures: [],
+  rest: { method: "GET", path: "/me" },
+  example: {
+    input: {},
+    output: {
+      id: "019bb153-8740-7c2d-8e3f-405162738495",
+      email: "ann@example.com",
+      name: "Ann",
+      emailVerifiedAt: new Date("2026-01-12T08:31:20.000Z"),
+      plan: "pro",
+      createdAt: new Date("2026-01-12T08:30:00.000Z"),
+      apiKey: API_KEY_EXAMPLE,
+    },
+  },
+  async handle({ caller, database }) {
+    const { user, ...key } = await database.models.apiKey.findUniqueOrThrow({
+      where: { id: caller.keyId },
+      include: { user: true },
+    });
+    const { id, email, name, emailVerifiedAt, createdAt } = user;
+    return { id, email, name, emailVerifiedAt, createdAt, plan: caller.plan, apiKey: toApiKey(key) };
+  },
+});

@@ -1,0 +1,126 @@
+import { Field, InputType } from "type-graphql";
+import { Marked } from "../../operation/bounds.js";
+import { Failure, InvalidInput, RateLimited } from "../../operation/failure.js";
+import { IdField } from "../../operation/id.js";
+import { defineOperation } from "../../operation/operation.js";
+import type { Statement } from "../../platform/database.js";
+import { normalEmail } from "../access/index.js";
+import { AssignableRole } from "../members/index.js";
+import { RoleTooSmall, TEAM_EXAMPLE, TeamFull, TeamNotFound, lockTeam } from "../teams/index.js";
+import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, LIFETIME_DAYS } from "./invitation.js";
+
+/** How many invitations a team may send in an hour, so that nobody is flooded with mail in its name. */
+const PER_HOUR_MAX = 100;
+
+@InputType({ description: "Whom to invite to a team." })
+export class InviteMemberInput {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @Field(() => String, { description: "The e-mail address, in ASCII; stored in lower case." })
+  @Marked("asSent")
+  email!: string;
+
+  @Field(() => AssignableRole, { description: "What the invited person will be." })
+  role!: AssignableRole;
+}
+
+export class InvitationExists extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "invitation_exists";
+
+  constructor() {
+    super("An invitation for this address is pending. Revoke it to send another.");
+  }
+}
+
+export class AlreadyMember extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "already_member";
+
+  constructor() {
+    super("The person with this address is in the team already.");
+  }
+}
+
+export class TooManyInvitations extends RateLimited {
+  static override readonly example = new TooManyInvitations(1_200);
+  override readonly reason = "too_many_invitations";
+
+  constructor(retryAfterSeconds: number) {
+    super(retryAfterSeconds);
+    this.message = `A team may send ${PER_HOUR_MAX} invitations an hour. Try again in ${retryAfterSeconds} s.`;
+  }
+}
+
+/** All that speaks against an invitation, read while the team is locked. */
+const obstacles: Statement = {
+  name: "invitation_obstacles",
+  text: `
+    SELECT
+      (SELECT count(*) FROM invitation WHERE team_id = $1::uuid AND status = 'pending')::int AS pending,
+      (SELECT ceil(extract(epoch FROM created_at + interval '1 hour' - now()))::int FROM invitation
+        WHERE team_id = $1::uuid AND created_at > now() - interval '1 hour'
+        ORDER BY created_at DESC OFFSET ${PER_HOUR_MAX - 1} LIMIT 1) AS wait_seconds,
+      EXISTS (SELECT FROM team_member m JOIN user_account u ON u.id = m.user_id
+        WHERE m.team_id = $1::uuid AND u.email = $2) AS is_member,
+      EXISTS (SELECT FROM invitation WHERE team_id = $1::uuid AND email = $2 AND status = 'pending') AS is_invited`,
+};
+
+const expireInvitations: Statement = {
+  name: "expire_invitations",
+  text: `UPDATE invitation SET status = 'expired'
+    WHERE team_id = $1::uuid AND status = 'pending' AND expires_at <= now()`,
+};
+
+const insertInvitation: Statement = {
+  name: "insert_invitation",
+  text: `INSERT INTO invitation AS i (id, team_id, email, role, invited_by, expires_at)
+    VALUES ($1::uuid, $2::uuid, $3, $4::team_role, $5::uuid, now() + interval '${LIFETIME_DAYS} days')
+    ON CONFLICT (team_id, email) WHERE status = 'pending' DO NOTHING
+    RETURNING ${INVITATION_COLUMNS}`,
+};
+
+const queueMail: Statement = {
+  name: "queue_invitation_mail",
+  text: "INSERT INTO mail (id, kind, email, invitation_id) VALUES ($1::uuid, 'invitation', $2, $3::uuid)",
+};
+
+export const inviteMember = defineOperation({
+  name: "inviteMember",
+  kind: "mutation",
+  summary: "Invites a person to a team by e-mail; the token to accept with stands in the mail alone.",
+  input: InviteMemberInput,
+  output: Invitation,
+  permission: "teams:write",
+  failures: [TeamNotFound, RoleTooSmall, TeamFull, InvitationExists, AlreadyMember, TooManyInvitations],
+  rest: { method: "POST", path: "/teams/:team_id/invitations", status: 201 },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, email: INVITATION_EXAMPLE.email, role: AssignableRole.MEMBER },
+    output: INVITATION_EXAMPLE,
+  },
+  audit: (_context, { teamId }, { id, email, role }) => ({ teamId, subject: id, detail: `${email}, role: ${role}` }),
+  async handle(context, { teamId, email: address, role }) {
+    const email = normalEmail(address);
+    if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
+    const { database, newId, caller } = context;
+    const team = await lockTeam(context, teamId, "admin");
+    await database.run(expireInvitations, [teamId]);
+    interface Obstacles {
+      readonly pending: number;
+      readonly wait_seconds: number | null;
+      readonly is_member: boolean;
+      readonly is_invited: boolean;
+    }
+    const [found] = await database.run<Obstacles>(obstacles, [teamId, email]);
+    if (found?.is_member) throw new AlreadyMember();
+    if (found?.is_invited) throw new InvitationExists();
+    if (team.memberCount + (found?.pending ?? 0) >= team.maxMembers) throw new TeamFull();
+    if (found?.wait_seconds != null) throw new TooManyInvitations(found.wait_seconds);
+    const values = [newId(), teamId, email, role, caller.userId];
+    const [invitation] = await database.run<Invitation>(insertInvitation, values);
+    if (!invitation) throw new InvitationExists();
+    await database.run(queueMail, [newId(), email, invitation.id]);
+    return invitation;
+  },
+});

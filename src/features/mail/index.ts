@@ -1,0 +1,2 @@
+export { sendDueMails } from "./outbox.js";
+export { retryMails, waitingMails } from "./waiting-mails.js";

@@ -1,0 +1,34 @@
+import { html } from "../../platform/html.js";
+import type { InvitationToSend } from "../invitations/index.js";
+import { type Letter, letter, oneLine } from "./letter.js";
+
+const ROLES = { admin: "an admin", member: "a member" } as const;
+
+/** The mail that invites a person to a team; its token is nowhere else. */
+export function invitationMail(invitation: InvitationToSend, publicUrl: string): Letter {
+  const { token, expiresAt } = invitation;
+  const team = oneLine(invitation.teamName);
+  const inviter = oneLine(invitation.invitedBy);
+  const link = `${publicUrl}/invitations/${token}`;
+  const ends = `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const curl = `curl -X POST ${publicUrl}/teams/invitations/${token}/accept -H "Authorization: Bearer $KEY"`;
+  const offer = `${inviter} invites you to the team "${team}" on Memory Graph, as ${ROLES[invitation.role]}.`;
+  return letter({
+    subject: `${inviter} invites you to the team ${team}`,
+    text: `
+${offer}
+
+Accept or decline here, until ${ends}:
+${link}
+
+Whoever has a key of this address may also use the token ${token}:
+${curl}
+
+If you do not know what this is about, ignore it: nothing happens without your answer.`,
+    body: html`<p>${offer}</p>
+      <p><a href="${link}">Accept or decline</a>, until ${ends}. The link in full:<br />${link}</p>
+      <p>Whoever has a key of this address may also use the token <code>${token}</code>:</p>
+      <pre>${curl}</pre>
+      <p>If you do not know what this is about, ignore it: nothing happens without your answer.</p>`,
+  });
+}

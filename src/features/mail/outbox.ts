@@ -1,0 +1,97 @@
+import type { Database, Statement } from "../../platform/database.js";
+import type { Logger } from "../../platform/logger.js";
+import { type Mailer, SEND_TIMEOUT_MS } from "../../platform/mailer.js";
+import { newSignUpCode } from "../access/index.js";
+import { newInvitationToken } from "../invitations/index.js";
+import { invitationMail } from "./invitation-mail.js";
+import type { Letter } from "./letter.js";
+import { signUpMail } from "./sign-up-mail.js";
+
+/** What sending needs besides the rows. */
+export interface Outbox {
+  readonly database: Database;
+  readonly mailer: Mailer;
+  /** What links begin with. */
+  readonly publicUrl: string;
+  readonly log: Logger;
+}
+
+interface MailRow {
+  readonly id: string;
+  readonly kind: "invitation" | "sign_up";
+  readonly email: string;
+  readonly invitation_id: string | null;
+  readonly attempts: number;
+}
+
+/** How many are sent at the same time. */
+const BATCH = 10;
+/** Whoever claims a mail has this long; then it counts as lost with its server, and another may send it. */
+const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
+const ERROR_MAX_LENGTH = 500;
+const GIVEN_UP_AFTER_H = 24;
+
+/**
+ * Claims are committed before any mail is sent, so that two servers never send the same one, and no connection to the
+ * database waits for a mail server. An error that stands there means: waits to be tried again.
+ */
+const claimDueMails: Statement = {
+  name: "claim_due_mails",
+  text: `
+    UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL
+    WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+    RETURNING id, kind, email, invitation_id, attempts`,
+};
+
+const deleteMail: Statement = { name: "delete_mail", text: "DELETE FROM mail WHERE id = $1::uuid RETURNING id" };
+
+/** Waits 5 s after the first failure, twice as long after each further one, at most an hour. */
+const postponeMail: Statement = {
+  name: "postpone_mail",
+  text: `
+    UPDATE mail SET last_error = $2, due_at = now() + least(5 * 2 ^ (attempts - 1), 3600) * interval '1 second'
+    WHERE id = $1::uuid AND created_at > now() - interval '${GIVEN_UP_AFTER_H} hours' RETURNING id`,
+};
+
+/** Sends up to a batch of mails that are due; answers with whether there may be more. */
+export async function sendDueMails(outbox: Outbox): Promise<boolean> {
+  const claimed = await outbox.database.run<MailRow>(claimDueMails, []);
+  const outcomes = await Promise.allSettled(claimed.map((mail) => deliver(outbox, mail)));
+  // Only after all have ended: a server that stops waits for this, and must not close the database before.
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  return claimed.length === BATCH;
+}
+
+async function deliver(outbox: Outbox, mail: MailRow): Promise<void> {
+  const { database, mailer } = outbox;
+  const letter = await letterFor(outbox, mail);
+  try {
+    if (letter) await mailer.send({ ...letter, id: mail.id, to: mail.email });
+  } catch (error) {
+    return postpone(outbox, mail, error);
+  }
+  await database.run(deleteMail, [mail.id]);
+}
+
+/** Its secret is made now, so that it stands in the mail alone. Null for a mail that nobody needs any more. */
+async function letterFor({ database, publicUrl }: Outbox, mail: MailRow): Promise<Letter | null> {
+  if (mail.invitation_id !== null) {
+    const invitation = await newInvitationToken(database, mail.invitation_id);
+    return invitation && invitationMail(invitation, publicUrl);
+  }
+  const code = await newSignUpCode(database, mail.email, mail.id);
+  return code === null ? null : signUpMail(code);
+}
+
+async function postpone({ database, log }: Outbox, mail: MailRow, error: unknown): Promise<void> {
+  const { id, kind, email, attempts } = mail;
+  const reason = error instanceof Error ? error.message : String(error);
+  const [postponed] = await database.run(postponeMail, [id, reason.slice(0, ERROR_MAX_LENGTH)]);
+  // Mail servers like to repeat the address in what they say, so the log has their codes alone.
+  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
+  const facts = { mail_id: id, kind, domain: email.slice(email.lastIndexOf("@") + 1), attempts, code, responseCode };
+  if (postponed)
+    return log.warn(facts, "a mail could not be sent; it is tried again (`npm run mail -- list` says why)");
+  await database.run(deleteMail, [id]);
+  log.error(facts, `a mail could not be sent for ${GIVEN_UP_AFTER_H} hours and is given up`);
+}

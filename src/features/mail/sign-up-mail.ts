@@ -1,0 +1,24 @@
+import { html } from "../../platform/html.js";
+import { CODE_MINUTES } from "../access/index.js";
+import { type Letter, letter } from "./letter.js";
+
+const ENDS = `It can be used once, within ${CODE_MINUTES} minutes. Tell it to nobody.`;
+const IGNORE = "If it was not you who asked for it, ignore this mail: nothing happens without the code.";
+
+/** The mail that proves an address: whoever knows its code reads what is sent there. */
+export const signUpMail = (code: string): Letter =>
+  letter({
+    subject: "Your code for Memory Graph",
+    text: `
+Your code for Memory Graph:
+
+    ${code}
+
+${ENDS}
+
+${IGNORE}`,
+    body: html`<p>Your code for Memory Graph:</p>
+      <p style="font-size: 2em; letter-spacing: 0.1em"><strong>${code}</strong></p>
+      <p>${ENDS}</p>
+      <p>${IGNORE}</p>`,
+  });

@@ -1,0 +1,95 @@
+import { Field, Float, InputType } from "type-graphql";
+import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { defineOperation } from "../../operation/operation.js";
+import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import {
+  CONTENT_MAX,
+  MEMORY_COLUMNS,
+  Memory,
+  type MemoryRow,
+  SUMMARY_MAX,
+  TAGS_MAX,
+  TAG_MAX,
+  TITLE_MAX,
+  TYPE_DESCRIPTION,
+  TYPE_FORM,
+  normalTags,
+  toMemory,
+} from "./memory.js";
+import { MEMORY_EXAMPLE } from "./memory-example.js";
+
+@InputType({ description: "A memory to store." })
+export class CreateMemoryInput extends GraphInput {
+  @Field(() => String, { description: TYPE_DESCRIPTION })
+  @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
+  type!: string;
+
+  @Field(() => String, { description: "A short name for it." })
+  @NotBlank()
+  @TextLength(1, TITLE_MAX)
+  title!: string;
+
+  @Field(() => String, { description: "The note itself." })
+  @TextLength(1, CONTENT_MAX)
+  content!: string;
+
+  @Field(() => String, { nullable: true, description: "The note in a few words." })
+  @Nullable()
+  @TextLength(0, SUMMARY_MAX)
+  summary?: string | null;
+
+  @Field(() => [String], { defaultValue: [], description: "Labels to find it by; stored trimmed and in lower case." })
+  @ListSize(0, TAGS_MAX, TAG_MAX)
+  tags!: string[];
+
+  @Field(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
+  @Between(0, 1)
+  importance!: number;
+}
+
+const insertMemory: Statement = {
+  name: "insert_memory",
+  text: `
+    INSERT INTO memory AS m (graph_id, id, type, title, content, summary, tags, importance,
+      created_by, created_at, updated_by, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $10)
+    RETURNING ${MEMORY_COLUMNS}`,
+};
+
+export const createMemory = defineOperation({
+  name: "createMemory",
+  kind: "mutation",
+  summary: "Stores a memory.",
+  input: CreateMemoryInput,
+  output: Memory,
+  permission: "memories:write",
+  failures: [NoTeamGraph],
+  rest: { method: "POST", path: "/v1/memories", status: 201, location: "/v1/memories/:id" },
+  example: {
+    input: {
+      type: MEMORY_EXAMPLE.type,
+      title: MEMORY_EXAMPLE.title,
+      content: MEMORY_EXAMPLE.content,
+      summary: MEMORY_EXAMPLE.summary,
+      tags: MEMORY_EXAMPLE.tags,
+      importance: MEMORY_EXAMPLE.importance,
+    },
+    output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0 },
+  },
+  oneStatement: true,
+  async handle({ caller, database, newId, now }, input) {
+    const { type, title, content, summary, tags, importance } = input;
+    const graphId = chosenGraphId(caller, input);
+    const values = [graphId, newId(), type, title, content, summary ?? null, normalTags(tags), importance];
+    const rows = database.run<MemoryRow>(insertMemory, [...values, caller.userId, now()]);
+    const [row] = await rows.catch(refuseWithoutGraph);
+    if (!row) throw new Error("An insert answered without its row.");
+    return { ...toMemory(row), relationships: [], relationshipsTotal: 0 };
+  },
+});
+
+/** The team was deleted, and its graph with it, since this request began. */
+function refuseWithoutGraph(error: unknown): never {
+  throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new NoTeamGraph() : error;
+}

@@ -1,0 +1,45 @@
+import { ArgsType, Field, InputType, registerEnumType } from "type-graphql";
+import { Nullable } from "../../operation/bounds.js";
+import type { Caller } from "../../operation/context.js";
+import { Failure } from "../../operation/failure.js";
+
+export enum GraphChoice {
+  PERSONAL = "personal",
+  TEAM = "team",
+}
+registerEnumType(GraphChoice, {
+  name: "GraphChoice",
+  description: "Which of the caller's graphs an operation works on.",
+  valuesConfig: {
+    PERSONAL: { description: "The caller's own graph." },
+    TEAM: { description: "The graph that the caller's team shares." },
+  },
+});
+
+/** Every operation on memories and relationships lets its caller choose the graph. */
+@ArgsType()
+@InputType()
+export abstract class GraphInput {
+  @Field(() => GraphChoice, {
+    nullable: true,
+    description: "The graph to work on: the team's if the caller is in a team, else the personal one, unless given.",
+  })
+  @Nullable()
+  graph?: GraphChoice | null;
+}
+
+export class NoTeamGraph extends Failure {
+  readonly kind = "not_found";
+  override readonly reason = "no_team";
+
+  constructor() {
+    super("You are in no team, so there is no team graph.");
+  }
+}
+
+/** @throws NoTeamGraph when the team's is asked for by somebody in no team. */
+export function chosenGraphId(caller: Caller, { graph }: GraphInput): string {
+  if (graph === GraphChoice.PERSONAL) return caller.personalGraphId;
+  if (graph === GraphChoice.TEAM && !caller.team) throw new NoTeamGraph();
+  return caller.team?.graphId ?? caller.personalGraphId;
+}

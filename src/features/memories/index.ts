@@ -1,0 +1,36 @@
+import { createMemory } from "./create-memory.js";
+import { deleteMemory } from "./delete-memory.js";
+import { memory } from "./get-memory.js";
+import { memories } from "./list-memories.js";
+import { memoryVersions } from "./list-memory-versions.js";
+import { MemoryRelations, MemoryRelationshipRelations } from "./memory-relations.js";
+import { relatedMemories } from "./related-memories.js";
+import { RelatedMemoryRelations } from "./related-memory.js";
+import { searchMemories } from "./search-memories.js";
+import { SearchHitRelations } from "./search-hit.js";
+import { shareMemories } from "./share-memories.js";
+import { updateMemory } from "./update-memory.js";
+
+export { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+export { Memory, MemoryNotFound } from "./memory.js";
+export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
+export { followMemory } from "./memory-relations.js";
+
+export const memoryOperations = [
+  createMemory,
+  memory,
+  memories,
+  updateMemory,
+  deleteMemory,
+  memoryVersions,
+  searchMemories,
+  relatedMemories,
+  shareMemories,
+] as const;
+
+export const memoryRelations = [
+  MemoryRelations,
+  MemoryRelationshipRelations,
+  SearchHitRelations,
+  RelatedMemoryRelations,
+] as const;

@@ -1,0 +1,50 @@
+import { ArgsType, Field, Float } from "type-graphql";
+import { Between, Era, Form, ListSize, Nullable } from "../../operation/bounds.js";
+import { GraphInput } from "./graph.js";
+import { TAGS_MAX, TAG_MAX, TYPE_FORM, normalTags } from "./memory.js";
+
+const TYPES_MAX = 50;
+
+/** What lists and searches can be narrowed by; all that is given must hold. */
+@ArgsType()
+export abstract class MemoryFilterInput extends GraphInput {
+  @Field(() => [String], { nullable: true, description: "Only memories of one of these types." })
+  @Nullable()
+  @Form(TYPE_FORM, "must be lower-case words such as code_pattern")
+  @ListSize(1, TYPES_MAX, 50)
+  types?: string[] | null;
+
+  @Field(() => [String], { nullable: true, description: "Only memories that carry all of these tags." })
+  @Nullable()
+  @ListSize(1, TAGS_MAX, TAG_MAX)
+  tags?: string[] | null;
+
+  @Field(() => Float, { nullable: true, description: "Only memories at least this important, from 0 to 1." })
+  @Nullable()
+  @Between(0, 1)
+  minImportance?: number | null;
+
+  @Field(() => Date, { nullable: true, description: "Only memories stored at this time or later." })
+  @Nullable()
+  @Era()
+  createdAfter?: Date | null;
+
+  @Field(() => Date, { nullable: true, description: "Only memories stored before this time." })
+  @Nullable()
+  @Era()
+  createdBefore?: Date | null;
+}
+
+/** The filter as SQL over `m`; its values are those of `filterValues`, in the same order, from `$first` on. */
+export const filterCondition = (first: number): string => `
+  ($${first}::text[] IS NULL OR m.type = ANY($${first}::text[]))
+  AND ($${first + 1}::text[] IS NULL OR m.tags @> $${first + 1}::text[])
+  AND ($${first + 2}::float8 IS NULL OR m.importance >= $${first + 2}::float8)
+  AND ($${first + 3}::timestamptz IS NULL OR m.created_at >= $${first + 3}::timestamptz)
+  AND ($${first + 4}::timestamptz IS NULL OR m.created_at < $${first + 4}::timestamptz)`;
+
+export function filterValues(input: MemoryFilterInput): unknown[] {
+  const { types, tags, minImportance, createdAfter, createdBefore } = input;
+  const times = [createdAfter, createdBefore].map((time) => time?.toISOString() ?? null);
+  return [types ?? null, tags ? normalTags(tags) : null, minImportance ?? null, ...times];
+}

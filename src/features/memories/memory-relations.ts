@@ -1,0 +1,76 @@
+import type { GraphQLResolveInfo } from "graphql";
+import { Ctx, FieldResolver, Info, Int, Resolver, Root } from "type-graphql";
+import type { Context } from "../../operation/context.js";
+import { requireScope } from "../../operation/execute.js";
+import { Failure } from "../../operation/failure.js";
+import { type Batch, load } from "../../operation/load.js";
+import { selectedFields } from "../../operation/selection.js";
+import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
+import { type Place, readMemories } from "./read-memories.js";
+
+/** What GraphQL clients reach from a memory by following: one query a level, however many memories. */
+@Resolver(() => Memory)
+export class MemoryRelations {
+  // There may be up to 100, but most memories have few; what is really there is bounded by FOLLOWED_MAX.
+  @FieldResolver(() => [MemoryRelationship], { complexity: ({ childComplexity }) => 1 + 10 * childComplexity })
+  async relationships(@Root() memory: Memory, @Ctx() context: Context): Promise<MemoryRelationship[]> {
+    return memory.relationships ?? (await followed(context, memory)).relationships ?? [];
+  }
+
+  @FieldResolver(() => Int)
+  async relationshipsTotal(@Root() memory: Memory, @Ctx() context: Context): Promise<number> {
+    return memory.relationshipsTotal ?? (await followed(context, memory)).relationshipsTotal ?? 0;
+  }
+}
+
+/** What a relationship knows of the memory at its other end, or what can be followed from there without reading it. */
+const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
+
+@Resolver(() => MemoryRelationship)
+export class MemoryRelationshipRelations {
+  @FieldResolver(() => Memory)
+  memory(
+    @Root() { memory }: MemoryRelationship,
+    @Ctx() context: Context,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Memory> | MemoryRelationship["memory"] {
+    const isKnown = [...selectedFields(info)].every((field) => KNOWN_OF_OTHER_END.has(field));
+    return isKnown ? memory : followMemory(context, memory);
+  }
+}
+
+/** The memory at a place that something in the same graph refers to. */
+export async function followMemory(context: Context, place: Place): Promise<Memory> {
+  requireScope(context, "memories:read");
+  const memory = await load(context, memoriesAt, place);
+  if (!memory) throw new MemoryNotFound();
+  return memory;
+}
+
+async function followed(context: Context, memory: Place): Promise<Partial<Memory>> {
+  requireScope(context, "memories:read");
+  return (await load(context, relationshipsAt, memory)) ?? {};
+}
+
+const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
+  readMemories(context, withinFollowed(places), { withRelationships: false });
+
+const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
+  readMemories(context, withinFollowed(places), { withRelationships: true });
+
+/** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
+const FOLLOWED_MAX = 1_000;
+
+export class TooManyFollowed extends Failure {
+  readonly kind = "bad_request";
+  override readonly reason = "too_many_followed";
+
+  constructor() {
+    super(`A level of this query leads on from more than ${FOLLOWED_MAX} memories. Ask for fewer items or levels.`);
+  }
+}
+
+function withinFollowed(places: readonly Place[]): readonly Place[] {
+  if (new Set(places.map(({ id }) => id)).size > FOLLOWED_MAX) throw new TooManyFollowed();
+  return places;
+}

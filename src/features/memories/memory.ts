@@ -1,0 +1,159 @@
+import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
+import { Failure } from "../../operation/failure.js";
+import { Embedded } from "../../operation/output.js";
+
+export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
+export const TITLE_MAX = 500;
+export const CONTENT_MAX = 50_000;
+export const SUMMARY_MAX = 1_000;
+export const TAGS_MAX = 50;
+export const TAG_MAX = 100;
+/** How many relationships a memory shows; `relationshipsTotal` counts them all. */
+export const RELATIONSHIPS_SHOWN_MAX = 100;
+
+const WELL_KNOWN_TYPES =
+  "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +
+  "general, conversation";
+export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
+
+export enum Direction {
+  OUT = "out",
+  IN = "in",
+}
+registerEnumType(Direction, {
+  name: "Direction",
+  description: "Which way a relationship points, seen from a memory.",
+  valuesConfig: {
+    OUT: { description: "From the memory to another." },
+    IN: { description: "From another to the memory." },
+  },
+});
+
+@ObjectType({ description: "A typed note in a graph." })
+export class Memory {
+  @Field(() => ID, { description: "Its id, a UUIDv7." })
+  id!: string;
+
+  @Field(() => String, { description: TYPE_DESCRIPTION })
+  type!: string;
+
+  @Field(() => String, { description: "A short name." })
+  title!: string;
+
+  @Field(() => String, { description: "The note itself." })
+  content!: string;
+
+  @Field(() => String, { nullable: true, description: "The note in a few words." })
+  summary!: string | null;
+
+  @Field(() => [String], { description: "Labels, in lower case and without repeats." })
+  tags!: string[];
+
+  @Field(() => Float, { description: "How much it matters, from 0 to 1." })
+  importance!: number;
+
+  @Field(() => Date, { description: "When it was stored." })
+  createdAt!: Date;
+
+  @Field(() => Date, { description: "When it was last changed." })
+  updatedAt!: Date;
+
+  @Field(() => Int, { description: "1 when stored, one more with every update." })
+  version!: number;
+
+  @Field(() => ID, { description: "The user who stored it." })
+  createdBy!: string;
+
+  @Field(() => [MemoryRelationship], {
+    description: `Its relationships, newest first, at most ${RELATIONSHIPS_SHOWN_MAX}.`,
+  })
+  @Embedded()
+  relationships?: MemoryRelationship[];
+
+  @Field(() => Int, { description: "How many relationships it has in all." })
+  @Embedded()
+  relationshipsTotal?: number;
+
+  /** Undeclared, so it never leaves: where to look for what this memory leads to. */
+  graphId!: string;
+}
+
+@ObjectType({ description: "A relationship, seen from one of its two memories." })
+export class MemoryRelationship {
+  @Field(() => ID, { description: "The relationship's id." })
+  id!: string;
+
+  @Field(() => String, { description: "Its type, such as SOLVES." })
+  type!: string;
+
+  @Field(() => Direction, { description: "Whether it points away from the memory or to it." })
+  direction!: Direction;
+
+  @Field(() => ID, { description: "The id of the memory it starts from." })
+  from!: string;
+
+  @Field(() => ID, { description: "The id of the memory it leads to." })
+  to!: string;
+
+  @Field(() => Memory, { description: "The memory at the other end." })
+  @Embedded("id", "type", "title")
+  memory!: Pick<Memory, "id" | "type" | "title" | "graphId">;
+
+  @Field(() => Float, { description: "How strong the link is, from 0 to 1." })
+  strength!: number;
+
+  @Field(() => Float, { description: "How sure the link is, from 0 to 1." })
+  confidence!: number;
+
+  @Field(() => Date, { description: "When it was made." })
+  createdAt!: Date;
+}
+
+export class MemoryNotFound extends Failure {
+  readonly kind = "not_found";
+
+  constructor() {
+    super("No memory has this id.");
+  }
+}
+
+/** A row of the table `memory`, as the statements of this feature select it. */
+export interface MemoryRow {
+  readonly graph_id: string;
+  readonly id: string;
+  readonly type: string;
+  readonly title: string;
+  readonly content: string;
+  readonly summary: string | null;
+  readonly tags: string[];
+  readonly importance: number;
+  readonly version: number;
+  readonly created_by: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+export const MEMORY_COLUMNS = `m.graph_id, m.id, m.type, m.title, m.content, m.summary, m.tags, m.importance, m.version,
+  m.created_by, m.created_at, m.updated_at`;
+
+export function toMemory(row: MemoryRow): Memory {
+  return {
+    graphId: row.graph_id,
+    id: row.id,
+    type: row.type,
+    title: row.title,
+    content: row.content,
+    summary: row.summary,
+    tags: row.tags,
+    importance: row.importance,
+    version: row.version,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
+export function normalTags(tags: readonly string[]): string[] {
+  return [...new Set(tags.map((tag) => tag.trim().toLowerCase().normalize("NFC")))].filter((tag) => tag !== "");
+}

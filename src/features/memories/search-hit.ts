@@ -1,0 +1,33 @@
+import { Ctx, Field, FieldResolver, Float, ID, ObjectType, Resolver, Root } from "type-graphql";
+import type { Context } from "../../operation/context.js";
+import { Memory } from "./memory.js";
+import { followMemory } from "./memory-relations.js";
+
+@ObjectType({ description: "A memory that a search found." })
+export class SearchHit {
+  @Field(() => ID, { description: "The memory's id." })
+  id!: string;
+
+  @Field(() => String, { description: "The memory's type." })
+  type!: string;
+
+  @Field(() => String, { description: "The memory's title." })
+  title!: string;
+
+  @Field(() => Float, { description: "How well it fits the query, from 0 to 1: a title that says it all is near 1." })
+  relevance!: number;
+
+  @Field(() => Memory, { description: "The whole memory." })
+  memory?: Memory;
+
+  /** Undeclared, so it never leaves: where the memory is. */
+  graphId!: string;
+}
+
+@Resolver(() => SearchHit)
+export class SearchHitRelations {
+  @FieldResolver(() => Memory)
+  memory(@Root() hit: SearchHit, @Ctx() context: Context): Promise<Memory> {
+    return followMemory(context, hit);
+  }
+}

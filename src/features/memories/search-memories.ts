@@ -1,0 +1,65 @@
+import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
+import { defineOperation } from "../../operation/operation.js";
+import { NoTeamGraph, chosenGraphId } from "./graph.js";
+import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { MemoryFilterInput, filterValues } from "./memory-filter.js";
+import { SearchHit } from "./search-hit.js";
+import { TOTAL_MAX, literalPattern, searchStatement, searchTerms } from "./search-statement.js";
+
+const LIMIT_MAX = 1_000;
+
+@ArgsType()
+export class SearchMemoriesInput extends MemoryFilterInput {
+  @Field(() => String, {
+    description:
+      "The words to find, in any order, 1 to 1,000 characters; quotes hold a phrase together. Punctuation is text. " +
+      "Where no memory has all the words, those with words spelt nearly alike, or with most of the words, are found.",
+  })
+  @NotBlank()
+  @TextLength(1, 1_000)
+  query!: string;
+
+  @Field(() => Int, { defaultValue: 20, description: `How many hits to answer with at most, from 1 to ${LIMIT_MAX}.` })
+  @Between(1, LIMIT_MAX)
+  limit!: number;
+}
+
+@ObjectType({ description: "What a search found." })
+export class SearchResult {
+  @Field(() => [SearchHit], { description: "The hits, best first." })
+  memories!: SearchHit[];
+
+  @Field(() => Int, { description: `How many memories match, counted up to ${TOTAL_MAX}.` })
+  total!: number;
+
+  @Field(() => Boolean, { description: `Whether more than ${TOTAL_MAX} match.` })
+  totalIsCapped!: boolean;
+}
+
+export const searchMemories = defineOperation({
+  name: "searchMemories",
+  kind: "query",
+  summary: "Finds memories by words, best first: titles count over tags, tags over content.",
+  input: SearchMemoriesInput,
+  output: SearchResult,
+  permission: "memories:read",
+  failures: [NoTeamGraph],
+  rest: { method: "GET", path: "/v1/memories/search" },
+  example: {
+    input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5 },
+    output: { memories: [{ ...MEMORY_EXAMPLE, relevance: 0.93 }], total: 1, totalIsCapped: false },
+  },
+  async handle({ caller, database }, input) {
+    const graphId = chosenGraphId(caller, input);
+    const words = [searchTerms(input.query), input.query, literalPattern(input.query)];
+    const values = [graphId, ...words, input.limit, ...filterValues(input)];
+    const rows = await database.run<Omit<SearchHit, "graphId"> & { total: number }>(searchStatement, values);
+    const total = rows[0]?.total ?? 0;
+    return {
+      memories: rows.map(({ id, type, title, relevance }) => ({ graphId, id, type, title, relevance })),
+      total: Math.min(total, TOTAL_MAX),
+      totalIsCapped: total > TOTAL_MAX,
+    };
+  },
+});

@@ -1,0 +1,152 @@
+import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import { NoTeamGraph } from "./graph.js";
+import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { MemoryNotFound } from "./memory.js";
+
+/** How many memories move at once: all of them or none, in one statement that must not take long. */
+const SHARED_MAX = 2_000;
+
+@InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
+export class ShareMemoriesInput {
+  @Field(() => [ID], { nullable: true, description: `The memories' ids, at most ${SHARED_MAX}.` })
+  @Nullable()
+  @Marked("id")
+  @SetSize(1, SHARED_MAX)
+  ids?: string[] | null;
+
+  @Field(() => Boolean, { defaultValue: false, description: `All of them, if there are no more than ${SHARED_MAX}.` })
+  all!: boolean;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: "Go ahead even if relationships to memories that stay behind are lost thereby.",
+  })
+  dropRelationships!: boolean;
+}
+
+@ObjectType({ description: "What was moved into the team's graph." })
+export class SharedMemories {
+  @Field(() => Int, { description: "How many memories." })
+  memories!: number;
+
+  @Field(() => Int, { description: "How many relationships between them went along." })
+  relationships!: number;
+
+  @Field(() => Int, { description: "How many relationships to memories that stayed behind were dropped." })
+  droppedRelationships!: number;
+}
+
+export class RelationshipsWouldBeLost extends Failure {
+  static readonly example = new RelationshipsWouldBeLost(2);
+  readonly kind = "conflict";
+  override readonly reason = "relationships_would_be_lost";
+  override readonly details: { readonly relationships: number };
+
+  constructor(relationships: number) {
+    super(
+      `${relationships} relationships lead to memories that would stay behind. Share those as well, or set ` +
+        "drop_relationships.",
+    );
+    this.details = { relationships };
+  }
+}
+
+export class TooManyToShare extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "too_many_memories";
+
+  constructor() {
+    super(`At most ${SHARED_MAX} memories move at once. Share them by their ids, some at a time.`);
+  }
+}
+
+/** Whoever changes or deletes the team locks its row, and so waits until the memories have moved. */
+const holdTeam: Statement = { name: "hold_team", text: "SELECT id FROM team WHERE id = $1::uuid FOR KEY SHARE" };
+
+const graphOfMember: Statement = {
+  name: "graph_of_member",
+  text: `SELECT g.id FROM team_member m JOIN graph g ON g.team_id = m.team_id
+    WHERE m.user_id = $1::uuid AND m.team_id = $2::uuid`,
+};
+
+const wantedMemories: Statement = {
+  name: "memories_to_share",
+  text: `SELECT id FROM memory WHERE graph_id = $1::uuid AND ($2::uuid[] IS NULL OR id = ANY($2::uuid[]))
+    ORDER BY id LIMIT ${SHARED_MAX + 1} FOR UPDATE`,
+};
+
+const cutRelationships: Statement = {
+  name: "relationships_cut_by_sharing",
+  text: `SELECT id FROM relationship
+    WHERE graph_id = $1::uuid AND (from_id = ANY($2::uuid[])) <> (to_id = ANY($2::uuid[]))`,
+};
+
+const dropRelationships: Statement = {
+  name: "drop_relationships",
+  text: "DELETE FROM relationship WHERE graph_id = $1::uuid AND id = ANY($2::uuid[])",
+};
+
+/** Versions and relationships go along: their foreign keys follow the memory's key. */
+const moveMemories: Statement = {
+  name: "move_memories",
+  text: `
+    WITH moved AS (
+      UPDATE memory SET graph_id = $2::uuid WHERE graph_id = $1::uuid AND id = ANY($3::uuid[]) RETURNING id
+    )
+    SELECT (SELECT count(*) FROM moved)::int AS memories,
+      (SELECT count(*) FROM relationship
+        WHERE graph_id = $1::uuid AND from_id = ANY($3::uuid[]) AND to_id = ANY($3::uuid[]))::int AS relationships`,
+};
+
+export const shareMemories = defineOperation({
+  name: "shareMemories",
+  kind: "mutation",
+  summary: "Moves memories of the caller's own graph, with their relationships, into the team's.",
+  input: ShareMemoriesInput,
+  output: SharedMemories,
+  permission: "memories:write",
+  failures: [NoTeamGraph, MemoryNotFound, RelationshipsWouldBeLost, TooManyToShare],
+  rest: { method: "POST", path: "/v1/memories/share" },
+  example: {
+    input: { ids: [MEMORY_EXAMPLE.id] },
+    output: { memories: 1, relationships: 0, droppedRelationships: 0 },
+  },
+  audit: ({ caller }, _input, { memories, relationships }) => ({
+    teamId: caller.team?.id ?? null,
+    subject: caller.team?.graphId ?? null,
+    detail: `memories: ${memories}, relationships: ${relationships}`,
+  }),
+  async handle({ caller, database }, { ids, all, dropRelationships: mayDrop }) {
+    if (!caller.team) throw new NoTeamGraph();
+    if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
+    // Read anew: into the graph of a team that is left or deleted by now, memories would move to be lost.
+    await database.run(holdTeam, [caller.team.id]);
+    const [shared] = await database.run<{ id: string }>(graphOfMember, [caller.userId, caller.team.id]);
+    if (!shared) throw new NoTeamGraph();
+    const own = caller.personalGraphId;
+    const distinct = ids && [...new Set(ids)];
+    const rows = await database.run<{ id: string }>(wantedMemories, [own, distinct ?? null]);
+    if (rows.length > SHARED_MAX) throw new TooManyToShare();
+    if (distinct && rows.length < distinct.length) throw new MemoryNotFound();
+    const wanted = rows.map(({ id }) => id);
+    const cut = await database.run<{ id: string }>(cutRelationships, [own, wanted]);
+    if (cut.length > 0 && !mayDrop) throw new RelationshipsWouldBeLost(cut.length);
+    await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
+    try {
+      interface Moved {
+        readonly memories: number;
+        readonly relationships: number;
+      }
+      const [moved] = await database.run<Moved>(moveMemories, [own, shared.id, wanted]);
+      return { memories: 0, relationships: 0, ...moved, droppedRelationships: cut.length };
+    } catch (error) {
+      // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
+      if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,16 @@
+import { createRelationship } from "./create-relationship.js";
+import { deleteRelationship } from "./delete-relationship.js";
+import { relationship } from "./get-relationship.js";
+import { relationshipTypes } from "./list-relationship-types.js";
+import { RelationshipRelations } from "./relationship.js";
+import { updateRelationship } from "./update-relationship.js";
+
+export const relationshipOperations = [
+  createRelationship,
+  relationship,
+  updateRelationship,
+  deleteRelationship,
+  relationshipTypes,
+] as const;
+
+export const relationshipRelations = [RelationshipRelations] as const;

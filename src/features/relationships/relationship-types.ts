@@ -1,0 +1,45 @@
+/** The relationship types that are well known; others of the same form are accepted as well. */
+export interface WellKnownType {
+  readonly name: string;
+  readonly category: string;
+  /** Whether it says the same of both its ends. */
+  readonly symmetric: boolean;
+  /** The type that says the same thing from the other end. */
+  readonly inverse: string | null;
+}
+
+const CATALOGUE: Readonly<Record<string, readonly string[]>> = {
+  causal: ["CAUSES", "TRIGGERS", "LEADS_TO", "PREVENTS", "BREAKS"],
+  solution: ["SOLVES", "ADDRESSES", "ALTERNATIVE_TO", "IMPROVES", "REPLACES"],
+  context: ["OCCURS_IN", "APPLIES_TO", "WORKS_WITH", "REQUIRES", "USED_IN"],
+  learning: ["BUILDS_ON", "CONTRADICTS", "CONFIRMS", "GENERALIZES", "SPECIALIZES"],
+  similarity: ["SIMILAR_TO", "VARIANT_OF", "RELATED_TO", "ANALOGY_TO", "OPPOSITE_OF"],
+  workflow: ["FOLLOWS", "DEPENDS_ON", "ENABLES", "BLOCKS", "PARALLEL_TO"],
+  quality: ["EFFECTIVE_FOR", "INEFFECTIVE_FOR", "PREFERRED_OVER", "DEPRECATED_BY", "VALIDATED_BY"],
+};
+
+const SYMMETRIC = new Set([
+  "ALTERNATIVE_TO",
+  "WORKS_WITH",
+  "CONTRADICTS",
+  "SIMILAR_TO",
+  "RELATED_TO",
+  "OPPOSITE_OF",
+  "PARALLEL_TO",
+]);
+
+const INVERSES: ReadonlyMap<string, string> = new Map([
+  ["REPLACES", "DEPRECATED_BY"],
+  ["DEPRECATED_BY", "REPLACES"],
+  ["GENERALIZES", "SPECIALIZES"],
+  ["SPECIALIZES", "GENERALIZES"],
+]);
+
+export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOGUE).flatMap(([category, names]) =>
+  names.map((name) => ({
+    name,
+    category,
+    symmetric: SYMMETRIC.has(name),
+    inverse: INVERSES.get(name) ?? null,
+  })),
+);

@@ -1,0 +1,69 @@
+import { Field, Float, InputType } from "type-graphql";
+import { Between, Nullable, TextLength } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { IdField } from "../../operation/id.js";
+import { defineOperation } from "../../operation/operation.js";
+import type { Statement } from "../../platform/database.js";
+import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import {
+  CONTEXT_MAX,
+  RELATIONSHIP_COLUMNS,
+  RELATIONSHIP_EXAMPLE,
+  Relationship,
+  RelationshipNotFound,
+} from "./relationship.js";
+
+@InputType({ description: "What to change of a relationship; what is left out stays. Its type and ends are for good." })
+export class UpdateRelationshipInput extends GraphInput {
+  @IdField("The relationship's id.")
+  id!: string;
+
+  @Field(() => Float, { nullable: true, description: "How strong the link is, from 0 to 1." })
+  @Between(0, 1)
+  strength?: number;
+
+  @Field(() => Float, { nullable: true, description: "How sure the link is, from 0 to 1." })
+  @Between(0, 1)
+  confidence?: number;
+
+  @Field(() => String, { nullable: true, description: "Where it holds, or why; null removes it." })
+  @Nullable()
+  @TextLength(0, CONTEXT_MAX)
+  context?: string | null;
+}
+
+const changeRelationship: Statement = {
+  name: "change_relationship",
+  text: `
+    UPDATE relationship SET strength = coalesce($3::float8, strength), confidence = coalesce($4::float8, confidence),
+      context = CASE WHEN $5 THEN $6 ELSE context END
+    WHERE graph_id = $1 AND id = $2
+    RETURNING ${RELATIONSHIP_COLUMNS}`,
+};
+
+export const updateRelationship = defineOperation({
+  name: "updateRelationship",
+  kind: "mutation",
+  summary: "Changes how strong and how sure a relationship is, and its context.",
+  input: UpdateRelationshipInput,
+  output: Relationship,
+  permission: "memories:write",
+  failures: [RelationshipNotFound, NoTeamGraph],
+  rest: { method: "PATCH", alsoMethod: "PUT", path: "/v1/relationships/:id" },
+  example: {
+    input: { id: RELATIONSHIP_EXAMPLE.id, strength: 0.7, context: null },
+    output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
+  },
+  oneStatement: true,
+  async handle({ caller, database }, input) {
+    const { strength, confidence, context } = input;
+    if (strength === undefined && confidence === undefined && context === undefined) {
+      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
+    }
+    const place = [chosenGraphId(caller, input), input.id];
+    const changes = [strength ?? null, confidence ?? null, context !== undefined, context ?? null];
+    const [changed] = await database.run<Relationship>(changeRelationship, [...place, ...changes]);
+    if (!changed) throw new RelationshipNotFound();
+    return changed;
+  },
+});

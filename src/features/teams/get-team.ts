@@ -1,0 +1,52 @@
+import { ArgsType } from "type-graphql";
+import { IdField } from "../../operation/id.js";
+import type { Context } from "../../operation/context.js";
+import { NoInput, defineOperation } from "../../operation/operation.js";
+import type { Statement } from "../../platform/database.js";
+import { TEAM_COLUMNS, TEAM_EXAMPLE, Team, TeamNotFound, assertStanding } from "./team.js";
+
+@ArgsType()
+export class TeamInput {
+  @IdField("The team's id.")
+  teamId!: string;
+}
+
+const teamOfMember: Statement = {
+  name: "team_of_member",
+  text: `SELECT ${TEAM_COLUMNS} FROM team t JOIN team_member m ON m.team_id = t.id WHERE m.user_id = $1::uuid`,
+};
+
+export const myTeam = defineOperation({
+  name: "myTeam",
+  kind: "query",
+  summary: "The team that the caller is in.",
+  input: NoInput,
+  output: Team,
+  permission: "teams:read",
+  failures: [TeamNotFound],
+  rest: { method: "GET", path: "/teams/me" },
+  example: { input: {}, output: TEAM_EXAMPLE },
+  handle: ownTeam,
+});
+
+export const team = defineOperation({
+  name: "team",
+  kind: "query",
+  summary: "A team that the caller is in.",
+  input: TeamInput,
+  output: Team,
+  permission: "teams:read",
+  failures: [TeamNotFound],
+  rest: { method: "GET", path: "/teams/:team_id" },
+  example: { input: { teamId: TEAM_EXAMPLE.id }, output: TEAM_EXAMPLE },
+  async handle(context, { teamId }) {
+    assertStanding(context.caller, teamId, "member");
+    return ownTeam(context);
+  },
+});
+
+export async function ownTeam({ caller, database }: Context): Promise<Team> {
+  const [found] = await database.run<Team>(teamOfMember, [caller.userId]);
+  if (!found) throw new TeamNotFound();
+  return found;
+}

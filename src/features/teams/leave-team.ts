@@ -1,0 +1,45 @@
+import { InputType } from "type-graphql";
+import { Failure } from "../../operation/failure.js";
+import { IdField } from "../../operation/id.js";
+import { defineOperation } from "../../operation/operation.js";
+import type { Statement } from "../../platform/database.js";
+import { TEAM_EXAMPLE, Team, TeamNotFound, lockTeam } from "./team.js";
+
+@InputType({ description: "Which team to leave." })
+export class LeaveTeamInput {
+  @IdField("The team's id.")
+  teamId!: string;
+}
+
+export class OwnerMustTransfer extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "owner_must_transfer";
+
+  constructor() {
+    super("A team must have an owner. Transfer it to another member, or delete it.");
+  }
+}
+
+const leave: Statement = {
+  name: "leave_team",
+  text: "DELETE FROM team_member WHERE team_id = $1::uuid AND user_id = $2::uuid AND role <> 'owner' RETURNING user_id",
+};
+
+export const leaveTeam = defineOperation({
+  name: "leaveTeam",
+  kind: "mutation",
+  summary: "Ends the caller's membership; access to the team's graph ends with the next request.",
+  input: LeaveTeamInput,
+  output: Team,
+  permission: "teams:write",
+  failures: [TeamNotFound, OwnerMustTransfer],
+  rest: { method: "POST", path: "/teams/:team_id/leave", status: 204 },
+  example: { input: { teamId: TEAM_EXAMPLE.id }, output: TEAM_EXAMPLE },
+  audit: ({ caller }, { teamId }) => ({ teamId, subject: caller.userId }),
+  async handle(context, { teamId }) {
+    const { role: _role, ...team } = await lockTeam(context, teamId, "member");
+    const [left] = await context.database.run(leave, [teamId, context.caller.userId]);
+    if (!left) throw new OwnerMustTransfer();
+    return { ...team, memberCount: team.memberCount - 1 };
+  },
+});

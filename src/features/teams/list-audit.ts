@@ -1,0 +1,114 @@
+import { ArgsType, Field, ID, ObjectType } from "type-graphql";
+import { Era, Nullable, TextLength, UUID } from "../../operation/bounds.js";
+import { IdField } from "../../operation/id.js";
+import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, assertStanding } from "./team.js";
+
+@ArgsType()
+export class TeamAuditInput extends Paged(NoInput) {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @Field(() => String, { nullable: true, description: "Only entries of this operation, such as inviteMember." })
+  @Nullable()
+  @TextLength(1, 100)
+  action?: string | null;
+
+  @Field(() => ID, { nullable: true, description: "Only what this user did." })
+  @Nullable()
+  actorId?: string | null;
+
+  @Field(() => Date, { nullable: true, description: "Only entries of this time or later." })
+  @Nullable()
+  @Era()
+  createdAfter?: Date | null;
+
+  @Field(() => Date, { nullable: true, description: "Only entries before this time." })
+  @Nullable()
+  @Era()
+  createdBefore?: Date | null;
+}
+
+@ObjectType({ description: "Who did what to whom, when and how." })
+export class AuditEntry {
+  @Field(() => ID, { description: "The entry's id." })
+  id!: string;
+
+  @Field(() => ID, { description: "The user who did it." })
+  actorId!: string;
+
+  @Field(() => ID, { nullable: true, description: "The API key it was done with; null without one, as on sign-up." })
+  keyId!: string | null;
+
+  @Field(() => String, { description: "Which way it came in: rest, graphql or page." })
+  door!: string;
+
+  @Field(() => String, { description: "The operation, such as inviteMember." })
+  action!: string;
+
+  @Field(() => String, { nullable: true, description: "The id of what or whom it was done to." })
+  subject!: string | null;
+
+  @Field(() => String, { nullable: true, description: "A few words on how." })
+  detail!: string | null;
+
+  @Field(() => Date, { description: "When it was done." })
+  createdAt!: Date;
+}
+
+@ObjectType({ description: "A page of a team's audit." })
+export class AuditPage {
+  @Field(() => [AuditEntry], { description: "The entries, newest first." })
+  events!: AuditEntry[];
+
+  @Field(() => String, { nullable: true, description: NEXT_CURSOR })
+  nextCursor!: string | null;
+}
+
+export const teamAudit = defineOperation({
+  name: "teamAudit",
+  kind: "query",
+  summary: "What was done in a team: to its members, invitations and settings, and which memories were deleted.",
+  input: TeamAuditInput,
+  output: AuditPage,
+  permission: "teams:read",
+  failures: [TeamNotFound, RoleTooSmall],
+  rest: { method: "GET", path: "/teams/:team_id/audit" },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, action: "createTeam" },
+    output: {
+      events: [
+        {
+          id: "019cb0c4-19d2-7b42-9c53-6d7e8f9a0b1c",
+          actorId: TEAM_EXAMPLE.ownerId,
+          keyId: "019bb153-8740-7d3e-9f40-516273849506",
+          door: "rest",
+          action: "createTeam",
+          subject: TEAM_EXAMPLE.id,
+          detail: "max_members: 5",
+          createdAt: TEAM_EXAMPLE.createdAt,
+        },
+      ],
+      nextCursor: null,
+    },
+  },
+  async handle({ caller, database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
+    assertStanding(caller, teamId, "admin");
+    const before = placeOf(cursor, UUID);
+    const rows = await database.models.auditEntry.findMany({
+      where: {
+        teamId,
+        ...(before === null ? {} : { id: { lt: before } }),
+        ...(action == null ? {} : { action }),
+        // A malformed id is nobody's: nothing was done by them.
+        ...(actorId == null ? {} : UUID.test(actorId) ? { actorId } : { id: { in: [] } }),
+        createdAt: { ...(createdAfter ? { gte: createdAfter } : {}), ...(createdBefore ? { lt: createdBefore } : {}) },
+      },
+      orderBy: { id: "desc" },
+      take: limit + 1,
+    });
+    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    return { events: items, nextCursor };
+  },
+});

@@ -1,0 +1,57 @@
+import { InputType } from "type-graphql";
+import { InvalidInput } from "../../operation/failure.js";
+import { IdField } from "../../operation/id.js";
+import { defineOperation } from "../../operation/operation.js";
+import type { Statement } from "../../platform/database.js";
+import { RoleTooSmall, TEAM_COLUMNS, TEAM_EXAMPLE, Team, TeamNotFound, lockTeam } from "./team.js";
+import { MemberNotFound } from "./member-not-found.js";
+
+@InputType({ description: "To whom a team shall belong." })
+export class TransferTeamInput {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @IdField("The user id of the member who shall own it; the owner so far becomes an admin.")
+  userId!: string;
+}
+
+// Two statements, the old owner first: at no moment may a team have two.
+const demoteOwner: Statement = {
+  name: "demote_owner",
+  text: "UPDATE team_member SET role = 'admin' WHERE team_id = $1::uuid AND role = 'owner'",
+};
+
+const promoteOwner: Statement = {
+  name: "promote_owner",
+  text: `
+    WITH promoted AS (
+      UPDATE team_member SET role = 'owner' WHERE team_id = $1::uuid AND user_id = $2::uuid RETURNING user_id
+    )
+    UPDATE team t SET owner_id = promoted.user_id FROM promoted WHERE t.id = $1::uuid RETURNING ${TEAM_COLUMNS}`,
+};
+
+export const transferTeam = defineOperation({
+  name: "transferTeam",
+  kind: "mutation",
+  summary: "Makes another member the owner of a team.",
+  input: TransferTeamInput,
+  output: Team,
+  permission: "teams:write",
+  failures: [TeamNotFound, RoleTooSmall, MemberNotFound],
+  rest: { method: "POST", path: "/teams/:team_id/transfer" },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, userId: "019bb153-9a51-7d3e-9f40-516273849506" },
+    output: { ...TEAM_EXAMPLE, ownerId: "019bb153-9a51-7d3e-9f40-516273849506" },
+  },
+  audit: (_context, { teamId, userId }) => ({ teamId, subject: userId }),
+  async handle(context, { teamId, userId }) {
+    await lockTeam(context, teamId, "owner");
+    if (userId === context.caller.userId) {
+      throw new InvalidInput([{ path: "userId", message: "must be another member: you own the team already" }]);
+    }
+    await context.database.run(demoteOwner, [teamId]);
+    const [team] = await context.database.run<Team>(promoteOwner, [teamId, userId]);
+    if (!team) throw new MemberNotFound();
+    return team;
+  },
+});

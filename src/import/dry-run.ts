@@ -1,0 +1,20 @@
+import type { GraphStore } from "./graph-store.js";
+import type { ServiceClient } from "./service-client.js";
+
+/** Answers as the service would and changes nothing; without a client, as for an empty graph. */
+export function dryRun(client: ServiceClient | undefined): GraphStore {
+  return {
+    async *memories(tag) {
+      if (client) yield* client.memories(tag);
+    },
+    memory() {
+      throw new Error("A dry run changes nothing, so there is nothing to read again.");
+    },
+    // Nothing can lead to or from a memory that is not there, so it needs no id.
+    createMemory: async () => "",
+    updateContent: async () => {},
+    async createRelationship(from, to, { type }) {
+      return client && from && to && (await client.leadsTo(from, to, type)) ? "existing" : "created";
+    },
+  };
+}

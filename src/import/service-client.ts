@@ -1,0 +1,222 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Link, Note } from "./graph.js";
+import { type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
+import { ImportStopped } from "./import-stopped.js";
+import { isObject } from "./text.js";
+
+export interface ClientOptions {
+  /** Where the service answers, such as http://127.0.0.1:4000. */
+  readonly url: string;
+  readonly key: string;
+  readonly graph?: "personal" | "team" | undefined;
+  /** Ends every request and every wait. */
+  readonly signal: AbortSignal;
+  /** Told when nothing is sent for a while, and why. */
+  readonly onPause: (seconds: number, why: string) => void;
+}
+
+const PAGE_LIMIT = 100;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** How often a request is repeated that was lost, or that the service was not able to look at. */
+const RETRIES_MAX = 5;
+const FIRST_BACKOFF_MS = 500;
+/** Words for an answer that was lost, by somebody who did listen. */
+const LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "TimeoutError"]);
+/** How often a request waits for the rate limit: others may use up the same account's budget each time. */
+const RATE_WAITS_MAX = 60;
+const PAUSE_MAX_MS = 600_000;
+
+/** What came back; the status 0 stands for nothing. */
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly retryAfterMs?: number | undefined;
+  /** The system's word for why nothing came back, such as ECONNREFUSED. */
+  readonly silence?: string;
+}
+
+interface Ask {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** The service's REST API, as far as an import needs it, with the patience that a long run needs. */
+export class ServiceClient implements GraphStore {
+  #pausedUntil = 0;
+  #hasAnswered = false;
+
+  /** @throws ImportStopped when the address or the key cannot be one. */
+  constructor(private readonly options: ClientOptions) {
+    if (!/^https?:\/\/[^@?#]+$/.test(options.url) || !URL.canParse(options.url)) {
+      throw new ImportStopped(`--url must be an address such as http://127.0.0.1:4000; it is "${options.url}".`);
+    }
+    if (!/^[\x21-\x7e]+$/.test(options.key)) throw this.#failure({ status: 401 });
+  }
+
+  async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
+    let cursor: string | null = null;
+    do {
+      const query: Record<string, string> = { limit: String(PAGE_LIMIT) };
+      if (tag !== undefined) query["tags"] = tag;
+      if (cursor !== null) query["cursor"] = cursor;
+      const page: MemoryPage = await this.#ask<MemoryPage>("GET", "/v1/memories", { query });
+      if (!Array.isArray(page.memories)) throw this.#failure({ status: 200 });
+      yield* page.memories;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  memory(id: string): Promise<StoredMemory> {
+    return this.#ask("GET", `/v1/memories/${id}`);
+  }
+
+  async createMemory({ type, title, content, summary, tags, importance }: Note): Promise<string> {
+    const body = { type, title, content, summary, tags, importance };
+    return (await this.#ask<StoredMemory>("POST", "/v1/memories", { body })).id;
+  }
+
+  async updateContent({ id, version }: StoredMemory, content: string): Promise<void> {
+    await this.#ask("PATCH", `/v1/memories/${id}`, { body: { content, expected_version: version } });
+  }
+
+  async createRelationship(from: string, to: string, link: Link): Promise<"created" | "existing"> {
+    const { type: relationship_type, context, strength, confidence } = link;
+    const body = { from_memory_id: from, to_memory_id: to, relationship_type, context, strength, confidence };
+    try {
+      await this.#ask("POST", "/v1/relationships", { body });
+      return "created";
+    } catch (error) {
+      if (error instanceof Refused && error.reason === "relationship_exists") return "existing";
+      throw error;
+    }
+  }
+
+  /** Whether a memory already leads to another by a relationship of this type, among the first hundred that do. */
+  async leadsTo(from: string, to: string, type: string): Promise<boolean> {
+    const query = { types: type, direction: "out", limit: "100" };
+    const { memories } = await this.#ask<RelatedPage>("GET", `/v1/memories/${from}/related`, { query });
+    return memories.some(({ id }) => id === to);
+  }
+
+  /** Repeats what was lost or put off. The type of the body is what the service's contract says of the path. */
+  async #ask<Body>(method: string, path: string, { query, body }: Ask = {}): Promise<Body> {
+    const { url, key, graph } = this.options;
+    const search = new URLSearchParams({ ...query, ...(graph && { graph }) });
+    const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
+    if (body) headers["content-type"] = "application/json";
+    // The same for every repetition: a request that was done and whose answer was lost is not done again.
+    if (method === "POST") headers["idempotency-key"] = randomUUID();
+    const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const target = `${url.replace(/\/+$/, "")}${path}?${search.toString()}`;
+    for (let rateWaits = 0, retries = 0; ;) {
+      await this.#pauseIsOver();
+      const answer = await this.#send(target, request);
+      if (answer.status >= 200 && answer.status < 300 && isObject(answer.body)) return answer.body as Body;
+      if (answer.status === 429 && rateWaits++ < RATE_WAITS_MAX) {
+        this.#pause(answer.retryAfterMs ?? FIRST_BACKOFF_MS, "rate limit reached");
+      } else if (this.#mayPass(answer) && retries++ < RETRIES_MAX) {
+        const backoff = FIRST_BACKOFF_MS * 2 ** (retries - 1);
+        this.#pause(answer.retryAfterMs ?? backoff, answer.status ? "service busy" : "connection lost");
+      } else {
+        throw this.#failure(answer);
+      }
+    }
+  }
+
+  async #send(target: string, request: RequestInit): Promise<Answer> {
+    const { signal } = this.options;
+    try {
+      const timeout = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+      const response = await fetch(target, { ...request, signal: AbortSignal.any([signal, timeout]) });
+      const text = await response.text();
+      this.#hasAnswered = true;
+      return { status: response.status, body: jsonOf(text), retryAfterMs: retryAfterMs(response.headers) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { status: 0, silence: codeOf(error) };
+    }
+  }
+
+  /** Whether the same request can be expected to succeed a little later. */
+  #mayPass({ status, body, silence }: Answer): boolean {
+    // Where nobody has answered yet, most likely the address is wrong: waiting helps less than being told.
+    if (silence !== undefined) return this.#hasAnswered || LOST.has(silence);
+    return [502, 503, 504].includes(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
+  }
+
+  /** Requests in flight are told to wait at the same time, so the wait is for all, and told once. */
+  #pause(milliseconds: number, why: string): void {
+    const lasting = Math.min(milliseconds, PAUSE_MAX_MS);
+    const until = Date.now() + lasting;
+    if (this.#pausedUntil < Date.now()) this.options.onPause(Math.ceil(lasting / 1_000), why);
+    this.#pausedUntil = Math.max(this.#pausedUntil, until);
+  }
+
+  async #pauseIsOver(): Promise<void> {
+    for (let left; (left = this.#pausedUntil - Date.now()) > 0;) {
+      await sleep(left, undefined, { signal: this.options.signal });
+    }
+  }
+
+  #failure({ status, body, silence }: Answer): Error {
+    const { url } = this.options;
+    const { reason, message } = errorOf(body) ?? {};
+    if (status === 0) {
+      return new ImportStopped(
+        `${url} does not answer (${silence}). Start the service there with \`npm start\`, or check --url.`,
+      );
+    }
+    if (status === 401) {
+      return new ImportStopped(
+        "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
+          "`npm run user -- key --email <address>` makes another.",
+      );
+    }
+    if (status === 429 || [502, 503, 504].includes(status)) {
+      return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
+    }
+    if (typeof message !== "string") {
+      return new ImportStopped(`What answers at ${url} is not this service (status ${status}). Check --url.`);
+    }
+    if (status === 403) {
+      return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
+    }
+    if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or take --graph personal.`);
+    return new Refused(message, typeof reason === "string" ? reason : undefined);
+  }
+}
+
+interface MemoryPage {
+  readonly memories: readonly StoredMemory[];
+  readonly next_cursor: string | null;
+}
+
+interface RelatedPage {
+  readonly memories: ReadonlyArray<Pick<StoredMemory, "id">>;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isObject(body) && isObject(body["error"]) ? body["error"] : undefined;
+}
+
+function retryAfterMs(headers: Headers): number | undefined {
+  const seconds = headers.get("retry-after");
+  return seconds !== null && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+}
+
+/** The reason stands in the error's cause, where there is one. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
+  if (cause instanceof Error) return cause.name === "Error" ? cause.message : cause.name;
+  return String(cause);
+}

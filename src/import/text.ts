@@ -1,0 +1,58 @@
+/** What the service's documentation says that it takes, in code points; known here so that a dry run can tell. */
+export const TITLE_MAX = 500;
+export const CONTENT_MAX = 50_000;
+export const SUMMARY_MAX = 1_000;
+export const CONTEXT_MAX = 1_000;
+export const TAGS_MAX = 50;
+export const TAG_MAX = 100;
+
+const QUOTED_MAX = 80;
+
+/** The first code points of a text; all of it where it is no longer than that. */
+export function cut(text: string, codePointsMax: number): string {
+  if (!isLonger(text, codePointsMax)) return text;
+  return Array.from(text.slice(0, 2 * codePointsMax))
+    .slice(0, codePointsMax)
+    .join("");
+}
+
+export function isLonger(text: string, codePointsMax: number): boolean {
+  // A code point is one or two UTF-16 units, so most texts need no counting.
+  return text.length > codePointsMax && (text.length > 2 * codePointsMax || Array.from(text).length > codePointsMax);
+}
+
+/** Why no text of the service can hold this one; undefined where it can. */
+export function textProblem(text: string): string | undefined {
+  if (text.includes("\0")) return "it has the character NUL, which cannot be stored";
+  if (!text.isWellFormed()) return "it has half of a character (a lone surrogate), which cannot be stored";
+  return undefined;
+}
+
+/** A text of a file as messages show it: short, and with nothing in it that a terminal would obey. */
+export function quote(text: string): string {
+  const shown = cut(text, QUOTED_MAX);
+  const safe = JSON.stringify(shown).replaceAll(/[\u007f-\u009f]/g, "");
+  return shown === text ? safe : `${safe.slice(0, -1)}…"`;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A text of an object in NFC, as the service stores it, or else what was stored would not be found again. */
+export function textOf(object: JsonObject, field: string): string | undefined {
+  const value = object[field];
+  return typeof value === "string" ? value.normalize("NFC") : undefined;
+}
+
+export function numberOf(object: JsonObject, field: string): number | undefined {
+  const value = object[field];
+  return typeof value === "number" ? value : undefined;
+}
+
+/** The texts of a list; what else is in it is left out. */
+export function textsOf(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item) => typeof item === "string").map((item) => item.normalize("NFC"));
+}

@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import { type RunningApp, startApp } from "./app.js";
+import { type Config, ConfigError } from "./config.js";
+import { configOfProcess } from "./environment.js";
+import { demoKey } from "./features/access/index.js";
+import { openDataFolder } from "./platform/data-folder.js";
+import { CannotStart } from "./platform/embedded-postgres.js";
+import { createLogger } from "./platform/logger.js";
+import { migrate } from "./platform/migrations.js";
+
+/** Starts the service by the environment and serves until SIGTERM or SIGINT. */
+async function main(): Promise<void> {
+  const config = configOfProcess();
+  await using log = createLogger(config.logLevel, { buffered: !config.development });
+  await using ground = await openDataFolder(config, { exclusive: true });
+  const applied = await migrate(ground.databaseUrl);
+  for (const name of applied) log.info({ migration: name }, "migration applied");
+  await using app = await startApp(config, ground.databaseUrl, log);
+  await announce(config, app);
+  const signal = await stopSignal();
+  log.info({ signal }, "stopping: finishing what runs");
+}
+
+/** Tells a newcomer where to look and with which key; in production, whoever reads logs. */
+async function announce(config: Config, app: RunningApp): Promise<void> {
+  const url = config.publicUrl ?? app.url;
+  if (!config.development) {
+    console.log(`Memory Graph Gateway listens on ${app.url}`);
+    return;
+  }
+  const key = await demoKey(app.services, config.dataDir);
+  const database = config.databaseUrl ? "the one in DATABASE_URL" : `embedded, in ${resolve(config.dataDir)}`;
+  console.log(`
+  Memory Graph Gateway
+
+  Address     ${url}
+  Playground  ${url}/graphql
+  Database    ${database}
+  Key         ${key}   (of a demo user; development only)
+
+  Try it:
+  curl -s ${url}/v1/memories -H 'Authorization: Bearer ${key}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"type": "solution", "title": "Retry with backoff", "content": "Wait longer after each failure."}'
+
+  Ctrl-C stops it.
+`);
+}
+
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    // Kept for good: a terminal and npm may both pass on the same Ctrl-C, and the second must not cut the stop short.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(isForTheOperator(error) ? error.message : error);
+  process.exitCode = 1;
+}
+
+/** What an operator can put right needs no stack. */
+function isForTheOperator(error: unknown): error is Error {
+  if (error instanceof ConfigError || error instanceof CannotStart) return true;
+  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+}

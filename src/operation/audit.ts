@@ -1,0 +1,27 @@
+import type { Statement } from "../platform/database.js";
+import type { Context } from "./context.js";
+import type { AuditNote } from "./operation.js";
+
+const insertEntry: Statement = {
+  name: "insert_audit_entry",
+  text: `
+    INSERT INTO audit_entry (id, team_id, actor_id, key_id, door, action, subject, detail)
+    VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5, $6, $7, $8)`,
+};
+
+/** Who does something: a caller, or a person who has just been verified and has no key yet. */
+interface Actor {
+  readonly userId: string;
+  readonly keyId: string | null;
+}
+
+/** Records what was done, in the transaction of `context`: both are there or neither. */
+export async function recordAudit(
+  context: Context,
+  action: string,
+  { teamId, subject, detail }: AuditNote,
+  actor: Actor = context.caller,
+): Promise<void> {
+  const who = [actor.userId, actor.keyId, context.door];
+  await context.database.run(insertEntry, [context.newId(), teamId, ...who, action, subject, detail ?? null]);
+}

@@ -1,0 +1,182 @@
+import { IsOptional, ValidateBy, type ValidationArguments, ValidationTypes, getMetadataStorage } from "class-validator";
+import { InvalidInput, type InputIssue } from "./failure.js";
+
+type Class = new () => object;
+
+/** A text of `min` to `max` code points (not UTF-16 units: an emoji counts once). */
+export function TextLength(min: number, max: number): PropertyDecorator {
+  return bound("textLength", [min, max], `must have ${min} to ${max} characters`, (value) => {
+    if (typeof value !== "string") return false;
+    const length = codePoints(value);
+    return length >= min && length <= max;
+  });
+}
+
+/** A text in which something can be seen: more than spaces, fillers and invisible characters. */
+export function NotBlank(): PropertyDecorator {
+  const visible = /[^\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+  return bound("notBlank", [], "must not be blank", (value) => typeof value === "string" && visible.test(value));
+}
+
+/** A text, or each text of a list, of this form. */
+export function Form(pattern: RegExp, description: string): PropertyDecorator {
+  return bound("form", [pattern], description, (value) =>
+    every(value, (item) => typeof item === "string" && pattern.test(item)),
+  );
+}
+
+/** A number from `min` to `max`, both included. */
+export function Between(min: number, max: number): PropertyDecorator {
+  return bound("between", [min, max], `must be from ${min} to ${max}`, (value) => {
+    return typeof value === "number" && value >= min && value <= max;
+  });
+}
+
+/** A list of `min` to `max` items. */
+export function SetSize(min: number, max: number): PropertyDecorator {
+  return bound("setSize", [min, max], `must have ${min} to ${max} items`, (value) => {
+    return Array.isArray(value) && value.length >= min && value.length <= max;
+  });
+}
+
+/** A list of `min` to `max` items, each a text of up to `itemMax` code points. */
+export function ListSize(min: number, max: number, itemMax: number): PropertyDecorator {
+  const description = `must have ${min} to ${max} items of up to ${itemMax} characters`;
+  return bound("listSize", [min, max, itemMax], description, (value) => {
+    if (!Array.isArray(value) || value.length < min || value.length > max) return false;
+    return every(value, (item) => typeof item === "string" && codePoints(item) <= itemMax);
+  });
+}
+
+/** A time that the database can hold and everybody can write: the years 1 to 9999. */
+export function Era(): PropertyDecorator {
+  const first = Date.parse("0001-01-01T00:00:00Z");
+  const last = Date.parse("9999-12-31T23:59:59.999Z");
+  return bound("era", [], "must be a time in the years 1 to 9999", (value) => {
+    return value instanceof Date && value.getTime() >= first && value.getTime() <= last;
+  });
+}
+
+/** Must not equal another field of the same input. */
+export function DifferentFrom(other: string, description: string): PropertyDecorator {
+  return bound("differentFrom", [other], description, (value, all) => value !== all[other] || value === NOTHING);
+}
+
+/**
+ * Says something of a field that bounds nothing: it holds an id, or a text that must be looked at as it was sent, since
+ * NFC makes other letters ASCII (the Kelvin sign a K) and so one address pass for another.
+ */
+export const Marked = (name: "id" | "asSent"): PropertyDecorator => bound(name, [], "", () => true);
+
+/** May be null: an update clears the field, a query goes without it. A field that is absent is never checked. */
+export const Nullable: () => PropertyDecorator = IsOptional;
+
+/**
+ * The input with every text in NFC and every id in its one form, checked against its class's bounds.
+ * @throws InvalidInput naming every field that is out of bounds.
+ */
+export function withinBounds<Input extends object>(input: Input): Input {
+  const { ids, asSent, fields } = boundsOf(input.constructor as Class);
+  const issues: InputIssue[] = [];
+  for (const [path, value] of Object.entries(input)) {
+    const normal = ids.has(path) ? normalId(value) : normalText(value, path, issues);
+    if (!asSent.has(path) && normal !== value) Object.assign(input, { [path]: normal });
+  }
+  if (issues.length === 0) {
+    const all = input as Readonly<Record<string, unknown>>;
+    for (const { path, mayBeNull, checks } of fields) {
+      const value = all[path];
+      if (value === undefined || (value === null && mayBeNull)) continue;
+      const broken = checks.find(({ holds }) => !holds(value, all));
+      if (broken) issues.push({ path, message: broken.message });
+    }
+  }
+  if (issues.length > 0) throw new InvalidInput(issues);
+  return input;
+}
+
+interface Check {
+  readonly holds: (value: unknown, all: Readonly<Record<string, unknown>>) => boolean;
+  readonly message: string;
+}
+/** A class's bounds as class-validator knows them, made ready: its own validator reads them anew each time. */
+interface Bounds {
+  readonly ids: ReadonlySet<string>;
+  readonly asSent: ReadonlySet<string>;
+  readonly fields: ReadonlyArray<{ path: string; mayBeNull: boolean; checks: readonly Check[] }>;
+}
+const boundsOfClass = new WeakMap<object, Bounds>();
+
+function boundsOf(inputClass: Class): Bounds {
+  const known = boundsOfClass.get(inputClass);
+  if (known) return known;
+  const rules = getMetadataStorage().getTargetValidationMetadatas(inputClass, "", false, false);
+  const marked = (mark: string) =>
+    new Set(rules.filter(({ name }) => name === mark).map(({ propertyName }) => propertyName));
+  const fields = [...new Set(rules.map(({ propertyName }) => propertyName))].map((path) => {
+    const own = rules.filter(({ propertyName }) => propertyName === path);
+    const mayBeNull = own.some(({ type }) => type === ValidationTypes.CONDITIONAL_VALIDATION);
+    return { path, mayBeNull, checks: own.flatMap(checksOf) };
+  });
+  const bounds = { ids: marked("id"), asSent: marked("asSent"), fields };
+  boundsOfClass.set(inputClass, bounds);
+  return bounds;
+}
+
+type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidationMetadatas"]>[number];
+
+/** The check of a rule that `bound` made; none for one that only says when to check. */
+function checksOf({ type, constraintCls }: Rule): Check[] {
+  if (type !== ValidationTypes.CUSTOM_VALIDATION) return [];
+  return getMetadataStorage()
+    .getTargetValidatorConstraints(constraintCls)
+    .map(({ instance }) => ({
+      holds: (value, all) => instance.validate(value, { object: all } as ValidationArguments) === true,
+      message: instance.defaultMessage?.() ?? "",
+    }));
+}
+
+/** A UUID that no row has. */
+const NOTHING = "00000000-0000-0000-0000-000000000000";
+
+function normalId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalId);
+  if (typeof value !== "string") return value;
+  return UUID.test(value) ? value.toLowerCase() : NOTHING;
+}
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** PostgreSQL cannot hold NUL, and a lone surrogate has no UTF-8: both are refused before they can be changed. */
+function normalText(value: unknown, path: string, issues: InputIssue[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => normalText(item, path, issues));
+  if (typeof value !== "string") return value;
+  if (value.includes("\0")) issues.push({ path, message: "must not contain the NUL character" });
+  if (!value.isWellFormed()) issues.push({ path, message: "must be well-formed Unicode" });
+  return value.normalize("NFC");
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+const every = (value: unknown, test: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) ? value.every(test) : test(value);
+
+function bound(
+  name: string,
+  constraints: unknown[],
+  description: string,
+  holds: (value: unknown, all: Readonly<Record<string, unknown>>) => boolean,
+): PropertyDecorator {
+  return ValidateBy({
+    name,
+    constraints,
+    validator: {
+      validate: (value, context) => holds(value, (context?.object ?? {}) as Readonly<Record<string, unknown>>),
+      defaultMessage: () => description,
+    },
+  });
+}

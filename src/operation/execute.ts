@@ -1,0 +1,58 @@
+import { recordAudit } from "./audit.js";
+import { withinBounds } from "./bounds.js";
+import { type Context, within } from "./context.js";
+import { COMMON_FAILURES, Failure, ScopeMissing } from "./failure.js";
+import { once } from "./idempotency.js";
+import type { Operation } from "./operation.js";
+import type { Scope } from "./permission.js";
+
+/**
+ * The only way in: every door ends here, so no door can skip a step.
+ * @throws InvalidInput when the input is out of bounds.
+ * @throws ScopeMissing when the caller's key does not allow the operation.
+ * @throws any failure that the operation declares.
+ */
+export async function execute<Input extends object, Output extends object>(
+  operation: Operation<Input, Output>,
+  context: Context,
+  input: Input,
+): Promise<Output> {
+  const checked = withinBounds(input);
+  if (operation.permission !== "any" && operation.permission !== "public") requireScope(context, operation.permission);
+  try {
+    return await run(operation, context, checked);
+  } catch (error) {
+    if (error instanceof Failure) assertDeclared(operation, error);
+    throw error;
+  }
+}
+
+function run<Input extends object, Output extends object>(
+  operation: Operation<Input, Output>,
+  context: Context,
+  input: Input,
+): Promise<Output> {
+  const { database, idempotency } = context;
+  if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
+  if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
+  return database.transaction((inner) => {
+    const here = within(context, inner);
+    const change = async () => {
+      const output = await operation.handle(here, input);
+      if (operation.audit) await recordAudit(here, operation.name, operation.audit(here, input, output));
+      return output;
+    };
+    return idempotency ? once(inner, context.caller.userId, idempotency, change) : change();
+  });
+}
+
+/** @throws ScopeMissing when the caller's key does not have the scope. */
+export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope): void {
+  if (!caller.scopes.has(scope)) throw new ScopeMissing(scope);
+}
+
+/** A failure that is not declared is missing from the documentation, so it is a bug even where it is right. */
+function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
+  if ([...COMMON_FAILURES, ...failures].some((declared) => failure instanceof declared)) return;
+  throw new Error(`${name} raised ${failure.name}, which it does not declare.`, { cause: failure });
+}

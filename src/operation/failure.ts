@@ -1,0 +1,118 @@
+/** What went wrong, in words no transport owns; each door translates them once, exhaustively. */
+export const FAILURE_KINDS = [
+  "bad_request",
+  "unauthorized",
+  "forbidden",
+  "not_found",
+  "method_not_allowed",
+  "conflict",
+  "payload_too_large",
+  "unsupported_media_type",
+  "rate_limited",
+  "internal_error",
+  "payment_provider_error",
+  "unavailable",
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
+/** A failure the caller can act on. Anything else that is thrown is a bug. */
+export abstract class Failure extends Error {
+  abstract readonly kind: FailureKind;
+  /** A finer word than the kind, stable across releases, where a client could act on it. */
+  readonly reason?: string;
+  /** What the client needs to act: for a bad request a list of `{ path, message }`. */
+  readonly details?: unknown;
+}
+
+/** A class of failures that tells what they look like: one that is made from something gives an example of itself. */
+export type FailureClass =
+  | { new (): Failure; readonly example?: undefined }
+  | { new (...args: never[]): Failure; readonly example: Failure };
+
+export const exampleOf = (declared: FailureClass): Failure =>
+  declared.example === undefined ? new declared() : declared.example;
+
+/** Something in the input that is wrong: where (field names joined by dots) and how. */
+export interface InputIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export class InvalidInput extends Failure {
+  static readonly example = new InvalidInput([{ path: "title", message: "must have 1 to 500 characters" }]);
+  readonly kind = "bad_request";
+  override readonly details: readonly InputIssue[];
+
+  constructor(issues: readonly InputIssue[]) {
+    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; "));
+    this.details = issues;
+  }
+}
+
+/** No key, or one that is malformed, unknown, expired or revoked: told alike, so nothing can be learnt from it. */
+export class Unauthorized extends Failure {
+  readonly kind = "unauthorized";
+
+  constructor() {
+    super("Send a valid API key in the header `Authorization: Bearer <key>`.");
+  }
+}
+
+export class ScopeMissing extends Failure {
+  static readonly example = new ScopeMissing("memories:write");
+  readonly kind = "forbidden";
+  override readonly reason = "scope_missing";
+
+  constructor(scope: string) {
+    super(`This API key lacks the scope ${scope}.`);
+  }
+}
+
+/** The database cannot be reached or is too busy; nothing was changed that was not acknowledged. */
+export class Unavailable extends Failure {
+  readonly kind = "unavailable";
+
+  constructor() {
+    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
+  }
+}
+
+export class RateLimited extends Failure {
+  static readonly example = new RateLimited(12);
+  readonly kind = "rate_limited";
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super(`Too many requests. Try again in ${retryAfterSeconds} s.`);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export class IdempotencyKeyReused extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "idempotency_key_reused";
+
+  constructor() {
+    super("This Idempotency-Key was used for another request. Take a new key for a new request.");
+  }
+}
+
+export class IdempotencyInProgress extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "idempotency_in_progress";
+
+  constructor() {
+    super("A request with this Idempotency-Key is being worked on. Repeat it a little later for its result.");
+  }
+}
+
+/** Failures that any operation may raise and none has to declare. */
+export const COMMON_FAILURES = [
+  InvalidInput,
+  Unauthorized,
+  ScopeMissing,
+  RateLimited,
+  IdempotencyKeyReused,
+  IdempotencyInProgress,
+  Unavailable,
+] as const;

@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import type { Database, Statement } from "../platform/database.js";
+import { IdempotencyInProgress, IdempotencyKeyReused } from "./failure.js";
+
+/** What a request that may be repeated is known by. */
+export interface Idempotency {
+  /** The Idempotency-Key, as the client sent it. */
+  readonly key: string;
+  /** Which of the request's changes: GraphQL's response name, or nothing where there is only one. */
+  readonly part: string;
+  /** What makes it the same request. */
+  readonly request: string;
+}
+
+/** How long a first result is kept. */
+const KEPT_HOURS = 24;
+
+const tryLock: Statement = {
+  name: "idempotency_try_lock",
+  text: "SELECT pg_try_advisory_xact_lock($1::bigint) AS locked",
+};
+
+const resultsOfKey: Statement = {
+  name: "idempotency_results_of_key",
+  text: `
+    SELECT part, fingerprint, result FROM idempotent_result
+    WHERE user_id = $1::uuid AND key_hash = $2 AND created_at > now() - interval '${KEPT_HOURS} hours'`,
+};
+
+const keepResult: Statement = {
+  name: "idempotency_keep_result",
+  text: `
+    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) VALUES ($1::uuid, $2, $3, $4, $5)
+    ON CONFLICT (user_id, key_hash, part) DO UPDATE
+      SET fingerprint = excluded.fingerprint, result = excluded.result, created_at = now()
+      WHERE idempotent_result.created_at <= now() - interval '${KEPT_HOURS} hours'`,
+};
+
+const forgetOldResults: Statement = {
+  name: "idempotency_forget_old_results",
+  text: `
+    WITH old AS (
+      SELECT user_id, key_hash, part FROM idempotent_result
+      WHERE created_at <= now() - interval '${KEPT_HOURS} hours' LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), gone AS (
+      DELETE FROM idempotent_result USING old
+      WHERE (idempotent_result.user_id, idempotent_result.key_hash, idempotent_result.part)
+        = (old.user_id, old.key_hash, old.part)
+      RETURNING 1
+    )
+    SELECT count(*)::int AS count FROM gone`,
+};
+
+/** Deletes up to 1,000 results that are past their time; answers with whether there may be more. */
+export async function forgetOldIdempotentResults(database: Database): Promise<boolean> {
+  const [gone] = await database.run<{ count: number }>(forgetOldResults, []);
+  return gone?.count === 1_000;
+}
+
+/**
+ * Does the work, or answers with its first result if the same request was done before. To be called within the
+ * transaction of the work, so that effect and result are stored together or not at all. A failure is not kept: the
+ * work left nothing, so the same key may try again.
+ * @throws IdempotencyInProgress while another request with the key is at work.
+ * @throws IdempotencyKeyReused when the key was used for another request.
+ */
+export async function once<Output extends object>(
+  database: Database,
+  userId: string,
+  { key, part, request }: Idempotency,
+  work: () => Promise<Output>,
+): Promise<Output> {
+  const keyHash = sha256(key);
+  const fingerprint = sha256(request);
+  const [lock] = await database.run<{ locked: boolean }>(tryLock, [lockNumber(userId, keyHash)]);
+  if (!lock?.locked) throw new IdempotencyInProgress();
+
+  // A statement of its own, after the lock: it sees what whoever held the lock before has stored.
+  interface Row {
+    readonly part: string;
+    readonly fingerprint: Uint8Array;
+    readonly result: Uint8Array;
+  }
+  const earlier = await database.run<Row>(resultsOfKey, [userId, keyHash]);
+  if (earlier.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
+  const same = earlier.find((row) => row.part === part);
+  if (same) return JSON.parse(decrypted(same.result, key)) as Output;
+
+  const output = await work();
+  await database.run(keepResult, [userId, keyHash, part, fingerprint, encrypted(JSON.stringify(output), key)]);
+  return output;
+}
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+const lockNumber = (userId: string, keyHash: Buffer): string =>
+  createHash("sha256").update(userId).update(keyHash).digest().readBigInt64BE().toString();
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A result may hold a secret that is shown only once, such as a new API key: whoever reads the table must not. */
+function encrypted(text: string, key: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", encryptionKey(key), nonce);
+  const bytes = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), bytes]);
+}
+
+function decrypted(stored: Uint8Array, key: string): string {
+  const nonce = stored.subarray(0, NONCE_BYTES);
+  const tag = stored.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", encryptionKey(key), nonce).setAuthTag(tag);
+  return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
+}
+
+/** Another hash than the one that is stored. */
+const encryptionKey = (key: string): Buffer => sha256(`encrypts a result\n${key}`);

@@ -1,0 +1,216 @@
+import { getMetadataStorage as boundsStorage } from "class-validator";
+import {
+  type GraphQLEnumType,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  type GraphQLType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredInputField,
+  isScalarType,
+} from "graphql";
+import { getMetadataStorage as typesStorage } from "type-graphql";
+import { inputTypeOf } from "./input.js";
+import { snakeCase } from "./names.js";
+import type { Operation } from "./operation.js";
+
+/** A JSON Schema of draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A field of an operation's input, as the doors that speak JSON name it. */
+export interface PlainField {
+  readonly name: string;
+  readonly description: string;
+  /** What it may be besides null. */
+  readonly schema: JsonSchema;
+  readonly required: boolean;
+  readonly nullable: boolean;
+}
+
+/** The fields of an operation's input, from the two sources that check it: the GraphQL type and the bounds. */
+export function plainFieldsOf(schema: GraphQLSchema, operation: Operation): readonly PlainField[] {
+  const bounds = boundsStorage().getTargetValidationMetadatas(operation.input, "", false, false);
+  return Object.values(inputTypeOf(schema, operation).getFields()).map((field) =>
+    plainField(
+      field,
+      bounds.filter(({ propertyName }) => propertyName === field.name),
+    ),
+  );
+}
+
+/** These fields and no others, as a JSON object. */
+export function objectSchema(fields: readonly PlainField[]): JsonSchema {
+  const required = fields.filter((field) => field.required).map(({ name }) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map(({ name, description, schema, nullable }) => [
+        name,
+        { ...(nullable ? orNull(schema) : schema), description },
+      ]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+}
+
+interface Bound {
+  readonly name?: string | undefined;
+  readonly constraints?: readonly unknown[];
+}
+
+function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainField {
+  const { name, type, description, defaultValue } = field;
+  const schema = bounds.reduce(boundedBy, valueSchema(type));
+  // A bound refuses null as well, unless `Nullable` exempts it.
+  const refusesNull = bounds.length > 0 && !bounds.some((bound) => bound.name === "isOptional");
+  return {
+    name: snakeCase(name),
+    description: plainDescription(description, type),
+    schema: defaultValue === undefined ? schema : { ...schema, default: defaultValue },
+    required: isRequiredInputField(field),
+    nullable: !isNonNullType(type) && !refusesNull,
+  };
+}
+
+/** What a bound says in JSON Schema: of the value itself, and of each item where the value is a list. */
+type Keywords = (constraints: readonly unknown[]) => { readonly itself?: JsonSchema; readonly each?: JsonSchema };
+
+/** The bounds of `bounds.ts` by their names. JSON Schema has no words for some, or not for all that they say. */
+const KEYWORDS: Readonly<Record<string, Keywords>> = {
+  textLength: ([minLength, maxLength]) => ({ itself: { minLength, maxLength } }),
+  notBlank: () => ({ itself: { pattern: "\\S" } }),
+  form: ([pattern]) => ({ each: { pattern: (pattern as RegExp).source } }),
+  between: ([minimum, maximum]) => ({ itself: { minimum, maximum } }),
+  setSize: ([minItems, maxItems]) => ({ itself: { minItems, maxItems } }),
+  listSize: ([minItems, maxItems, maxLength]) => ({ itself: { minItems, maxItems }, each: { maxLength } }),
+  era: () => ({}),
+  differentFrom: () => ({}),
+  id: () => ({}),
+  asSent: () => ({}),
+  isOptional: () => ({}),
+};
+
+function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): JsonSchema {
+  const keywords = KEYWORDS[name];
+  if (!keywords) throw new Error(`The bound "${name}" has no words in JSON Schema yet: add it to KEYWORDS.`);
+  const { itself = {}, each = {} } = keywords(constraints);
+  if (schema["type"] !== "array") return { ...schema, ...itself, ...each };
+  return { ...schema, ...itself, items: { ...(schema["items"] as JsonSchema), ...each } };
+}
+
+/** A value of an input, null aside: enum values are the texts that REST speaks. */
+function valueSchema(type: GraphQLType): JsonSchema {
+  const nullable = getNullableType(type);
+  if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType) };
+  if (isEnumType(nullable)) return enumSchema(nullable);
+  if (isScalarType(nullable)) return scalarSchema(nullable);
+  throw new Error(`${String(nullable)} is no type of an input's field: inputs are flat.`);
+}
+
+const enumSchema = (type: GraphQLEnumType): JsonSchema => ({
+  type: "string",
+  enum: type.getValues().map(({ value }) => value as unknown),
+});
+
+const SCALARS: Readonly<Record<string, JsonSchema>> = {
+  ID: { type: "string" },
+  String: { type: "string" },
+  Int: { type: "integer" },
+  Float: { type: "number" },
+  Boolean: { type: "boolean" },
+  DateTimeISO: { type: "string", format: "date-time" },
+};
+
+function scalarSchema({ name }: GraphQLScalarType): JsonSchema {
+  const schema = SCALARS[name];
+  if (!schema) throw new Error(`The scalar ${name} has no words in JSON Schema yet: add it to SCALARS.`);
+  return schema;
+}
+
+/** A field's description with the names that plain values have, and with what each value of an enum means. */
+function plainDescription(description: string | null | undefined, type: GraphQLType): string {
+  const text = (description ?? "").replace(/`([a-z]+[A-Z]\w*)`/g, (_quoted, name: string) => `\`${snakeCase(name)}\``);
+  const named = getNamedType(type);
+  if (!isEnumType(named)) return text;
+  const values = named.getValues().map((choice) => `- \`${String(choice.value)}\`: ${choice.description ?? ""}`);
+  return [text, "", ...values].join("\n");
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  if (typeof schema["type"] !== "string") return { anyOf: [schema, { type: "null" }] };
+  const choices = schema["enum"] as readonly unknown[] | undefined;
+  return { ...schema, type: [schema["type"], "null"], ...(choices ? { enum: [...choices, null] } : {}) };
+}
+
+/** Schemas by their names, as `$ref` finds them. */
+export type NamedSchemas = Record<string, JsonSchema>;
+
+/** Describes an answer by reference, and adds to `named` whatever it refers to. */
+export function answerSchema(type: GraphQLObjectType, named: NamedSchemas): JsonSchema {
+  return presentSchema(type, named);
+}
+
+function outputSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
+  if (!isNonNullType(type)) return orNull(presentSchema(type, named));
+  return presentSchema(type.ofType, named);
+}
+
+function presentSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
+  if (isListType(type)) return { type: "array", items: outputSchema(type.ofType, named) };
+  if (!isObjectType(type)) {
+    const schema = valueSchema(type);
+    return String(type) === "ID" ? { ...schema, format: "uuid" } : schema;
+  }
+  if (!named[type.name]) {
+    // Its place is taken before its fields are looked at: types refer to each other in circles.
+    named[type.name] = {};
+    named[type.name] = typeSchema(type, named);
+  }
+  return { $ref: `#/components/schemas/${type.name}` };
+}
+
+/** An object of these fields, or of all that stand in plain answers. A later release may add fields to it. */
+function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonly string[]): JsonSchema {
+  const followed = followedFields(type);
+  const partsOf = ({ extensions }: Field) => extensions["embedded"] as readonly string[] | undefined;
+  const fields = Object.values(type.getFields()).filter((field) =>
+    only ? only.includes(field.name) : !followed.has(field.name) || partsOf(field),
+  );
+  const fieldSchema = (field: Field): JsonSchema => {
+    const parts = partsOf(field);
+    const inner = getNullableType(field.type);
+    return parts?.length && isObjectType(inner) ? typeSchema(inner, named, parts) : outputSchema(field.type, named);
+  };
+  return {
+    type: "object",
+    ...(type.description ? { description: type.description } : {}),
+    properties: Object.fromEntries(
+      fields.map((field) => [
+        snakeCase(field.name),
+        { ...fieldSchema(field), description: plainDescription(field.description, field.type) },
+      ]),
+    ),
+    required: fields
+      .filter((field) => !followed.has(field.name) || partsOf(field)?.length)
+      .map(({ name }) => snakeCase(name)),
+  };
+}
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** The fields of a type that GraphQL clients reach by following: those for which a FieldResolver stands. */
+export function followedFields(type: GraphQLObjectType): ReadonlySet<string> {
+  const { fieldResolvers, objectTypes } = typesStorage();
+  const target = objectTypes.find(({ name }) => name === type.name)?.target;
+  const resolvers = fieldResolvers.filter(({ getObjectType }) => getObjectType?.() === target);
+  return new Set(resolvers.map(({ schemaName }) => schemaName));
+}

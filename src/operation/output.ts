@@ -1,0 +1,53 @@
+import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isObjectType } from "graphql";
+import { Extensions } from "type-graphql";
+import { snakeCase } from "./names.js";
+import type { Operation } from "./operation.js";
+
+/** The GraphQL type of an operation's answer. */
+export function outputTypeOf(schema: GraphQLSchema, operation: Operation): GraphQLObjectType {
+  const root = operation.kind === "query" ? schema.getQueryType() : schema.getMutationType();
+  return getNamedType(root?.getFields()[operation.name]?.type) as GraphQLObjectType;
+}
+
+/**
+ * For a field that GraphQL clients reach by following: plain answers have it too. Either always, with these of its
+ * fields, or whole and only where the operation loads it. Other fields that are followed stand in no plain answer.
+ */
+export const Embedded = (...fields: readonly string[]): PropertyDecorator => Extensions({ embedded: fields });
+
+/** Turns an answer into plain snake_case values. */
+export type Projection = (value: object) => Record<string, unknown>;
+
+/**
+ * Keeps the declared fields alone, so that a stray column can never leave. A declared field that the value lacks is
+ * one that GraphQL clients reach by following; it is left out.
+ */
+export function projectionOf(type: GraphQLObjectType): Projection {
+  const known = projections.get(type);
+  if (known) return known;
+  const project: Projection = (value) => {
+    const source = value as Readonly<Record<string, unknown>>;
+    const plain: Record<string, unknown> = {};
+    for (const [name, key, inner] of fields()) {
+      const field = source[name];
+      if (field !== undefined) plain[key] = inner ? projectNested(inner, field) : field;
+    }
+    return plain;
+  };
+  projections.set(type, project);
+  // Computed at the first use: types refer to each other in circles.
+  let list: ReadonlyArray<readonly [name: string, key: string, inner: Projection | undefined]> | undefined;
+  const fields = () =>
+    (list ??= Object.values(type.getFields()).map((field) => {
+      const named = getNamedType(field.type);
+      return [field.name, snakeCase(field.name), isObjectType(named) ? projectionOf(named) : undefined];
+    }));
+  return project;
+}
+
+const projections = new WeakMap<GraphQLObjectType, Projection>();
+
+function projectNested(project: Projection, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => projectNested(project, item));
+  return typeof value === "object" && value !== null ? project(value) : value;
+}

@@ -1,0 +1,24 @@
+/** What an API key can be allowed to do. A key's effective permission is its scopes within its user's team role. */
+export const SCOPES = [
+  "memories:read",
+  "memories:write",
+  "teams:read",
+  "teams:write",
+  "billing:read",
+  "billing:write",
+  "keys:write",
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const SCOPE_DESCRIPTIONS: Readonly<Record<Scope, string>> = {
+  "memories:read": "Read memories and relationships.",
+  "memories:write": "Store, change and delete memories and relationships.",
+  "teams:read": "Read the team, its members and its invitations.",
+  "teams:write": "Change the team, its members and its invitations.",
+  "billing:read": "Read the team's subscription.",
+  "billing:write": "Buy, enlarge and cancel the team's subscription.",
+  "keys:write": "List, make, replace and revoke API keys.",
+};
+
+/** A scope, or `any` for what every valid key may do, or `public` for what needs no key at all. */
+export type Permission = Scope | "any" | "public";

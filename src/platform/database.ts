@@ -1,0 +1,127 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import pg from "pg";
+import { PrismaClient } from "./prisma/client.js";
+
+/** SQL under a name: PostgreSQL parses and plans it once a connection. Values stand as $1, $2, …. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Prisma's models, without what would leave the transaction they are part of. */
+export type Models = Omit<PrismaClient, `$${string}`>;
+
+/** The database, or one transaction in it: both look alike. */
+export interface Database {
+  /** Prisma's models, for what is not asked often. */
+  readonly models: Models;
+  /** Runs one statement: for hot paths, and for what no model can say. */
+  run<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /** Runs `work` in one transaction: all of it, or, when it throws, nothing. Inside a transaction it joins that. */
+  transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
+}
+
+/** A database that this process opened and must close. */
+export interface OpenDatabase extends Database, AsyncDisposable {
+  readonly pool: pg.Pool;
+}
+
+const CONNECTIONS_MAX = 10;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** No statement of ours takes longer on a healthy database; what does is given up, so that it cannot hold the pool. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** How alike two words must be spelt for `%>`, as pg_trgm measures it: "frequncy" and "frequency" are 0.58 alike. */
+const WORD_SIMILARITY_MIN = 0.45;
+const TRANSACTION = { maxWait: CONNECT_TIMEOUT_MS, timeout: 15_000 } as const;
+const ATTEMPTS_MAX = 3;
+
+/** Opens the database at `url`; connections are made when first needed. */
+export function openDatabase(url: string, onError: (error: Error) => void = () => {}): OpenDatabase {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: "memory-graph-gateway",
+    options: `-c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
+  });
+  // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
+  pool.on("error", onError);
+  const names = new Map<string, string>();
+  const statementNameGenerator = ({ sql }: { sql: string }) => {
+    const name = names.get(sql) ?? `prisma_${names.size}`;
+    if (names.size < 500) names.set(sql, name);
+    return names.has(sql) ? name : "";
+  };
+  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) });
+  return {
+    pool,
+    models: client,
+    run: async <Row>(statement: Statement, values: readonly unknown[]) => {
+      const { rows } = await retried(() => pool.query(queryOf(statement, values)));
+      return rows as Row[];
+    },
+    transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), TRANSACTION)),
+    async [Symbol.asyncDispose]() {
+      await client.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+/** A query under its name. Given as a configuration, node-postgres would copy it property by property. */
+const queryOf = ({ name, text }: Statement, values: readonly unknown[]): pg.QueryConfig =>
+  Object.assign(new pg.Query(text, [...values]), { name }) as unknown as pg.QueryConfig;
+
+type PrismaTransaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0];
+
+function insideTransaction(inner: PrismaTransaction): Database {
+  const database: Database = {
+    models: inner,
+    run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...values),
+    transaction: (work) => work(database),
+  };
+  return database;
+}
+
+/** SQLSTATEs of a serialisation failure and of a deadlock. */
+const COLLISIONS = ["40001", "40P01"];
+
+/** A deadlock or a serialisation failure left nothing behind, so the same work may simply be tried again. */
+async function retried<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!COLLISIONS.includes(sqlStateOf(error) ?? "") || attemptsLeft <= 1) throw error;
+    return retried(attempt, attemptsLeft - 1);
+  }
+}
+
+/** The SQLSTATE inside an error of node-postgres, of Prisma, or of Prisma's adapter; undefined where there is none. */
+export function sqlStateOf(error: unknown): string | undefined {
+  for (let inner: unknown = error, depth = 0; isObject(inner) && depth < 5; depth++) {
+    for (const code of [inner["originalCode"], inner["code"]]) {
+      if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$/.test(code)) return code;
+    }
+    inner = inner["cause"] ?? (isObject(inner["meta"]) ? inner["meta"]["driverAdapterError"] : undefined);
+  }
+  return undefined;
+}
+
+export const FOREIGN_KEY_VIOLATION = "23503";
+export const UNIQUE_VIOLATION = "23505";
+export const CHECK_VIOLATION = "23514";
+
+/** Whether the database was out of reach, shutting down, out of room or too slow: try later, nothing is wrong here. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state) return /^(08|53|57|55000)/.test(state) || COLLISIONS.includes(state);
+  if (!isObject(error)) return false;
+  const code = String(error["code"] ?? "");
+  if (/^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|P1001|P1008|P1017|P2024|P2028)/.test(code)) return true;
+  return /timeout exceeded|Connection terminated|Query read timeout|not queryable|after calling end/.test(
+    String(error["message"]),
+  );
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

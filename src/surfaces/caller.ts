@@ -1,0 +1,65 @@
+import type { Request } from "express";
+import type { Caller, TeamRole } from "../operation/context.js";
+import { Unauthorized } from "../operation/failure.js";
+import type { Scope } from "../operation/permission.js";
+import { hashApiKey } from "../platform/api-key.js";
+import type { Database, Statement } from "../platform/database.js";
+
+interface CallerRow {
+  readonly key_id: string;
+  readonly user_id: string;
+  readonly scopes: Scope[];
+  readonly plan: "free" | "pro";
+  readonly email: string;
+  readonly email_is_verified: boolean;
+  readonly personal_graph_id: string;
+  readonly team_id: string | null;
+  readonly role: TeamRole;
+  readonly team_graph_id: string;
+  readonly use_is_stale: boolean;
+}
+
+const callerByKey: Statement = {
+  name: "caller_by_key",
+  text: `
+    SELECT k.id AS key_id, k.scopes, u.id AS user_id, u.plan::text AS plan, g.id AS personal_graph_id,
+      u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
+      m.team_id, m.role::text AS role, t.id AS team_graph_id,
+      coalesce(k.last_used_at < now() - interval '1 minute', true) AS use_is_stale
+    FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
+      LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id
+    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+};
+
+const markKeyUsed: Statement = {
+  name: "mark_key_used",
+  text: `
+    UPDATE api_key SET last_used_at = now()
+    WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`,
+};
+
+/**
+ * Who sends this request. Read from the database each time, so a revocation counts from the next request on.
+ * @throws Unauthorized alike for a key that is missing, malformed, unknown, expired or revoked: each is hashed and
+ * looked up, so they cannot be told apart by time either.
+ */
+export async function callerOf(request: Pick<Request, "headers">, database: Database): Promise<Caller> {
+  const hash = hashApiKey(bearerToken(request.headers.authorization));
+  const [row] = await database.run<CallerRow>(callerByKey, [hash]);
+  if (!row) throw new Unauthorized();
+  // Nobody waits for this, and a request does not fail because of it.
+  if (row.use_is_stale) database.run(markKeyUsed, [row.key_id]).catch(() => {});
+  return {
+    userId: row.user_id,
+    email: row.email,
+    emailIsVerified: row.email_is_verified,
+    keyId: row.key_id,
+    plan: row.plan,
+    scopes: new Set(row.scopes),
+    personalGraphId: row.personal_graph_id,
+    team: row.team_id === null ? null : { id: row.team_id, role: row.role, graphId: row.team_graph_id },
+  };
+}
+
+/** RFC 9110: the scheme's case does not matter. What is no bearer token is read as an empty one, which nobody has. */
+const bearerToken = (header: string | undefined): string => /^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";

@@ -1,0 +1,117 @@
+import { ApolloServer, HeaderMap } from "@apollo/server";
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from "@apollo/server/plugin/disabled";
+import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
+import { type Handler, Router } from "express";
+import type { DocumentNode, GraphQLSchema } from "graphql";
+import type { Services } from "../../operation/context.js";
+import type { Operation } from "../../operation/operation.js";
+import type { Budgets } from "../../platform/rate-limiter.js";
+import { checkIdempotencyKey, claimsJson, jsonBody, readBody, scopeOf } from "../http.js";
+import { chargeCaller } from "../rate-limit.js";
+import { formatError } from "./errors.js";
+import { TOKENS_MAX, documentRules } from "./limits.js";
+import { RequestContext, requestPlugin } from "./request.js";
+import type { GraphQLContext } from "./schema.js";
+
+/** How many documents, checked or registered by their hash, are remembered; beyond, the longest unused are forgotten. */
+const REMEMBERED_MAX = 1_000;
+/** How much memory the checked documents may take, and how much one of them. */
+const DOCUMENTS_MAX_BYTES = 64 * 1_048_576;
+const DOCUMENT_MAX_BYTES = 1_048_576;
+/** How many characters the documents registered by their hash may have together. */
+const REGISTERED_MAX_LENGTH = 8 * 1_048_576;
+
+/** GraphQL over HTTP on one path, by Apollo Server. */
+export async function graphqlDoor(
+  operations: readonly Operation[],
+  schema: GraphQLSchema,
+  services: Services,
+  budgets: Budgets,
+): Promise<Router> {
+  const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
+  const isPublic = (name: string) => open.has(name);
+  const apollo = new ApolloServer<GraphQLContext>({
+    schema,
+    introspection: true,
+    includeStacktraceInErrorResponses: false,
+    hideSchemaDetailsFromClientErrors: true,
+    stopOnTerminationSignals: false,
+    // urql asks by GET unless told otherwise; a page of another origin cannot send any of these without a preflight.
+    csrfPrevention: { requestHeaders: ["authorization", "x-apollo-operation-name", "apollo-require-preflight"] },
+    parseOptions: { maxTokens: TOKENS_MAX },
+    documentStore: new InMemoryLRUCache<DocumentNode>({
+      max: REMEMBERED_MAX,
+      maxSize: DOCUMENTS_MAX_BYTES,
+      maxEntrySize: DOCUMENT_MAX_BYTES,
+      sizeCalculation: memoryOf,
+    }),
+    persistedQueries: { cache: new InMemoryLRUCache({ max: REMEMBERED_MAX, maxSize: REGISTERED_MAX_LENGTH }) },
+    validationRules: documentRules,
+    formatError,
+    plugins: [
+      ApolloServerPluginLandingPageDisabled(),
+      // It would watch every field of an answer to find out that none may be cached; that is said below.
+      ApolloServerPluginCacheControlDisabled(),
+      requestPlugin({ schema, budgets, isPublic }),
+    ],
+  });
+  await apollo.start();
+  const router = Router({ caseSensitive: true, strict: true });
+  // What is below the path is no GraphQL: another route's, or nothing.
+  router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
+  router.use(askBudget(budgets), readBody, checkIdempotencyKey, parseBody);
+  router.use(answerBy(apollo, services));
+  return router;
+}
+
+/** Hands the request to Apollo and its answer to the client. */
+const answerBy =
+  (apollo: ApolloServer<GraphQLContext>, services: Services): Handler =>
+  async (request, response) => {
+    const headers = new HeaderMap();
+    for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
+    const { url, method, body: asked } = request as { url: string; method: string; body: unknown };
+    const queryAt = url.indexOf("?");
+    const answer = await apollo.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body: asked },
+      context: async () => new RequestContext(services, scopeOf(response)),
+    });
+    // There is no @defer in the schema, so an answer is never in parts.
+    if (answer.body.kind !== "complete") throw new Error("An answer came in parts.");
+    for (const [name, value] of answer.headers) response.setHeader(name, value);
+    response.statusCode = answer.status ?? 200;
+    response.setHeader("Content-Length", Buffer.byteLength(answer.body.string));
+    response.end(answer.body.string);
+  };
+
+/**
+ * About how many bytes of memory a checked document takes: as measured, three times its JSON for the nodes, and 50 a
+ * character for the source and its tokens, since those of comments are kept though neither counted nor in the JSON.
+ */
+const memoryOf = (document: DocumentNode): number =>
+  3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0);
+
+/**
+ * How much a request costs is known when it is understood. Before that it is asked whether there is room for any; one
+ * that is never understood costs one.
+ */
+const askBudget =
+  (budgets: Budgets): Handler =>
+  async (_request, response, next) => {
+    const scope = scopeOf(response);
+    await chargeCaller(budgets, scope, 0);
+    response.once("finish", () => {
+      if (!scope.charged && response.statusCode !== 429) chargeCaller(budgets, scope, 1).catch(() => {});
+    });
+    next();
+  };
+
+/** Apollo answers 400 by itself to a body that is not JSON, and to what a page of another origin could send. */
+const parseBody: Handler = (request, response, next) => {
+  request.body = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
+  response.set("Cache-Control", "no-store");
+  next();
+};

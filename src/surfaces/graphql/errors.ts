@@ -1,0 +1,66 @@
+import { unwrapResolverError } from "@apollo/server/errors";
+import type { Response } from "express";
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import { type Failure, RateLimited } from "../../operation/failure.js";
+import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
+
+/** Apollo's words for what the interface calls a bad request; those for syntax and validation are kept. */
+const CODES: Readonly<Record<string, string>> = {
+  BAD_USER_INPUT: "BAD_REQUEST",
+  OPERATION_RESOLUTION_FAILURE: "BAD_REQUEST",
+  INTERNAL_SERVER_ERROR: "INTERNAL_ERROR",
+};
+
+export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+  const cause = unwrapResolverError(error);
+  const failure = failureBehind(cause);
+  if (failure) return { ...formatted, ...failureAnswer(failure) };
+  const code = codeOf(error);
+  if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
+  const details =
+    code === "BAD_REQUEST" ? [{ path: pathIn(formatted.message), message: formatted.message }] : undefined;
+  return { ...formatted, extensions: { code, ...(details ? { details } : {}) } };
+}
+
+/** The code of an error that is no failure of an operation. */
+export function codeOf(error: unknown): string {
+  if (isBadRequest(error)) return "BAD_REQUEST";
+  const code = error instanceof GraphQLError ? error.extensions["code"] : undefined;
+  return typeof code === "string" ? (CODES[code] ?? code) : "INTERNAL_ERROR";
+}
+
+/** Apollo gives no code to what is wrong with a persisted query, only a status. */
+const isBadRequest = (error: unknown): boolean =>
+  error instanceof GraphQLError &&
+  error.extensions["code"] === undefined &&
+  (error.extensions["http"] as { status?: number } | undefined)?.status === 400;
+
+/** graphql-js names the field that a variable got wrong only in its message: `at "input.title"`. */
+const pathIn = (message: string): string => /at "(?:input\.)?([^"]+)"/.exec(message)?.[1] ?? "";
+
+const failureAnswer = ({ kind, message, reason, details }: Failure) => ({
+  message,
+  extensions: {
+    code: kind.toUpperCase(),
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+  },
+});
+
+/** A failure that ends the whole request, with its HTTP status. */
+export function httpError(failure: Failure): GraphQLError {
+  const headers = new Map(failure.kind === "unauthorized" ? [["www-authenticate", "Bearer"]] : []);
+  if (failure instanceof RateLimited) headers.set("retry-after", String(failure.retryAfterSeconds));
+  const { message, extensions } = failureAnswer(failure);
+  return new GraphQLError(message, {
+    extensions: { ...extensions, http: { status: HTTP_STATUS[failure.kind], headers } },
+  });
+}
+
+/** What fails before GraphQL begins is still said in GraphQL's form, under the media type that the client asks for. */
+export function graphqlError(failure: Failure | undefined, response: Response): object {
+  response.type(response.req.accepts("application/json", "application/graphql-response+json") || "application/json");
+  return {
+    errors: [failure ? failureAnswer(failure) : { message: BUG_MESSAGE, extensions: { code: "INTERNAL_ERROR" } }],
+  };
+}

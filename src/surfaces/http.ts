@@ -1,0 +1,193 @@
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import express, { type ErrorRequestHandler, type Handler, type Request, type Response } from "express";
+import type { Caller } from "../operation/context.js";
+import { Failure, type FailureKind, InvalidInput, RateLimited, Unavailable } from "../operation/failure.js";
+import { isUnavailable } from "../platform/database.js";
+import type { Logger } from "../platform/logger.js";
+
+/** The status that says over HTTP what a failure's kind says, at every door. */
+export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal_error: 500,
+  payment_provider_error: 502,
+  unavailable: 503,
+};
+
+/**
+ * What one HTTP request is, from its first byte to its log line. A class: a literal with an accessor in it would get a
+ * hidden class of its own each time.
+ */
+export class RequestScope {
+  readonly id: string;
+  readonly clientAddress: string;
+  /** The Idempotency-Key it came with. */
+  readonly idempotencyKey: string | undefined;
+  caller?: Caller;
+  /** Whether the caller's budget has paid for it. */
+  charged = false;
+  /** The operations it ran, and the codes of their failures. */
+  readonly operations: string[] = [];
+  readonly failures: string[] = [];
+  readonly #response: Response;
+  readonly #log: Logger;
+
+  constructor(request: Request, response: Response, log: Logger) {
+    const given = request.get("x-request-id") ?? "";
+    this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+    this.clientAddress = request.ip ?? "";
+    this.idempotencyKey = request.get("idempotency-key");
+    this.#response = response;
+    this.#log = log;
+  }
+
+  /** Made when it is used: hardly any request logs more than its one line. */
+  get log(): Logger {
+    return this.#log.child({ request_id: this.id });
+  }
+
+  setHeader(name: string, value: string): void {
+    if (!this.#response.headersSent) this.#response.set(name, value);
+  }
+}
+
+export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
+
+/** Gives each request an id and, when it is answered, one line in the log: never a key, a body or a path with a token. */
+export function requestScope(log: Logger): Handler {
+  return (request, response, next) => {
+    const scope = new RequestScope(request, response, log);
+    const startedAt = performance.now();
+    response.locals["scope"] = scope;
+    response.set("X-Request-Id", scope.id);
+    response.set("X-Content-Type-Options", "nosniff");
+    response.once("close", () => {
+      log.info({
+        request_id: scope.id,
+        user_id: scope.caller?.userId,
+        method: request.method,
+        operations: scope.operations,
+        status: response.writableFinished ? response.statusCode : "aborted",
+        ...(scope.failures.length > 0 ? { failures: scope.failures } : {}),
+        duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+      });
+    });
+    next();
+  };
+}
+
+/** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
+export const checkIdempotencyKey: Handler = (_request, response, next) => {
+  const { idempotencyKey } = scopeOf(response);
+  if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
+    const message = "the header must have 1 to 255 visible ASCII characters";
+    throw new InvalidInput([{ path: "idempotencyKey", message }]);
+  }
+  next();
+};
+
+/** The failure behind an error; undefined for a bug, which no caller is told about. */
+export function failureBehind(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error;
+  if (isUnavailable(error)) return new Unavailable();
+  return refusedByHttp(error);
+}
+
+export class UnsupportedMediaType extends Failure {
+  readonly kind = "unsupported_media_type";
+
+  constructor() {
+    super("Send the body as JSON in UTF-8, with the header `Content-Type: application/json`.");
+  }
+}
+
+class RefusedRequest extends Failure {
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const REFUSALS: Readonly<Record<number, readonly [FailureKind, string]>> = {
+  400: ["bad_request", "The request cannot be read."],
+  413: ["payload_too_large", "The body is larger than 1 MiB."],
+  415: ["unsupported_media_type", "The body's encoding is not supported; use gzip, deflate, br or none."],
+};
+
+/** Express and its body reader throw errors with the status to answer with. */
+function refusedByHttp(error: unknown): Failure | undefined {
+  const status = (error as { status?: unknown } | null)?.status;
+  const refusal = typeof status === "number" ? REFUSALS[status] : undefined;
+  return refusal && new RefusedRequest(...refusal);
+}
+
+/** Answers with the failure in a door's own form, and says nothing about a bug. */
+export function errorAnswer(form: (failure: Failure | undefined, response: Response) => object): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    const failure = noteFailure(error, response);
+    if (response.headersSent) return next(error);
+    response.json(form(failure, response));
+  };
+}
+
+/** Logs what went wrong, and sets the status and the headers that say it; undefined for a bug. */
+export function noteFailure(error: unknown, response: Response): Failure | undefined {
+  const scope = scopeOf(response);
+  const failure = failureBehind(error);
+  scope.failures.push(failure?.reason ?? failure?.kind ?? "internal_error");
+  if (!failure) scope.log.error({ err: error });
+  if (response.headersSent) return failure;
+  response.status(HTTP_STATUS[failure?.kind ?? "internal_error"]);
+  if (failure?.kind === "unauthorized") response.set("WWW-Authenticate", "Bearer");
+  if (failure instanceof RateLimited) response.set("Retry-After", String(failure.retryAfterSeconds));
+  return failure;
+}
+
+/** All that a caller is told about a bug. */
+export const BUG_MESSAGE = "Something went wrong on our side.";
+
+const BODY_MAX_BYTES = 1_048_576;
+
+/** Reads the body's bytes, decompressed, up to the limit; what they mean is for `jsonBody` to say. */
+export const readBody: Handler = (request, response, next) => {
+  if (hasBody(request)) readBytes(request, response, next);
+  else next();
+};
+
+const readBytes = express.raw({ type: () => true, limit: BODY_MAX_BYTES });
+
+/** Whether the request has a body, be it of unknown length. */
+export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** Whether the body claims to be JSON in UTF-8. */
+export function claimsJson(request: Request): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.get("content-type") ?? "")?.[1] ?? "utf-8";
+  return request.is("application/json") !== false && /^utf-?8$/i.test(charset);
+}
+
+/**
+ * The body as JSON; undefined where there is none.
+ * @throws InvalidInput when it is not valid UTF-8 or not JSON.
+ */
+export function jsonBody(request: Pick<Request, "body">): unknown {
+  const bytes: unknown = request.body;
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
+  try {
+    // A decoder takes longer to make than to use.
+    if (isUtf8(bytes)) return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));
+    throw new SyntaxError("The body is not UTF-8.");
+  } catch {
+    throw new InvalidInput([{ path: "", message: "The body must be JSON in UTF-8." }]);
+  }
+}

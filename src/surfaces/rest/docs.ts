@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { type Handler, type Response, Router } from "express";
+import type { GraphQLSchema } from "graphql";
+import type { Operation } from "../../operation/operation.js";
+import { openApiJson } from "./openapi.js";
+
+/**
+ * The documentation of REST: `/openapi.json` for programs, `/docs` for people, neither of which needs a key. The page is
+ * Swagger UI with all that it needs, so that it works offline. Of the renderers that come as one built file it is the
+ * one in steady upkeep that brings no tree of packages along; it runs without `eval` and asks no other host.
+ */
+export function docsRoutes(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get(
+    "/openapi.json",
+    unchanging("application/json", () => openApiJson(operations, schema, publicUrl)),
+  );
+  router.get(
+    "/docs",
+    unchanging("text/html", () => PAGE),
+  );
+  router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
+  router.get(`${ASSETS}/start.js`, (_request, response) => forEver(response).type("text/javascript").send(START));
+  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]) {
+    router.get(`${ASSETS}/${name}`, (_request, response) => {
+      forEver(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false });
+    });
+  }
+  return router;
+}
+
+const require = createRequire(import.meta.url);
+const SWAGGER_UI = require.resolve("swagger-ui-dist/package.json");
+
+/** Scripts come from here alone and nothing is evaluated; Swagger UI sets styles of its own and draws icons as data. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** What starts Swagger UI: no validator on another host, no key kept in the browser. */
+const START = `
+if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark-mode");
+SwaggerUIBundle({
+  dom_id: "#docs",
+  url: new URL("openapi.json", document.baseURI).href,
+  validatorUrl: null,
+  deepLinking: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+});
+`.trimStart();
+
+/** A new version of what they hold gives the assets a new path, so a browser may keep them for good. */
+const ASSETS = `/docs/${hash((require(SWAGGER_UI) as { version: string }).version + START).slice(0, 12)}`;
+
+/** Its paths are relative, so that it works behind a proxy that adds a prefix. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Memory Graph Gateway: REST reference</title>
+<link rel="icon" type="image/png" href=".${ASSETS}/favicon-32x32.png">
+<link rel="stylesheet" href=".${ASSETS}/swagger-ui.css">
+</head>
+<body style="margin: 0">
+<div id="docs"></div>
+<noscript>This page needs JavaScript; <a href="./openapi.json">openapi.json</a> says the same to programs.</noscript>
+<script src=".${ASSETS}/swagger-ui-bundle.js"></script>
+<script src=".${ASSETS}/start.js"></script>
+</body>
+</html>
+`;
+
+/** A text that is the same until the next release: made when it is first asked for, and sent again only if it changed. */
+function unchanging(type: string, make: () => string): Handler {
+  let made: { readonly text: string; readonly tag: string } | undefined;
+  return (_request, response) => {
+    if (!made) {
+      const text = make();
+      made = { text, tag: `"${hash(text)}"` };
+    }
+    // Express answers 304 by itself to whoever has this tag already.
+    guarded(response).set("Cache-Control", "no-cache").set("ETag", made.tag).type(type).send(made.text);
+  };
+}
+
+const guarded = (response: Response): Response =>
+  response.set("Content-Security-Policy", POLICY).set("Referrer-Policy", "no-referrer");
+
+const forEver = (response: Response): Response =>
+  guarded(response).set("Cache-Control", "public, max-age=31536000, immutable");
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

@@ -1,0 +1,242 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { built } from "./built.js";
+import { type Chance, capital, chanceOf, oneOf, prose, subjectWords, whole } from "./text.js";
+
+const { migrate } = await built<typeof import("../../src/platform/migrations.js")>("platform/migrations.js");
+const { hashApiKey, apiKeyPrefix } = await built<typeof import("../../src/platform/api-key.js")>("platform/api-key.js");
+const { SCOPES } = await built<typeof import("../../src/operation/permission.js")>("operation/permission.js");
+
+export const GRAPHS = 50;
+export const MEMORIES = 100_000;
+export const RELATIONSHIPS = 300_000;
+const MEMORIES_OF_GRAPH = MEMORIES / GRAPHS;
+const RELATIONSHIPS_OF_MEMORY = RELATIONSHIPS / MEMORIES;
+const ROWS_OF_BATCH = 2_000;
+
+const FIRST_TIME = Date.parse("2026-01-01T00:00:00Z");
+const STEP_MS = 250_000;
+
+/** What random numbers are drawn for; each kind has its own. */
+const KIND = { user: 2, graph: 3, key: 4, memory: 5, relationship: 6 } as const;
+
+const MEMORY_TYPES = ["solution", "problem", "error", "fix", "code_pattern", "task", "general", "command"] as const;
+const RELATIONSHIP_TYPES = [
+  "SOLVES",
+  "CAUSES",
+  "RELATED_TO",
+  "DEPENDS_ON",
+  "REQUIRES",
+  "BUILDS_ON",
+  "FOLLOWS",
+] as const;
+
+/** A UUIDv7 of this time. */
+function idAt(time: number, chance: Chance): string {
+  const digits = (count: number) => Array.from({ length: count }, () => whole(chance, 16).toString(16)).join("");
+  const stamp = time.toString(16).padStart(12, "0");
+  return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${digits(3)}-${oneOf(chance, ["8", "9", "a", "b"])}${digits(3)}-${digits(12)}`;
+}
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** The one user of a graph. */
+export function userOf(graph: number) {
+  const letters = chanceOf(KIND.key, graph);
+  const key = `mg_live_${Array.from({ length: 38 }, () => oneOf(letters, [...BASE62])).join("")}`;
+  return {
+    id: idAt(FIRST_TIME, chanceOf(KIND.user, graph)),
+    graphId: idAt(FIRST_TIME, chanceOf(KIND.graph, graph)),
+    keyId: idAt(FIRST_TIME + 1, chanceOf(KIND.key, graph)),
+    email: `user${graph}@example.com`,
+    key,
+  };
+}
+
+/** A memory by its number; those of one graph are GRAPHS apart. */
+export function memoryAt(index: number) {
+  const graph = index % GRAPHS;
+  const chance = chanceOf(KIND.memory, index);
+  const time = FIRST_TIME + index * STEP_MS;
+  return {
+    graph,
+    id: idAt(time, chance),
+    type: oneOf(chance, MEMORY_TYPES),
+    title: capital(subjectWords(chance, 3 + whole(chance, 5)).join(" ")),
+    content: prose(chance, 25 + whole(chance, 80)),
+    summary: chance() < 0.3 ? prose(chance, 12) : null,
+    tags: [...new Set(subjectWords(chance, 1 + whole(chance, 4)))],
+    importance: Math.round(chance() * 100) / 100,
+    time: new Date(time).toISOString(),
+  };
+}
+
+/** Each memory has as many outgoing ones; a few memories are what many others lead to. */
+function relationshipAt(index: number) {
+  const chance = chanceOf(KIND.relationship, index);
+  const from = Math.floor(index / RELATIONSHIPS_OF_MEMORY);
+  const graph = from % GRAPHS;
+  const place = Math.floor(MEMORIES_OF_GRAPH * chance() ** 2);
+  const wanted = place * GRAPHS + graph;
+  const to = wanted === from ? (wanted + GRAPHS) % MEMORIES : wanted;
+  const time = FIRST_TIME + MEMORIES * STEP_MS + index;
+  return {
+    graph,
+    id: idAt(time, chance),
+    from: memoryId(from),
+    to: memoryId(to),
+    // One of its own for each relationship of a memory: a second of the same type to the same memory is refused.
+    type: RELATIONSHIP_TYPES[index % RELATIONSHIP_TYPES.length],
+    strength: Math.round(chance() * 100) / 100,
+    confidence: Math.round(chance() * 100) / 100,
+    context: chance() < 0.2 ? prose(chance, 8) : null,
+    time: new Date(time).toISOString(),
+  };
+}
+
+export const memoryId = (index: number): string => idAt(FIRST_TIME + index * STEP_MS, chanceOf(KIND.memory, index));
+
+const TEMPLATE_PREFIX = "mg_bench_data_";
+const RUN_PREFIX = "mg_bench_run_";
+
+/**
+ * A fresh copy of the data, in a database of its own. What it is copied from is made once for each state of what makes
+ * it, and kept. Dispose of it to drop the copy.
+ */
+export async function openDataset(serverUrl: string, say: (message: string) => void) {
+  const name = `${RUN_PREFIX}${process.pid}`;
+  const template = `${TEMPLATE_PREFIX}${hashOfMakers()}`;
+  await onServer(serverUrl, async (server) => {
+    await dropUnused(server, (known) => known.startsWith(RUN_PREFIX));
+    if (!(await databases(server)).includes(template)) {
+      say(`Making the data: ${MEMORIES} memories, ${RELATIONSHIPS} relationships, ${GRAPHS} graphs (once, minutes) …`);
+      await dropUnused(server, (known) => known.startsWith(TEMPLATE_PREFIX));
+      // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+      await server.query(`CREATE DATABASE ${template}_new`);
+      await fill(databaseOn(serverUrl, `${template}_new`));
+      await server.query(`ALTER DATABASE ${template}_new RENAME TO ${template}`);
+    }
+    await server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
+  });
+  return {
+    url: databaseOn(serverUrl, name),
+    [Symbol.asyncDispose]: () =>
+      onServer(serverUrl, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  };
+}
+
+/** The migrations and the code that makes the data, as it is built. */
+function hashOfMakers(): string {
+  const hash = createHash("sha256");
+  for (const name of ["./dataset.js", "./text.js"]) hash.update(readFileSync(new URL(name, import.meta.url)));
+  const migrations = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
+  for (const name of readdirSync(migrations, { recursive: true, encoding: "utf8" }).sort()) {
+    if (name.endsWith(".sql")) hash.update(name).update(readFileSync(`${migrations}/${name}`));
+  }
+  return hash.digest("hex").slice(0, 12);
+}
+
+async function databases(server: pg.Client): Promise<string[]> {
+  const { rows } = await server.query<{ datname: string }>("SELECT datname FROM pg_database");
+  return rows.map(({ datname }) => datname);
+}
+
+/** Drops what runs that were cut off, or other states of the data, left behind. */
+async function dropUnused(server: pg.Client, isOurs: (name: string) => boolean): Promise<void> {
+  for (const name of (await databases(server)).filter(isOurs)) {
+    // One that is in use belongs to another run, which drops it itself.
+    await server.query(`DROP DATABASE IF EXISTS "${name}"`).catch(() => {});
+  }
+}
+
+/** The indexes that are quicker made at the end than kept up to date on the way. */
+const TEXT_INDEXES = ["memory_search", "memory_words"];
+
+async function fill(url: string): Promise<void> {
+  await migrate(url);
+  await onServer(url, async (client) => {
+    const { rows } = await client.query<{ indexdef: string }>(
+      "SELECT indexdef FROM pg_indexes WHERE indexname = ANY($1)",
+      [TEXT_INDEXES],
+    );
+    await client.query(`DROP INDEX ${TEXT_INDEXES.join(", ")}`);
+    await fillUsers(client);
+    await fillMemories(client);
+    await fillRelationships(client);
+    for (const { indexdef } of rows) await client.query(indexdef);
+    await client.query("VACUUM (ANALYZE)");
+  });
+}
+
+async function fillUsers(client: pg.Client): Promise<void> {
+  for (let graph = 0; graph < GRAPHS; graph++) {
+    const { id, graphId, keyId, email, key } = userOf(graph);
+    await client.query("INSERT INTO user_account (id, email, plan) VALUES ($1, $2, 'pro')", [id, email]);
+    await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graphId, id]);
+    await client.query(
+      "INSERT INTO api_key (id, user_id, name, prefix, hash, scopes) VALUES ($1, $2, 'Benchmark', $3, $4, $5)",
+      [keyId, id, apiKeyPrefix(key), hashApiKey(key), SCOPES],
+    );
+  }
+}
+
+async function fillMemories(client: pg.Client): Promise<void> {
+  await inBatches(MEMORIES, memoryAt, (rows) =>
+    client.query(
+      `INSERT INTO memory (graph_id, id, type, title, content, summary, tags, importance,
+         created_by, created_at, updated_by, updated_at)
+       SELECT graph_id, id, type, title, content, summary, tags, importance, created_by, time, created_by, time
+       FROM json_to_recordset($1) AS made(graph_id uuid, id uuid, type text, title text, content text, summary text,
+         tags text[], importance float8, created_by uuid, time timestamptz)`,
+      [rows],
+    ),
+  );
+}
+
+async function fillRelationships(client: pg.Client): Promise<void> {
+  await inBatches(RELATIONSHIPS, relationshipAt, (rows) =>
+    client.query(
+      `INSERT INTO relationship (graph_id, id, from_id, to_id, type, strength, confidence, context, created_by, created_at)
+       SELECT graph_id, id, "from", "to", type, strength, confidence, context, created_by, time
+       FROM json_to_recordset($1) AS made(graph_id uuid, id uuid, "from" uuid, "to" uuid, type text, strength float8,
+         confidence float8, context text, created_by uuid, time timestamptz)`,
+      [rows],
+    ),
+  );
+}
+
+/** Makes things by their numbers and stores them, as JSON, with the ids of their graph and its user. */
+async function inBatches(
+  count: number,
+  make: (index: number) => { readonly graph: number },
+  store: (rows: string) => Promise<unknown>,
+): Promise<void> {
+  const users = Array.from({ length: GRAPHS }, (_, graph) => userOf(graph));
+  for (let first = 0; first < count; first += ROWS_OF_BATCH) {
+    const rows = Array.from({ length: Math.min(ROWS_OF_BATCH, count - first) }, (_, place) => {
+      const made = make(first + place);
+      const user = users[made.graph];
+      return { ...made, graph_id: user?.graphId, created_by: user?.id };
+    });
+    await store(JSON.stringify(rows));
+  }
+}
+
+/** The same server's address with another database. */
+function databaseOn(url: string, name: string): string {
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
+  const server = new pg.Client({ connectionString: url });
+  await server.connect();
+  try {
+    await work(server);
+  } finally {
+    await server.end();
+  }
+}

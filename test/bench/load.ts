@@ -1,0 +1,73 @@
+import { Agent, request as send } from "node:http";
+import type { Ask, Case } from "./cases.js";
+
+export interface Reply {
+  readonly status: number;
+  readonly type: string | undefined;
+  readonly text: string;
+}
+
+/** How many requests are under way at once, each on a connection of its own that is kept. */
+const CONNECTIONS = 4;
+
+/** Asks one server, over connections that are kept. */
+export class Client {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  /** How far each case's requests have been sent; they are sent round and round. */
+  readonly #sent = new Map<Case, number>();
+
+  constructor(private readonly port: number) {}
+
+  ask({ method, path, key, body }: Ask): Promise<Reply> {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+    };
+    return new Promise((resolve, reject) => {
+      const request = send(
+        { agent: this.#agent, host: "127.0.0.1", port: this.port, method, path, headers },
+        (response) => {
+          const parts: Buffer[] = [];
+          response.on("data", (part: Buffer) => parts.push(part));
+          response.on("error", reject);
+          response.on("end", () => {
+            const text = Buffer.concat(parts).toString("utf8");
+            resolve({ status: response.statusCode ?? 0, type: response.headers["content-type"], text });
+          });
+        },
+      );
+      request.on("error", reject);
+      request.end(body);
+    });
+  }
+
+  /** Asks without a pause for this long; answers with how long each request took, in milliseconds. */
+  async load(bench: Case, durationMs: number): Promise<{ readonly elapsedMs: number; readonly latenciesMs: number[] }> {
+    const latenciesMs: number[] = [];
+    const startedAt = performance.now();
+    const worker = async () => {
+      for (let begin = startedAt; begin - startedAt < durationMs;) {
+        const { status, text } = await this.ask(this.#next(bench));
+        if (status !== bench.status || text.includes('"errors":')) throw new Error(`${bench.name}: ${status} ${text}`);
+        const end = performance.now();
+        latenciesMs.push(end - begin);
+        begin = end;
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+    return { elapsedMs: performance.now() - startedAt, latenciesMs };
+  }
+
+  #next(bench: Case): Ask {
+    const sent = this.#sent.get(bench) ?? 0;
+    this.#sent.set(bench, sent + 1);
+    const ask = bench.requests[sent % bench.requests.length];
+    if (!ask) throw new RangeError(`The case ${bench.name} has no requests.`);
+    return ask;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

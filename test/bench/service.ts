@@ -1,0 +1,35 @@
+import type { Budgets, Taken, Wish } from "../../src/platform/rate-limiter.js";
+import { built } from "./built.js";
+import { type Order, serve } from "./child.js";
+
+const { startApp } = await built<typeof import("../../src/app.js")>("app.js");
+const { readConfig } = await built<typeof import("../../src/config.js")>("config.js");
+const { createLogger } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
+const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
+
+/**
+ * The limits are those of production, and every request is counted. Only, who has used up a budget gets another: the
+ * load is that of many users, of whom each uses all that their plan allows.
+ */
+class RenewedBudgets implements Budgets {
+  readonly #budgets = new ProcessBudgets();
+  readonly #renewals = new Map<string, number>();
+
+  async take(name: string, wish: Wish): Promise<Taken> {
+    const renewals = this.#renewals.get(name) ?? 0;
+    const taken = await this.#budgets.take(`${name}/${renewals}`, wish);
+    if (taken.used + Math.max(1, wish.cost) <= wish.limit) return taken;
+    this.#renewals.set(name, renewals + 1);
+    return this.#budgets.take(`${name}/${renewals + 1}`, wish);
+  }
+
+  close = (): Promise<void> => this.#budgets.close();
+}
+
+/** The service as production starts it, but for the budgets. */
+serve(async ({ databaseUrl }: Order) => {
+  const log = createLogger("info", { buffered: true });
+  const config = readConfig({ NODE_ENV: "production", PORT: "0" });
+  const { url } = await startApp(config, databaseUrl, log, new RenewedBudgets());
+  return Number(new URL(url).port);
+});

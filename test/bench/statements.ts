@@ -1,0 +1,94 @@
+import type { Caller, Context } from "../../src/operation/context.js";
+import type { Database, Models, Statement } from "../../src/platform/database.js";
+import { built } from "./built.js";
+
+const { createMemory } = await built<typeof import("../../src/features/memories/create-memory.js")>(
+  "features/memories/create-memory.js",
+);
+const { memory } = await built<typeof import("../../src/features/memories/get-memory.js")>(
+  "features/memories/get-memory.js",
+);
+const { FollowDirection, relatedMemories } = await built<
+  typeof import("../../src/features/memories/related-memories.js")
+>("features/memories/related-memories.js");
+const { searchMemories } = await built<typeof import("../../src/features/memories/search-memories.js")>(
+  "features/memories/search-memories.js",
+);
+const { contextOf, createServices } =
+  await built<typeof import("../../src/operation/context.js")>("operation/context.js");
+const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
+const { callerOf } = await built<typeof import("../../src/surfaces/caller.js")>("surfaces/caller.js");
+
+/** What the cases run in the database, by whoever serves them. */
+export interface Statements {
+  readonly caller: Statement;
+  readonly markKeyUsed: Statement;
+  readonly memoryAlone: Statement;
+  readonly memoryWithRelationships: Statement;
+  readonly createMemory: Statement;
+  readonly related: Statement;
+  readonly search: Statement;
+}
+
+/** Taken from the operations themselves, by letting them run: nothing is written down twice, so nothing drifts. */
+export async function statements(): Promise<Statements> {
+  const newMemory = { type: "fix", title: "A title", content: "Some content.", tags: [], importance: 0.5 };
+  const walk = { id: ID, maxDepth: 1, direction: FollowDirection.ANY, limit: 20 };
+  const [caller, markKeyUsed] = await recorded((database) => callerOf({ headers: {} }, database));
+  const [memoryAlone] = await recorded((database) => memory.handle(recording(database, "id"), { id: ID }));
+  const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
+  const [created] = await recorded((database) => createMemory.handle(recording(database), newMemory));
+  const [related] = await recorded((database) => relatedMemories.handle(recording(database), walk));
+  const [search] = await recorded((database) =>
+    searchMemories.handle(recording(database), { query: "word", limit: 20 }),
+  );
+  const found = { caller, markKeyUsed, memoryAlone, memoryWithRelationships, createMemory: created, related, search };
+  if (!isWhole(found)) throw new Error("An operation has run no statement.");
+  return found;
+}
+
+type Found = { readonly [Name in keyof Statements]: Statement | undefined };
+
+function isWhole(found: Found): found is Statements {
+  return Object.values(found).every((statement) => statement !== undefined);
+}
+
+/** What the work runs in a database where it finds one row, in which everything it may need is missing. */
+async function recorded(work: (database: Database) => Promise<unknown>): Promise<Statement[]> {
+  const seen: Statement[] = [];
+  const database: Database = {
+    get models(): Models {
+      throw new Error("Only statements are recorded.");
+    },
+    run: async <Row>(statement: Statement) => {
+      seen.push(statement);
+      return [{ use_is_stale: true }] as Row[];
+    },
+    transaction: (inner) => inner(database),
+  };
+  // What it makes of such a row does not matter.
+  await work(database).catch(() => {});
+  return seen;
+}
+
+const ID = "00000000-0000-7000-8000-000000000000";
+const NOBODY: Caller = {
+  userId: ID,
+  email: "nobody@example.com",
+  emailIsVerified: true,
+  keyId: ID,
+  plan: "pro",
+  scopes: new Set(),
+  personalGraphId: ID,
+  team: null,
+};
+
+/** The caller will see these fields of the answer; all of them unless given. */
+const recording = (database: Database, ...fields: readonly string[]): Context =>
+  contextOf(createServices(database, new ProcessBudgets()), {
+    caller: NOBODY,
+    door: "rest",
+    clientAddress: "127.0.0.1",
+    idempotency: undefined,
+    selects: (field) => fields.length === 0 || fields.includes(field),
+  });

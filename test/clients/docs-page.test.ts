@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+describe("the documentation", () => {
+  it("needs no key, and is sent again only when it has changed", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    for (const path of ["/openapi.json", "/docs"]) {
+      const first = await ask(url + path);
+      const etag = first.headers.get("etag") ?? "";
+      // Without `cache-control`, fetch would ask for a new copy whatever the tag says.
+      const again = await ask(url + path, { headers: { "if-none-match": etag, "cache-control": "max-age=0" } });
+
+      expect(first.status).toBe(200);
+      expect(first.headers.get("cache-control")).toBe("no-cache");
+      expect(first.headers.get("content-security-policy")).toContain("script-src 'self';");
+      expect(again).toMatchObject({ status: 304, body: "" });
+    }
+  });
+
+  it("names the address that clients are to use", async () => {
+    await using world = await createWorld();
+    const serversOf = async (environment: Record<string, string>) => {
+      const { url } = await world.serve(environment);
+      const { body } = await ask(`${url}/openapi.json`);
+      return (body as { servers: Array<{ url: string }> }).servers.map((server) => server.url);
+    };
+
+    expect(await serversOf({})).toEqual(["/"]);
+    expect(await serversOf({ PUBLIC_URL: "https://memory.example.com/graph/" })).toEqual([
+      "https://memory.example.com/graph",
+    ]);
+  });
+
+  it("serves assets that browsers may keep for good, and nothing else of their package", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { body } = await ask(`${url}/docs`);
+    const assets = Array.from(String(body).matchAll(/(?:href|src)="\.(\/docs\/[^"]+)"/g), ([, path = ""]) => path);
+
+    expect(assets).toHaveLength(4);
+    for (const asset of assets) {
+      const { status, headers } = await ask(url + asset);
+      expect(status).toBe(200);
+      expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    }
+    const other = assets[0]?.replace(/[^/]+$/, "package.json") ?? "";
+    expect((await ask(url + other)).status).toBe(401);
+    expect(String(body)).not.toMatch(/https?:/);
+  });
+});
+
+const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
+const hasChromium = existsSync(CHROMIUM);
+if (!hasChromium) console.warn(`No Chromium at ${CHROMIUM} (CHROMIUM_PATH): /docs is not tried in a browser.`);
+
+describe.skipIf(!hasChromium && process.env["CI_STRICT"] !== "1")("the page in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-sync", ...quiet],
+    });
+  });
+  afterAll(() => browser?.close());
+
+  it("shows every subject and runs a request with a key, asking no other host for anything", async () => {
+    await using world = await createWorld();
+    const { key, email } = await world.user();
+    const { url } = await world.serve();
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    const problems: string[] = [];
+    page.on("console", (message) => void (message.type() === "error" && problems.push(message.text())));
+    page.on("pageerror", (error) => void problems.push(error.message));
+    page.on("request", (request) => void (new URL(request.url()).origin === url || problems.push(request.url())));
+
+    await page.goto(`${url}/docs`);
+    await page.getByText("Stores a memory", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Authorize" }).first().click();
+    await page.getByRole("textbox").fill(key);
+    await page.getByRole("button", { name: "Apply credentials" }).click();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Who the key in use belongs to, and what it may do", { exact: true }).click();
+    await page.getByRole("button", { name: "Try it out" }).click();
+    await page.getByRole("button", { name: "Execute" }).click();
+    await page.getByText(email).first().waitFor();
+
+    expect(problems).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+});

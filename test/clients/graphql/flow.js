@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+
+/** Relay's compiler finds documents by this tag, and wants the file's name before theirs. */
+const graphql = String.raw;
+
+/** The same documents for every client. */
+export const documents = {
+  store: graphql`
+    mutation flowStoreMutation($input: CreateMemoryInput!) {
+      createMemory(input: $input) {
+        id
+        version
+        createdAt
+      }
+    }
+  `,
+  link: graphql`
+    mutation flowLinkMutation($input: CreateRelationshipInput!) {
+      createRelationship(input: $input) {
+        id
+        strength
+        context
+      }
+    }
+  `,
+  search: graphql`
+    query flowSearchQuery($query: String!, $tags: [String!]) {
+      searchMemories(query: $query, tags: $tags, graph: PERSONAL) {
+        total
+        memories {
+          id
+          relevance
+          memory {
+            id
+            title
+          }
+        }
+      }
+    }
+  `,
+  walk: graphql`
+    query flowWalkQuery($id: ID!) {
+      memory(id: $id) {
+        id
+        title
+        version
+        relationships {
+          id
+          type
+          direction
+          memory {
+            id
+            title
+            relationships {
+              id
+              direction
+              memory {
+                id
+                title
+              }
+            }
+          }
+        }
+      }
+    }
+  `,
+  update: graphql`
+    mutation flowUpdateMutation($input: UpdateMemoryInput!) {
+      updateMemory(input: $input) {
+        id
+        title
+        version
+      }
+    }
+  `,
+  list: graphql`
+    query flowListQuery($limit: Int!, $cursor: String) {
+      memories(limit: $limit, cursor: $cursor) {
+        memories {
+          id
+          title
+        }
+        nextCursor
+      }
+    }
+  `,
+};
+
+export const isQuery = (name) => documents[name].trimStart().startsWith("query");
+
+/**
+ * A memory or a relationship as seen from somewhere: the id is that of what is seen, and what else they say depends on
+ * from where. A cache that keeps objects by their id must be told not to keep these, or it mixes up the views.
+ */
+export const views = ["MemoryRelationship", "RelatedMemory", "SearchHit"];
+
+/**
+ * What an application does, by whatever client: `connect(url, key)` answers with a function that runs one of the
+ * documents, caches as the client does, and answers with `{ data }` or `{ errors }` as the client tells them.
+ */
+export async function flow(connect, url, key) {
+  const ask = connect(url, key);
+  const done = async (name, variables) => {
+    const { data, errors } = await ask(name, variables);
+    assert.equal(errors, undefined, `${name}: ${JSON.stringify(errors)}`);
+    return data;
+  };
+  const stored = async (type, title) => {
+    const { createMemory } = await done("store", { input: { type, title, content: `${title}.`, tags: ["Net"] } });
+    assert.equal(createMemory.version, 1);
+    assert.ok(Date.parse(createMemory.createdAt) > 0);
+    return createMemory.id;
+  };
+
+  const problem = await stored("problem", "Requests fail");
+  const solution = await stored("solution", "Retry with backoff");
+  const { createRelationship } = await done("link", {
+    input: { fromMemoryId: solution, toMemoryId: problem, relationshipType: "SOLVES", strength: 0.9 },
+  });
+  assert.deepEqual([createRelationship.strength, createRelationship.context], [0.9, null]);
+
+  const { searchMemories } = await done("search", { query: "backoff", tags: ["net"] });
+  assert.equal(searchMemories.total, 1);
+  assert.equal(searchMemories.memories[0].memory.title, "Retry with backoff");
+  assert.ok(searchMemories.memories[0].relevance > 0);
+
+  const { memory } = await done("walk", { id: solution });
+  const [step] = memory.relationships;
+  assert.deepEqual([step.type, step.direction, step.memory.title], ["SOLVES", "OUT", "Requests fail"]);
+  const [back] = step.memory.relationships;
+  assert.deepEqual([back.id, back.direction, back.memory.id], [step.id, "IN", solution]);
+
+  const update = (title) => ({ input: { id: solution, title, expectedVersion: 1 } });
+  assert.equal((await done("update", update("Retry later"))).updateMemory.version, 2);
+  const { errors } = await ask("update", update("Retry never"));
+  assert.equal(errors.length, 1);
+  assert.deepEqual(errors[0].path, ["updateMemory"]);
+  assert.deepEqual(errors[0].extensions, { code: "CONFLICT", reason: "version_mismatch", details: { version: 2 } });
+  const after = await done("walk", { id: solution });
+  assert.deepEqual([after.memory.title, after.memory.version], ["Retry later", 2]);
+
+  const { memories: first } = await done("list", { limit: 1 });
+  const { memories: second } = await done("list", { limit: 1, cursor: first.nextCursor });
+  assert.deepEqual(
+    [first, second].map((page) => page.memories[0].id),
+    [solution, problem],
+  );
+  assert.equal(second.nextCursor, null);
+
+  const { errors: refusals } = await connect(url, "mg_live_nobody")("list", { limit: 1 });
+  assert.equal(refusals[0].extensions.code, "UNAUTHORIZED");
+}

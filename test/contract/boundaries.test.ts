@@ -1,0 +1,60 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, it } from "vitest";
+
+/** What each room may import, as prefixes of paths below src; a room may always import from itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "main.ts": [""],
+  commands: [""],
+  import: [],
+  "app.ts": ["features/*/index.ts", "surfaces/", "operation/", "platform/", "config.ts"],
+  "config.ts": [],
+  "environment.ts": ["config.ts"],
+  operation: [],
+  features: ["operation/", "platform/", "features/*/index.ts"],
+  surfaces: ["operation/", "platform/"],
+  platform: [],
+};
+/** Types cost nothing at run time: the machine may name those of the ground it stands on. */
+const MAY_NAME: Readonly<Record<string, readonly string[]>> = { operation: ["platform/"], surfaces: ["config.ts"] };
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
+  (path) => /\.ts$/.test(path) && !path.startsWith("platform/prisma/") && !path.includes("/client/"),
+);
+
+/** The room of a file: a feature and a surface are rooms of their own. */
+const roomOf = (path: string) =>
+  path
+    .split("/")
+    .slice(0, /^(features|surfaces)\/[^/]+\//.test(path) ? 2 : 1)
+    .join("/");
+
+it("holds: no room imports what it must not", () => {
+  const imports = files.flatMap((file) => {
+    const source = readFileSync(join("src", file), "utf8");
+    return Array.from(source.matchAll(/^(import|export)( type)? (?:[^;"]*? from )?"(\.[^"]+)";$/gm), (match) => ({
+      file,
+      typeOnly: match[2] !== undefined,
+      target: normalize(join(dirname(file), match[3] ?? "")).replace(/\.js$/, ".ts"),
+    }));
+  });
+  expect(files.length).toBeGreaterThan(40);
+  expect(imports.length).toBeGreaterThan(100);
+
+  const forbidden = imports.filter(({ file, target, typeOnly }) => {
+    const kind = roomOf(file).split("/")[0] ?? "";
+    const allowed = [...(MAY_IMPORT[kind] ?? []), ...(typeOnly ? (MAY_NAME[kind] ?? []) : [])];
+    return roomOf(file) !== roomOf(target) && !allowed.some((pattern) => matches(target, pattern));
+  });
+  // Files directly in src/surfaces are shared by the doors below it.
+  const shared = (path: string) => /^surfaces\/[^/]+\.ts$/.test(path);
+  expect(forbidden.filter(({ file, target }) => !(file.startsWith("surfaces/") && shared(target)))).toEqual([]);
+});
+
+it("holds: only the file of the environment reads a variable of it", () => {
+  const readers = files.filter((file) => /process\.env[.[]/.test(readFileSync(join("src", file), "utf8")));
+  expect(readers).toEqual(["environment.ts"]);
+});
+
+const matches = (path: string, pattern: string): boolean =>
+  new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", "[^/]+")}`).test(path);

@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { expect, it } from "vitest";
+import { isMigrated, migrate } from "../../src/platform/migrations.js";
+import { createWorld } from "../support/world.js";
+
+/** PostgreSQL's name for each type that the models use. */
+const TYPES: Readonly<Record<string, string>> = {
+  String: "text",
+  "String @db.Uuid": "uuid",
+  "String[]": "_text",
+  Int: "int4",
+  Float: "float8",
+  Boolean: "bool",
+  Bytes: "bytea",
+  Json: "jsonb",
+  "DateTime @db.Timestamptz(3)": "timestamptz",
+  'Unsupported("tsvector")': "tsvector",
+};
+
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  readonly nullable: boolean;
+}
+
+it("has the columns that the models say, and no other", async () => {
+  await using world = await createWorld();
+  const { rows } = await world.database.pool.query<Column>(
+    `SELECT table_name AS table, column_name AS column, udt_name AS type, is_nullable = 'YES' AS nullable
+     FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE '\\_prisma%'`,
+  );
+  const declared = columnsOfModels(readFileSync("prisma/schema.prisma", "utf8"));
+  const byName = (one: Column, other: Column) =>
+    `${one.table}.${one.column}` < `${other.table}.${other.column}` ? -1 : 1;
+  expect(declared.length).toBeGreaterThan(40);
+  expect(rows.sort(byName)).toEqual(declared.sort(byName));
+});
+
+it("has the unique constraints that the models say", async () => {
+  await using world = await createWorld();
+  const { rows } = await world.database.pool.query<{ index: string }>(
+    `SELECT t.relname || '(' || string_agg(a.attname, ',' ORDER BY k.place) || ')' AS index
+     FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace
+     CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
+     JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.attnum
+     WHERE i.indisunique AND i.indpred IS NULL AND n.nspname = 'public' AND t.relname NOT LIKE '\\_prisma%'
+     GROUP BY t.relname, i.indexrelid`,
+  );
+  const declared = uniquesOfModels(readFileSync("prisma/schema.prisma", "utf8"));
+  expect(declared.length).toBeGreaterThan(8);
+  expect(rows.map(({ index }) => index).sort()).toEqual(declared.sort());
+});
+
+it("migrates once, whoever else starts at the same moment", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  await pool.query("DROP SCHEMA public CASCADE");
+  await pool.query("CREATE SCHEMA public");
+
+  const applied = await Promise.all([1, 2, 3].map(() => migrate(world.databaseUrl)));
+
+  expect(applied.map((names) => names.length > 0).sort()).toEqual([false, false, true]);
+  expect(await isMigrated(pool)).toBe(true);
+  expect(await migrate(world.databaseUrl)).toEqual([]);
+});
+
+it("refuses to start on a migration that was changed after it had been applied, and on one that failed", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  await pool.query("UPDATE _prisma_migrations SET checksum = 'another'");
+  await expect(migrate(world.databaseUrl)).rejects.toThrow(/was changed after it had been applied/);
+  await pool.query("UPDATE _prisma_migrations SET finished_at = NULL");
+  await expect(migrate(world.databaseUrl)).rejects.toThrow(/failed earlier/);
+});
+
+it("keeps relationships within one graph, by the database itself", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const ids = [world.services.newId(), world.services.newId()];
+  const insert = `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+    VALUES ($1, $2, 'general', 'a', 'b', '{}', $1, now(), $1, now())`;
+  await world.database.pool.query(insert, [ann.caller.personalGraphId, ids[0]]);
+  await world.database.pool.query(insert, [bob.caller.personalGraphId, ids[1]]);
+
+  const forged = world.database.pool.query(
+    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     VALUES ($1, $2, $2, $3, 'SOLVES', $1, now())`,
+    [ann.caller.personalGraphId, ...ids],
+  );
+
+  await expect(forged).rejects.toThrow(pg.DatabaseError);
+});
+
+/** The models, read as text: fields that are no relations, with their types. */
+function columnsOfModels(schema: string): Column[] {
+  return modelsIn(schema).flatMap(({ table, fields, enums }) =>
+    fields.flatMap(([name, type, rest]): Column[] => {
+      const plain = type.replace("?", "");
+      const named = [plain, /@db\.\w+(\(\d\))?/.exec(rest)?.[0]].filter(Boolean).join(" ");
+      const known = TYPES[named] ?? enums.get(plain);
+      if (known === undefined) return [];
+      return [{ table, column: columnOf(name, rest), type: known, nullable: type.endsWith("?") }];
+    }),
+  );
+}
+
+function uniquesOfModels(schema: string): string[] {
+  return modelsIn(schema).flatMap(({ table, body, fields }) => {
+    const columns = new Map(fields.map(([name, , rest]) => [name, columnOf(name, rest)]));
+    const single = fields.filter(([, , rest]) => /@(id|unique)\b/.test(rest)).map(([name]) => [name]);
+    const several = Array.from(body.matchAll(/@@(?:id|unique)\(\[([^\]]+)\]/g), ([, list = ""]) => list.split(/,\s*/));
+    return [...single, ...several].map((names) => `${table}(${names.map((name) => columns.get(name)).join(",")})`);
+  });
+}
+
+function modelsIn(schema: string) {
+  const enums = new Map(
+    Array.from(schema.matchAll(/^enum (\w+) \{[\s\S]*?@@map\("(\w+)"\)/gm), ([, name = "", type = ""]) => [name, type]),
+  );
+  return Array.from(schema.matchAll(/^model \w+ \{\n([\s\S]*?)^\}/gm), ([, body = ""]) => {
+    const fields = Array.from(
+      body.matchAll(/^ {2}(\w+)\s+(\S+)(.*)$/gm),
+      ([, name = "", type = "", rest = ""]): [string, string, string] => [name, type, rest],
+    );
+    return { table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? "", body, fields, enums };
+  });
+}
+
+const columnOf = (name: string, rest: string): string => /@map\("(\w+)"\)/.exec(rest)?.[1] ?? name;

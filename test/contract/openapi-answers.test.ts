@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { operations } from "../../src/app.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { type Answer, ask } from "../support/http.js";
+import { type Method, closedValidator, document, problemsOf, resolved } from "../support/openapi.js";
+import { askRest } from "../support/operations.js";
+import { createWorld } from "../support/world.js";
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))(
+  "what %s answers",
+  (_name, operation) => {
+    it("is what the document says, body and headers, whether it is done or refused", async () => {
+      await using world = await createWorld();
+      const { url } = await world.serve();
+      const ann = await world.user();
+      const input = exampleInput(operation, await thingsOf(world, ann, operation));
+      const weak = await world.user({ scopes: [] });
+      const { rest } = operation;
+
+      for (const method of rest.alsoMethod ? [rest.method, rest.alsoMethod] : [rest.method]) {
+        const same = { ...operation, rest: { ...rest, method } };
+        const path = url + rest.path.replaceAll(/:\w+/g, "nothing");
+        const asked = { method, key: ann.key };
+        const answers = [
+          // Who needs no key is not refused one.
+          ...(operation.permission === "public" ? [] : [await askRest(url, "none", same, input)]),
+          ...(operation.permission === "public" ? [] : [await askRest(url, weak.key, same, input)]),
+          await ask(`${path}?unknown=1`, asked),
+          await ask(path, { ...asked, headers: { "x-request-id": "not unique" } }),
+          ...(rest.path.includes(":")
+            ? [await askRest(url, ann.key, same, { ...input, ...idsOfNothing(rest.path) })]
+            : []),
+          ...(methodOf(same).requestBody ? await wrongBodies(path, asked) : []),
+          await askRest(url, ann.key, same, input),
+        ];
+        for (const answer of answers) expect(problemsWith(answer, methodOf(same))).toEqual([]);
+        expect(answers.at(-1)?.status).toBe(rest.status ?? 200);
+      }
+      expect(world.bugs).toEqual([]);
+    });
+  },
+);
+
+/** Bodies that are no JSON, claim to be something else, or are too large. */
+async function wrongBodies(path: string, asked: { method: string; key: string }): Promise<Answer[]> {
+  return [
+    await ask(path, { ...asked, body: "{" }),
+    await ask(path, { ...asked, body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
+    await ask(path, { ...asked, body: JSON.stringify({ title: "x".repeat(1_048_577) }) }),
+  ];
+}
+
+/** Headers that say something to clients: an answer has those that the document names, and no others of these. */
+const TELLING = [
+  "ETag",
+  "Location",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-Request-Id",
+];
+
+function problemsWith(answer: Answer, { responses }: Method): unknown[] {
+  const message = responses[String(answer.status)];
+  if (!message) return [`The status ${answer.status} is not documented.`, answer.body];
+  const { headers = {}, content } = resolved(message);
+  const sent = TELLING.filter((header) => answer.headers.has(header));
+  const named = TELLING.filter((header) => header in headers);
+  const differing = sent.join() === named.join() ? [] : [{ status: answer.status, sent, named }];
+  if (!content) return answer.body === "" ? differing : [...differing, answer.body];
+  return [...differing, ...problemsOf(closedValidator(content["application/json"].schema), answer.body)];
+}
+
+function methodOf({ name, rest }: Operation): Method {
+  const described = document.paths[rest.path.replaceAll(/:(\w+)/g, "{$1}")]?.[rest.method.toLowerCase()];
+  if (!described) throw new Error(`${name} by ${rest.method} is not documented.`);
+  return described;
+}
+
+const idsOfNothing = (path: string): object =>
+  Object.fromEntries(Array.from(path.matchAll(/:(\w+)/g), ([, name = ""]) => [camelCase(name), "nothing"]));
+
+const camelCase = (name: string): string => name.replace(/_(\w)/g, (_part, letter: string) => letter.toUpperCase());

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { GraphQLID, getNamedType, getNullableType, isListType } from "graphql";
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { withinBounds } from "../../src/operation/bounds.js";
+import { InvalidInput } from "../../src/operation/failure.js";
+import { inputReader, inputTypeOf } from "../../src/operation/input.js";
+import { objectSchema, plainFieldsOf } from "../../src/operation/json-schema.js";
+import { snakeCase } from "../../src/operation/names.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { type Content, document, documentText, problemsOf, resolved, validator } from "../support/openapi.js";
+import { inputFields } from "../support/operations.js";
+
+const schema = await graphqlSchema();
+const byName = operations.map((operation) => [operation.name, operation] as const);
+const methods = Object.values(document.paths).flatMap((path) => Object.values(path));
+
+describe("the document", () => {
+  it("is what test/contract/openapi.json says; `npm run contract` writes it anew", () => {
+    const committed = readFileSync("test/contract/openapi.json", "utf8");
+    expect(documentText, "The REST interface changed. If that is meant, run: npm run contract").toBe(committed);
+  });
+
+  it("has every operation, with an example and a subject that is described", () => {
+    const expected = operations.flatMap(({ name, rest }) => (rest.alsoMethod ? [name, `${name}ByPut`] : [name]));
+    const subjects = document.tags.map(({ name }) => name);
+
+    expect(methods.map(({ operationId }) => operationId).sort()).toEqual([...expected, "healthz", "readyz"].sort());
+    expect(operations.filter(({ example }) => !example).map(({ name }) => name)).toEqual([]);
+    expect(methods.filter(({ tags }) => !tags.every((tag) => subjects.includes(tag)))).toEqual([]);
+  });
+
+  it("gives only examples that fit their own schemas", () => {
+    const messages = methods.flatMap(({ requestBody, responses }) => [requestBody ?? {}, ...Object.values(responses)]);
+    const contents = messages.map((message) => resolved(message).content?.["application/json"]);
+    const shown = [
+      ...methods.flatMap(({ parameters = [] }) => parameters),
+      ...contents.filter((content) => content !== undefined),
+    ].flatMap((part) => examplesOf(part).map((example) => ({ example, validate: validator(part.schema) })));
+
+    expect(shown.length).toBeGreaterThan(200);
+    expect(shown.flatMap(({ example, validate }) => problemsOf(validate, example))).toEqual([]);
+  });
+});
+
+describe.each(byName)("what the document allows of %s", (_name, operation) => {
+  const fields = inputFields(inputTypeOf(schema, operation));
+  const validate = validator(objectSchema(plainFieldsOf(schema, operation)));
+  const example = JSON.parse(JSON.stringify(plain(operation.example?.input ?? {}))) as Readonly<
+    Record<string, unknown>
+  >;
+  const verdicts = (input: object) => ({ input, document: validate(input), service: accepts(operation, input) });
+
+  it("is what the service accepts", () => {
+    const whole = verdicts(example);
+    const without = fields.map(({ name }) => verdicts({ ...example, [snakeCase(name)]: undefined }));
+    const others = fields.flatMap((field) =>
+      VALUES.filter((value) => !isTakenLeniently(field.type, value)).map((value) =>
+        verdicts({ ...example, [snakeCase(field.name)]: value }),
+      ),
+    );
+    const all = [whole, ...without, ...others, verdicts({ ...example, unknown_field: 1 })];
+
+    expect(whole).toMatchObject({ document: true, service: true });
+    expect(all.filter(({ document: allowed, service }) => allowed !== service)).toEqual([]);
+    if (fields.length > 0) expect(new Set(others.map(({ service }) => service))).toEqual(new Set([true, false]));
+  });
+});
+
+const examplesOf = ({ example, examples = {} }: Partial<Content>): unknown[] =>
+  [example, ...Object.values(examples).map(({ value }) => value)].filter((value) => value !== undefined);
+
+const plain = (input: object): object =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [snakeCase(name), value as unknown]));
+
+/** Whether the service reads the input and finds it within its bounds. */
+function accepts(operation: Operation, input: object): boolean {
+  const body = JSON.parse(JSON.stringify(input)) as unknown;
+  try {
+    withinBounds(inputReader(inputTypeOf(schema, operation), operation)({ path: {}, query: {}, body }));
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidInput) return false;
+    throw error;
+  }
+}
+
+const LENGTHS = [1, 2, 50, 51, 100, 101, 200, 201, 500, 501, 1_000, 1_001, 50_000, 50_001];
+/** Values at and around every bound there is. Characters outside the BMP tell code points from UTF-16 units. */
+const VALUES: readonly unknown[] = [
+  [null, true, {}, [], [null], [1], [[]], "", " ", "\n", " x"],
+  [-1, -0.1, 0, 0.5, 1, 1.1, 1.5, 5, 6, 7, 20, 100, 101, 1_000, 1_001, 604_800, 604_801, 2 ** 31 - 1, 2 ** 31],
+  LENGTHS.flatMap((length) => ["x".repeat(length), "😀".repeat(length)]),
+  LENGTHS.slice(0, 10).flatMap((length) => [["x".repeat(length)], Array.from({ length }, () => "X")]),
+  ["personal", "PERSONAL", "team", "any", "in", "out", "code_pattern", "Code", "_x", "SOLVES", "solves", "SOLVES "],
+  ["memories:read", "MEMORIES_READ"].flatMap((scope) => [scope, [scope], [scope, scope]]),
+  ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01", "2026-13-01T00:00:00Z", "soon"],
+].flat();
+
+/** GraphQL takes a whole number for an id and one item for a list of one; the document does not invite to it. */
+function isTakenLeniently(type: Parameters<typeof getNamedType>[0], value: unknown): boolean {
+  if (getNamedType(type) === GraphQLID && typeof value === "number") return true;
+  return isListType(getNullableType(type)) && !Array.isArray(value) && value !== null;
+}

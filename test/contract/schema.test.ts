@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import {
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isObjectType,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
+import { expect, it } from "vitest";
+import { graphqlSchema } from "../../src/app.js";
+
+it("is what schema.graphql says; `npm run contract` writes it anew", async () => {
+  const built = `${printSchema(lexicographicSortSchema(await graphqlSchema()))}\n`;
+  expect(built, "The schema changed. If that is meant, run: npm run contract").toBe(
+    readFileSync("schema.graphql", "utf8"),
+  );
+});
+
+it("describes every type, field, argument and enum value", async () => {
+  const described = describedParts(await graphqlSchema());
+  expect(described.length).toBeGreaterThan(100);
+  expect(described.filter(([, description]) => !description?.trim()).map(([name]) => name)).toEqual([]);
+});
+
+type Part = [name: string, description: string | null | undefined];
+
+function describedParts(schema: GraphQLSchema): Part[] {
+  const own = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith("__"));
+  return own.flatMap((type): Part[] => {
+    const parts = (inner: ReadonlyArray<{ name: string; description?: string | null | undefined }>): Part[] =>
+      inner.map(({ name, description }) => [`${type.name}.${name}`, description]);
+    // The roots are containers; their fields are described.
+    const self: Part[] = ["Query", "Mutation"].includes(type.name) ? [] : [[type.name, type.description]];
+    if (isEnumType(type)) return [...self, ...parts(type.getValues())];
+    if (isInputObjectType(type)) return [...self, ...parts(Object.values(type.getFields()))];
+    if (!isObjectType(type)) return self;
+    const fields = Object.values(type.getFields());
+    return [...self, ...parts(fields), ...fields.flatMap(({ args }) => parts(args))];
+  });
+}

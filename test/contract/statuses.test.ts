@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { operations } from "../../src/app.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { type Answer, ask } from "../support/http.js";
+import { document } from "../support/openapi.js";
+import { askRest } from "../support/operations.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+/** What produces an answer: a world with somebody in it who has things, and a server over it. */
+interface Scene {
+  readonly world: World;
+  readonly url: string;
+  readonly ann: Actor;
+  readonly operation: Operation;
+  readonly input: Record<string, unknown>;
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const pathOf = ({ url, operation }: Scene) => url + operation.rest.path.replaceAll(/:\w+/g, "nothing");
+const raw = (scene: Scene, wish: Parameters<typeof ask>[1]) =>
+  ask(pathOf(scene), { method: scene.operation.rest.method, key: scene.ann.key, ...wish });
+const rightly = ({ url, ann, operation, input }: Scene, headers?: Record<string, string>) =>
+  askRest(url, ann.key, operation, input, headers);
+
+/** How each status that the interface documents comes about. What an operation does not document, it is not asked. */
+const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
+  "200": (scene) => rightly(scene),
+  "201": (scene) => rightly(scene),
+  "202": (scene) => rightly(scene),
+  "204": (scene) => rightly(scene),
+  "400": (scene) => ask(`${pathOf(scene)}?unknown=1`, { method: scene.operation.rest.method, key: scene.ann.key }),
+  "401": (scene) => raw(scene, { key: "mg_live_unknown" }),
+  async "403"({ world, url, operation, input }) {
+    return askRest(url, (await world.user({ scopes: [] })).key, operation, input);
+  },
+  async "404"({ world, url, ann, operation, input }) {
+    const unknown = Object.entries(input).map(([name, value]) => [name, /(id|token)$/i.test(name) ? "nothing" : value]);
+    if (unknown.some(([, value]) => value === "nothing")) {
+      return askRest(url, ann.key, operation, Object.fromEntries(unknown));
+    }
+    // What names nothing is refused to somebody who is in no team.
+    const inTeam = operation.rest.path.startsWith("/v1") && operation.name !== "shareMemories" ? { graph: "team" } : {};
+    return askRest(url, (await world.user()).key, operation, { ...input, ...inTeam });
+  },
+  async "409"(scene) {
+    if (scene.operation.name === "confirmSignUp") return withoutRoomForKeys(scene);
+    // Any other change under the same key will do.
+    const note = { type: "general", title: "First", content: "Under the same key." };
+    const headers = { "idempotency-key": "used" };
+    await ask(`${scene.url}/v1/memories`, { key: scene.ann.key, headers, body: note });
+    return rightly(scene, headers);
+  },
+  "413": (scene) => raw(scene, { body: `"${"x".repeat(1_048_577)}"`, headers: JSON_TYPE }),
+  "415": (scene) => raw(scene, { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
+  async "429"(scene) {
+    const { operation, url, ann } = scene;
+    if (operation.permission === "public") return firstOf(429, () => rightly(scene));
+    const query = `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: viewer { id }`).join(" ")} }`;
+    await firstOf(429, () => ask(`${url}/graphql`, { key: ann.key, body: { query } }));
+    // What is left of the budget is less than one such request takes.
+    return firstOf(429, () => rightly(scene));
+  },
+  async "500"(scene) {
+    const rename = async (from: string, to: string) => {
+      for (const table of ["api_key", "mail", "sign_up_code", "invitation_token"]) {
+        await scene.world.database.pool.query(`ALTER TABLE ${table}${from} RENAME TO ${table}${to}`);
+      }
+    };
+    await rename("", "_lost");
+    const answer = await rightly(scene);
+    await rename("_lost", "");
+    return answer;
+  },
+  async "503"(scene) {
+    // Another server, whose budgets are not used up.
+    const { url } = await scene.world.serve();
+    await scene.world.breakConnections();
+    return rightly({ ...scene, url });
+  },
+};
+
+/** While the user with the address has as many keys as there may be. */
+async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
+  const { userId } = (await scene.world.user({ email: String(scene.input["email"]) })).caller;
+  await scene.world.database.pool.query(
+    `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
+     SELECT gen_random_uuid(), $1, 'Key', '', decode(lpad(n::text, 64, '0'), 'hex'), '{}' FROM generate_series(1, 100) n`,
+    [userId],
+  );
+  const answer = await rightly(scene);
+  await scene.world.database.models.apiKey.deleteMany({ where: { userId } });
+  return answer;
+}
+
+/** In this order one world is enough for them all: refusals change nothing, and what breaks it comes last. */
+const ORDER = ["400", "401", "403", "404", "409", "413", "415", "200", "201", "202", "204", "500", "429", "503"];
+
+async function firstOf(status: number, produce: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const answer = await produce();
+    if (answer.status === status) return answer;
+  }
+  throw new Error(`No ${status} in 50 attempts.`);
+}
+
+const offered = operations.flatMap((operation) =>
+  [operation.rest.method, operation.rest.alsoMethod].flatMap((method): Operation[] =>
+    method ? [{ ...operation, rest: { ...operation.rest, method } }] : [],
+  ),
+);
+
+function documentedStatuses({ rest }: Operation): string[] {
+  const described = document.paths[rest.path.replaceAll(/:(\w+)/g, "{$1}")]?.[rest.method.toLowerCase()];
+  return Object.keys(described?.responses ?? {});
+}
+
+describe("every status that the document promises", () => {
+  const named = offered.map((operation) => [`${operation.rest.method} ${operation.rest.path}`, operation] as const);
+
+  it.each(named)("is produced: %s", async (_name, operation) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    const promised = documentedStatuses(operation);
+    const produced: Record<string, number | undefined> = {};
+
+    for (const status of ORDER.filter((known) => promised.includes(known))) {
+      produced[status] = (await PRODUCERS[status]?.({ world, url, ann, operation, input }))?.status;
+      expect(world.bugs.length, status).toBe(Number(status) === 429 || Number(status) >= 500 ? world.bugs.length : 0);
+    }
+
+    // None is missing, and each is what it is called.
+    expect(produced).toEqual(Object.fromEntries(promised.map((status) => [status, Number(status)])));
+    expect(promised.length).toBeGreaterThan(3);
+  });
+});

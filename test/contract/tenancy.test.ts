@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { askRest, idFields, saidByGraphQL } from "../support/operations.js";
+import { createWorld } from "../support/world.js";
+
+const schema = await graphqlSchema();
+const takingIds = operations.filter((operation) => idFields(schema, operation).length > 0);
+
+it("knows the operations that take an id", () => {
+  expect(takingIds.length).toBeGreaterThan(8);
+});
+
+describe.each(takingIds.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
+  it.each(idFields(schema, operation))("answers for another's %s as for one that nobody has", async (field) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const [ann, bob] = [await world.user(), await world.user()];
+    const mine = exampleInput(operation, await thingsOf(world, ann, operation));
+    const theirs = exampleInput(operation, await thingsOf(world, bob, operation));
+    const before = await everything(world);
+
+    const their = String([theirs[field]].flat()[0]);
+    const inPlace = (id: string) => ({ ...mine, [field]: Array.isArray(mine[field]) ? [id] : id });
+    const answers = [];
+    for (const id of [their, world.services.newId(), "not-an-id", their.slice(1)]) {
+      answers.push(await askRest(url, ann.key, operation, inPlace(id)));
+    }
+    const byGraphQL = await saidByGraphQL(url, ann.key, schema, operation, inPlace(their));
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(byGraphQL).toEqual({ ok: false, code: "not_found" });
+    expect(await everything(world)).toEqual(before);
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+/** Every row that an operation could have touched. */
+async function everything({ database }: Awaited<ReturnType<typeof createWorld>>) {
+  const tables = ["memory", "memory_version", "relationship", "team", "team_member", "invitation", "audit_entry"].map(
+    (table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2`),
+  );
+  const keys = database.pool.query("SELECT id, name, revoked_at, expires_at, replaced_by_id FROM api_key ORDER BY id");
+  return (await Promise.all([...tables, keys])).map(({ rows }) => rows);
+}

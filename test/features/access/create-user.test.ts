@@ -1,0 +1,86 @@
+import { expect, it } from "vitest";
+import { UserError, createKeyFor, createUser } from "../../../src/features/access/create-user.js";
+import { SCOPES } from "../../../src/operation/permission.js";
+import { opens } from "../../support/keys.js";
+import { createWorld } from "../../support/world.js";
+
+const ANN = { email: "ann@example.com", plan: "free", verified: false } as const;
+
+it("makes a user with a graph and a first key that may do everything", async () => {
+  await using world = await createWorld();
+
+  const { userId, email, apiKey } = await createUser(world.services, { ...ANN, name: "Ann" });
+
+  expect(email).toBe("ann@example.com");
+  expect(apiKey.scopes).toEqual(SCOPES);
+  expect(await opens(world, apiKey.key)).toBe(true);
+  const user = await world.database.models.user.findUniqueOrThrow({ where: { id: userId }, include: { graph: true } });
+  expect(user).toMatchObject({ name: "Ann", plan: "free", emailVerifiedAt: null, graph: { userId } });
+});
+
+it("knows an address in any case as one, and makes one user of twenty at a time", async () => {
+  await using world = await createWorld();
+  const attempts = Array.from({ length: 20 }, (_, index) =>
+    createUser(world.services, { ...ANN, email: index % 2 ? "Ann@Example.COM" : ANN.email }),
+  );
+
+  const results = await Promise.allSettled(attempts);
+
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  for (const result of results) if (result.status === "rejected") expect(result.reason).toBeInstanceOf(UserError);
+  expect(await world.database.models.user.count()).toBe(1);
+});
+
+it("takes what is an address, in lower case", async () => {
+  await using world = await createWorld();
+  const addresses = [
+    "A+b@X.CO",
+    "o'neil@example.com",
+    `${"a".repeat(64)}@example.com`,
+    `a@${"b".repeat(63)}.com`,
+    "a@xn--mnchen-3ya.de",
+  ];
+
+  for (const email of addresses) {
+    expect((await createUser(world.services, { ...ANN, email })).email).toBe(email.toLowerCase());
+  }
+});
+
+it("refuses what is no address, or one that could pass for another's", async () => {
+  await using world = await createWorld();
+  const wrong = [
+    "",
+    "ann",
+    "@example.com",
+    "ann@",
+    "ann@localhost",
+    "ann@@example.com",
+    "a@x.co,b@y.co",
+    "a@x.co;b@y.co",
+    "Ann <a@x.co>",
+    "a@x.co\r\nBcc: v@z.co",
+    " a@x.co",
+    "\u212a@x.co",
+    "\u0430nn@example.com",
+    "ann@b\u00fccher.example",
+    "ann\u200b@example.com",
+    `${"a".repeat(65)}@example.com`,
+    `a@${"b".repeat(64)}.com`,
+    `a@${"bcd.".repeat(63)}com`,
+  ];
+
+  for (const email of wrong)
+    await expect(createUser(world.services, { ...ANN, email }), email).rejects.toThrow(UserError);
+  expect(await world.database.models.user.count()).toBe(0);
+});
+
+it("makes another key for a user who lost theirs, and for nobody else", async () => {
+  await using world = await createWorld();
+  const { userId } = await createUser(world.services, ANN);
+
+  const { apiKey, ...user } = await createKeyFor(world.services, "ANN@example.com", "Again");
+
+  expect(user).toEqual({ userId, email: "ann@example.com" });
+  expect([apiKey.name, await opens(world, apiKey.key)]).toEqual(["Again", true]);
+  await expect(createKeyFor(world.services, "bob@example.com", "Again")).rejects.toThrow(UserError);
+});

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { createApiKey } from "../../../src/features/access/create-api-key.js";
+import { apiKeys } from "../../../src/features/access/list-api-keys.js";
+import { revokeApiKey } from "../../../src/features/access/revoke-api-key.js";
+import { ask } from "../../support/http.js";
+import { opens } from "../../support/keys.js";
+import { createWorld } from "../../support/world.js";
+
+it("counts from the next request on, at every server", async () => {
+  await using world = await createWorld();
+  const servers = [await world.serve(), await world.serve()];
+  const ann = await world.user();
+  const { id, key } = await ann.did(createApiKey, { name: "CI" });
+  const statuses = () => Promise.all(servers.map(async ({ url }) => (await ask(`${url}/me`, { key })).status));
+  expect(await statuses()).toEqual([200, 200]);
+
+  const { status } = await ask(`${servers[0]?.url}/keys/${id}`, { key: ann.key, method: "DELETE" });
+
+  expect([status, ...(await statuses())]).toEqual([204, 401, 401]);
+  expect(await opens(world, ann.key)).toBe(true);
+});
+
+it("changes nothing the second time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await ann.did(createApiKey, { name: "CI" });
+  await ann.did(revokeApiKey, { id });
+  const before = await ann.did(apiKeys);
+  world.travel(60_000);
+
+  expect(await ann.did(revokeApiKey, { id })).toEqual({ id });
+  expect(await ann.did(apiKeys)).toEqual(before);
+});
+
+it("may end the key that asks for it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  await ann.did(revokeApiKey, { id: ann.caller.keyId });
+
+  expect(await opens(world, ann.key)).toBe(false);
+});
+
+it("finds no key of anybody else's", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+
+  expect(await ann.does(revokeApiKey, { id: bob.caller.keyId })).toBeRefused("not_found");
+  expect(await opens(world, bob.key)).toBe(true);
+});

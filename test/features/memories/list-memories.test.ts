@@ -1,0 +1,136 @@
+import { expect, it } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const DAY_MS = 86_400_000;
+
+it("lists newest first, twenty unless told otherwise", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const made = await memoriesTitled(ann, ...Array.from({ length: 21 }, (_, index) => `Note ${index}`));
+
+  const page = await ann.did(memories);
+
+  expect(page.memories.map(({ id }) => id)).toEqual(
+    made
+      .map(({ id }) => id)
+      .reverse()
+      .slice(0, 20),
+  );
+  expect((await ann.did(memories, { cursor: page.nextCursor })).memories).toMatchObject([{ title: "Note 0" }]);
+});
+
+it("is the whole list without repeats when its pages are joined, while others write", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const made = await memoriesTitled(ann, ...Array.from({ length: 30 }, (_, index) => `Note ${index}`));
+  const expected = made.map(({ id }) => id).reverse();
+
+  const seen: string[] = [];
+  for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages++) {
+    const page: { memories: Array<{ id: string }>; nextCursor: string | null } = await ann.did(memories, {
+      limit: 7,
+      cursor,
+    });
+    seen.push(...page.memories.map(({ id }) => id));
+    cursor = page.nextCursor;
+    // A new one comes, one that was read goes, and one that is still to come changes.
+    await aMemory(ann);
+    await ann.did(deleteMemory, { id: seen[pages] });
+    await ann.did(updateMemory, { id: expected[29 - pages], title: "Changed" });
+  }
+
+  expect(seen).toEqual(expected);
+});
+
+it("has no further page when a page ends with the list", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "One", "Two");
+
+  expect((await ann.did(memories, { limit: 2 })).nextCursor).toBeNull();
+  expect((await ann.did(memories, { limit: 1 })).nextCursor).toEqual(expect.any(String));
+});
+
+it("can be narrowed by type, tags, importance and time, all of which must hold", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A", type: "error", tags: ["net", "dns"], importance: 0.9 });
+  world.travel(DAY_MS);
+  const middle = await aMemory(ann, { title: "B", type: "fix", tags: ["net"], importance: 0.5 });
+  world.travel(DAY_MS);
+  await aMemory(ann, { title: "C", type: "task", tags: ["dns"], importance: 0.1 });
+  const at = middle.createdAt.toISOString();
+
+  expect(await titles(ann, { types: ["error", "task"] })).toEqual(["C", "A"]);
+  expect(await titles(ann, { types: ["unheard_of"] })).toEqual([]);
+  expect(await titles(ann, { tags: ["net"] })).toEqual(["B", "A"]);
+  expect(await titles(ann, { tags: [" DNS", "net"] })).toEqual(["A"]);
+  expect(await titles(ann, { minImportance: 0.5 })).toEqual(["B", "A"]);
+  expect(await titles(ann, { createdAfter: at })).toEqual(["C", "B"]);
+  expect(await titles(ann, { createdBefore: at })).toEqual(["A"]);
+  expect(await titles(ann, { createdAfter: at, createdBefore: at })).toEqual([]);
+  expect(await titles(ann, { types: ["fix", "task"], tags: ["net"], minImportance: 0.2, createdAfter: at })).toEqual([
+    "B",
+  ]);
+  expect(await titles(ann, { types: null, tags: null, minImportance: null, createdAfter: null })).toEqual([
+    "C",
+    "B",
+    "A",
+  ]);
+});
+
+it("keeps to its filter from page to page", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const [index, type] of ["fix", "task", "fix", "task", "fix"].entries())
+    await aMemory(ann, { type, title: `${index}` });
+
+  const first = await ann.did(memories, { types: ["fix"], limit: 2 });
+  const second = await ann.did(memories, { types: ["fix"], limit: 2, cursor: first.nextCursor });
+
+  expect([...first.memories, ...second.memories].map(({ title }) => title)).toEqual(["4", "2", "0"]);
+  expect(second.nextCursor).toBeNull();
+});
+
+it("shows nothing of anybody else's", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await aMemory(bob, { title: "Bob's" });
+  const { nextCursor } = await ann.did(memories, { limit: 1 });
+
+  expect(nextCursor).toBeNull();
+  expect(await titles(ann, {})).toEqual([]);
+});
+
+it.each([
+  ["a limit", [{ limit: 0 }, { limit: 101 }, { limit: -1 }, { limit: 1.5 }, { limit: null }, { limit: "10" }]],
+  [
+    "a cursor",
+    [{ cursor: "" }, { cursor: "abc" }, { cursor: "x".repeat(300) }, { cursor: cursorTo("now") }, { cursor: 1 }],
+  ],
+  ["a filter", [{ types: [] }, { types: ["Fix"] }, { types: "fix" }, { minImportance: 1.1 }, { createdAfter: "soon" }]],
+  [
+    "a time",
+    [
+      { createdAfter: "2026-01-01" },
+      { createdBefore: "2026-02-30T00:00:00Z" },
+      { createdBefore: "0000-01-01T00:00:00Z" },
+    ],
+  ],
+])("refuses what is not %s", async (_kind, inputs) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  for (const input of inputs) expect(await ann.does(memories, input), JSON.stringify(input)).toBeRefused("bad_request");
+});
+
+const titles = async (actor: Actor, filter: object) =>
+  (await actor.did(memories, filter)).memories.map(({ title }) => title);
+
+function cursorTo(place: string): string {
+  return Buffer.from(place).toString("base64url");
+}

@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { aMemory } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+it("tells who made each version, when, and what it said, the present one first", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const first = await aMemory(ann, { title: "First", summary: "Short", tags: ["a"], importance: 0.2 });
+  world.travel(60_000);
+  const second = await ann.did(updateMemory, {
+    id: first.id,
+    title: "Second",
+    summary: null,
+    tags: ["b"],
+    type: "fix",
+  });
+
+  const { versions, nextCursor } = await ann.did(memoryVersions, { id: first.id });
+
+  const by = { changedBy: ann.caller.userId, content: "Something.", importance: 0.2 };
+  expect(versions).toEqual([
+    { ...by, version: 2, changedAt: second.updatedAt, type: "fix", title: "Second", summary: null, tags: ["b"] },
+    { ...by, version: 1, changedAt: first.createdAt, type: "general", title: "First", summary: "Short", tags: ["a"] },
+  ]);
+  expect(nextCursor).toBeNull();
+});
+
+it("is the whole list without repeats when its pages are joined, while it grows", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  for (let count = 2; count <= 7; count++) await ann.did(updateMemory, { id, title: `Title ${count}` });
+
+  const seen: number[] = [];
+  for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages++) {
+    const page: { versions: Array<{ version: number }>; nextCursor: string | null } = await ann.did(memoryVersions, {
+      id,
+      cursor,
+      limit: 3,
+    });
+    seen.push(...page.versions.map(({ version }) => version));
+    cursor = page.nextCursor;
+    await ann.did(updateMemory, { id, title: "Meanwhile" });
+  }
+
+  expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
+});
+
+it("is empty behind its last page, and refuses the cursor of another list", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  const cursor = (place: string) => Buffer.from(place).toString("base64url");
+
+  expect(await ann.did(memoryVersions, { id, cursor: cursor("1") })).toEqual({ versions: [], nextCursor: null });
+  expect(await ann.does(memoryVersions, { id, cursor: cursor(id) })).toBeRefused("bad_request");
+  expect(await ann.does(memoryVersions, { id, limit: 101 })).toBeRefused("bad_request");
+});
+
+it("finds no versions of a memory that nobody has", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  expect(await ann.does(memoryVersions, { id: world.services.newId() })).toBeRefused("not_found");
+});

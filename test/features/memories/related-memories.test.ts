@@ -1,0 +1,225 @@
+import { expect, it } from "vitest";
+import type { Memory } from "../../../src/features/memories/memory.js";
+import { relatedMemories } from "../../../src/features/memories/related-memories.js";
+import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+it("is in order of distance, then strength, then importance", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const start = await aMemory(ann);
+  const near = async (title: string, strength: number, importance: number, from = start) => {
+    const memory = await aMemory(ann, { title, importance });
+    await aLink(ann, from, memory, { strength });
+    return memory;
+  };
+  const weak = await near("weak", 0.1, 1);
+  await near("plain", 0.5, 0.1);
+  await near("important", 0.5, 0.9);
+  await near("strong", 0.8, 0);
+  await near("far", 1, 1, weak);
+
+  expect(await titles(ann, start, { maxDepth: 2 })).toEqual(["strong", "important", "plain", "weak", "far"]);
+  expect(await titles(ann, start, { maxDepth: 2, limit: 3 })).toEqual(["strong", "important", "plain"]);
+});
+
+it("tells how each was reached: by which relationship, which way, and how far", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, out, beyond] = await memoriesTitled(ann, "Start", "Out", "Beyond");
+  await aLink(ann, start, out, { relationshipType: "CAUSES", strength: 0.7 });
+  await aLink(ann, beyond, out, { relationshipType: "SOLVES", strength: 0.2 });
+
+  const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 2 });
+
+  expect(memories).toMatchObject([
+    { id: out.id, type: "general", title: "Out", relationship: "CAUSES", direction: "out", depth: 1, strength: 0.7 },
+    {
+      id: beyond.id,
+      type: "general",
+      title: "Beyond",
+      relationship: "SOLVES",
+      direction: "in",
+      depth: 2,
+      strength: 0.2,
+    },
+  ]);
+});
+
+it("has each memory once: at its nearest, by the strongest way", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, one, two] = await memoriesTitled(ann, "Start", "One", "Two");
+  await aLink(ann, start, one, { relationshipType: "CAUSES", strength: 0.2 });
+  await aLink(ann, one, start, { relationshipType: "SOLVES", strength: 0.9 });
+  await aLink(ann, start, two, { relationshipType: "CAUSES", strength: 0.1 });
+  await aLink(ann, one, two, { relationshipType: "CAUSES", strength: 1 });
+
+  const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5 });
+
+  expect(memories).toMatchObject([
+    { title: "One", relationship: "SOLVES", direction: "in", depth: 1 },
+    { title: "Two", relationship: "CAUSES", direction: "out", depth: 1, strength: 0.1 },
+  ]);
+});
+
+it("goes round a circle once and never comes back to its start", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [a, b, c] = await memoriesTitled(ann, "A", "B", "C");
+  for (const [from, to] of [
+    [a, b],
+    [b, c],
+    [c, a],
+  ] as const)
+    await aLink(ann, from, to);
+
+  const { memories } = await ann.did(relatedMemories, { id: a.id, maxDepth: 5, direction: "out" });
+
+  expect(memories.map(({ title, depth }) => [title, depth])).toEqual([
+    ["B", 1],
+    ["C", 2],
+  ]);
+});
+
+it("follows relationships the way it is told", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, next, before, beyond] = await memoriesTitled(ann, "Start", "Next", "Before", "Beyond");
+  await aLink(ann, start, next, { strength: 0.9 });
+  await aLink(ann, before, start);
+  await aLink(ann, beyond, next);
+
+  expect(await titles(ann, start, { direction: "out", maxDepth: 5 })).toEqual(["Next"]);
+  expect(await titles(ann, start, { direction: "in", maxDepth: 5 })).toEqual(["Before"]);
+  expect(await titles(ann, start, { maxDepth: 5 })).toEqual(["Next", "Before", "Beyond"]);
+});
+
+it("follows only relationships of the types it is told, all the way", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, cause, fix, deep] = await memoriesTitled(ann, "Start", "Cause", "Fix", "Deep");
+  await aLink(ann, cause, start, { relationshipType: "CAUSES", strength: 0.9 });
+  await aLink(ann, fix, start, { relationshipType: "SOLVES" });
+  await aLink(ann, fix, deep, { relationshipType: "CAUSES" });
+
+  expect(await titles(ann, start, { types: ["CAUSES"], maxDepth: 5 })).toEqual(["Cause"]);
+  expect(await titles(ann, start, { types: ["SOLVES", "CAUSES"], maxDepth: 5 })).toEqual(["Cause", "Fix", "Deep"]);
+  expect(await titles(ann, start, { types: ["UNHEARD_OF"] })).toEqual([]);
+});
+
+it("goes one relationship far unless told otherwise, and five at most", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const chain = await memoriesTitled(ann, "0", "1", "2", "3", "4", "5", "6");
+  for (const [index, memory] of chain.entries()) {
+    const next = chain[index + 1];
+    if (next) await aLink(ann, memory, next);
+  }
+
+  expect(await titles(ann, chain[0], {})).toEqual(["1"]);
+  expect(await titles(ann, chain[0], { maxDepth: 5 })).toEqual(["1", "2", "3", "4", "5"]);
+  const { memories } = await ann.did(relatedMemories, { id: chain[0].id, maxDepth: 5 });
+  expect(memories.map(({ depth }) => depth)).toEqual([1, 2, 3, 4, 5]);
+});
+
+it("answers of a hub with ten thousand relationships with the strongest, and goes on from there", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, hub] = await memoriesTitled(ann, "Start", "Hub");
+  const others = await manyMemories(world, ann, 9_999);
+  await manyLinks(
+    world,
+    ann,
+    others.slice(1).map(({ id }) => [hub.id, id] as const),
+  );
+  await aLink(ann, hub, others[0] ?? hub, { strength: 0.9 });
+  await aLink(ann, start, hub);
+  const startedAt = performance.now();
+
+  const { memories } = await ann.did(relatedMemories, { id: hub.id, limit: 100 });
+  const fromStart = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, limit: 100 });
+
+  // Milliseconds on an idle machine; the bound only tells them from a walk without end.
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(memories).toHaveLength(100);
+  expect(memories[0]).toMatchObject({ id: others[0]?.id, strength: 0.9 });
+  expect(fromStart.memories.map(({ depth }) => depth)).toEqual([1, ...Array<number>(99).fill(2)]);
+});
+
+it("answers of a graph in which everything is linked to everything", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const all = await manyMemories(world, ann, 120);
+  await manyLinks(
+    world,
+    ann,
+    all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const)),
+  );
+  const startedAt = performance.now();
+
+  const { memories } = await ann.did(relatedMemories, { id: all[0]?.id, maxDepth: 5, limit: 100 });
+
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(new Set(memories.map(({ id }) => id)).size).toBe(100);
+  expect(new Set(memories.map(({ depth }) => depth))).toEqual(new Set([1]));
+});
+
+it("walks a dense graph only as far as it takes to fill the answer", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const start = await aMemory(ann);
+  const layers: Array<Array<{ id: string }>> = [[start]];
+  for (let depth = 1; depth <= 5; depth++) {
+    const layer = await manyMemories(world, ann, 60);
+    const nearer = layers.at(-1) ?? [];
+    await manyLinks(
+      world,
+      ann,
+      nearer.flatMap(({ id }) => layer.map((further) => [id, further.id] as const)),
+    );
+    layers.push(layer);
+  }
+  const startedAt = performance.now();
+
+  const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, limit: 100 });
+
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(new Set(memories.map(({ id }) => id)).size).toBe(100);
+  expect(memories.map(({ depth }) => depth)).toEqual([...Array<number>(60).fill(1), ...Array<number>(40).fill(2)]);
+});
+
+it("tells a memory without relationships from one that is not there", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+
+  expect(await ann.did(relatedMemories, { id })).toEqual({ memories: [] });
+  expect(await ann.does(relatedMemories, { id: world.services.newId() })).toBeRefused("not_found");
+});
+
+it("refuses what is out of bounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  const wrong = [
+    { types: ["causes"] },
+    { types: [""] },
+    { types: [] },
+    { types: ["SOLVES", "SOLVES;"] },
+    { types: Array<string>(51).fill("SOLVES") },
+    { maxDepth: 0 },
+    { maxDepth: 6 },
+    { maxDepth: null },
+    { direction: "up" },
+    { limit: 0 },
+    { limit: 101 },
+  ];
+
+  for (const input of wrong) {
+    expect(await ann.does(relatedMemories, { id, ...input }), JSON.stringify(input)).toBeRefused("bad_request");
+  }
+});
+
+const titles = async (actor: Actor, { id }: Pick<Memory, "id">, wishes: object) =>
+  (await actor.did(relatedMemories, { id, ...wishes })).memories.map(({ title }) => title);

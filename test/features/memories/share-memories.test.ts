@@ -1,0 +1,184 @@
+import { expect, it, vi } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { shareMemories } from "../../../src/features/memories/share-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
+import { aLink, aMemory, manyMemories } from "../../support/memories.js";
+import { aTeam, manyOf } from "../../support/teams.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
+
+const PERSONAL = { graph: "personal" };
+const own = (actor: Actor, title = "Own") => aMemory(actor, { title, ...PERSONAL });
+
+it("moves memories with what is between them, and their versions, into the team's graph", async () => {
+  await using world = await createWorld();
+  const { owner, member } = await aTeam(world);
+  const [one, two, kept] = [await own(member, "One"), await own(member, "Two"), await own(member, "Kept")];
+  const link = await aLink(member, one, two, { ...PERSONAL, relationshipType: "SOLVES", strength: 0.9 });
+  await member.did(updateMemory, { id: one.id, title: "One, changed", ...PERSONAL });
+
+  const moved = await member.did(shareMemories, { ids: [one.id, two.id, one.id.toUpperCase()] });
+
+  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 0 });
+  expect(await owner.did(memory, { id: one.id })).toMatchObject({
+    title: "One, changed",
+    version: 2,
+    createdBy: member.caller.userId,
+    createdAt: one.createdAt,
+    relationships: [{ id: link.id, type: "SOLVES", strength: 0.9, memory: { id: two.id } }],
+  });
+  const { versions } = await owner.did(memoryVersions, { id: one.id });
+  expect(versions.map(({ title }) => title)).toEqual(["One, changed", "One"]);
+  expect((await owner.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ id: one.id }]);
+  expect((await member.did(memories, PERSONAL)).memories.map(({ id }) => id)).toEqual([kept.id]);
+  expect(await member.does(memory, { id: one.id, ...PERSONAL })).toBeRefused("not_found");
+  expect(await owner.does(memory, { id: kept.id })).toBeRefused("not_found");
+});
+
+it("moves all of them when asked to, again and again", async () => {
+  await using world = await createWorld();
+  const { owner, member } = await aTeam(world);
+  const chain = await manyOf(4, (index) => own(member, `Note ${index}`));
+  for (const [index, from] of chain.entries()) {
+    const to = chain[index + 1];
+    if (to) await aLink(member, from, to, PERSONAL);
+  }
+
+  const first = await member.did(shareMemories, { all: true });
+  const second = await member.did(shareMemories, { all: true });
+
+  expect(first).toEqual({ memories: 4, relationships: 3, droppedRelationships: 0 });
+  expect(second).toEqual({ memories: 0, relationships: 0, droppedRelationships: 0 });
+  expect((await owner.did(memories)).memories).toHaveLength(4);
+});
+
+it("refuses to lose relationships, says how many, and drops them only when told to", async () => {
+  await using world = await createWorld();
+  const { owner, member } = await aTeam(world);
+  const [shared, also, kept] = [await own(member, "Shared"), await own(member, "Also"), await own(member, "Kept")];
+  await aLink(member, shared, kept, PERSONAL);
+  await aLink(member, kept, also, PERSONAL);
+  await aLink(member, shared, also, PERSONAL);
+  const ids = [shared.id, also.id];
+
+  const refused = await member.does(shareMemories, { ids });
+  expect(refused).toBeRefused("conflict", "relationships_would_be_lost");
+  expect(!refused.ok && refused.failure.details).toEqual({ relationships: 2 });
+  expect(await member.did(memory, { id: shared.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 2 });
+
+  const moved = await member.did(shareMemories, { ids, dropRelationships: true });
+  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 2 });
+  expect(await owner.did(memory, { id: shared.id })).toMatchObject({ relationshipsTotal: 1 });
+  expect(await member.did(memory, { id: kept.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 0 });
+});
+
+it("moves all that is asked for or nothing", async () => {
+  await using world = await createWorld();
+  const { owner, member } = await aTeam(world);
+  const [mine, theirs, shared] = [await own(member), await own(owner), await aMemory(member, { graph: "team" })];
+
+  for (const id of [theirs.id, shared.id, world.services.newId(), "no id"]) {
+    expect(await member.does(shareMemories, { ids: [mine.id, id] })).toBeRefused("not_found");
+  }
+
+  expect((await member.did(memories, PERSONAL)).memories.map(({ id }) => id)).toEqual([mine.id]);
+  expect(await owner.did(memory, { id: theirs.id, ...PERSONAL })).toMatchObject({ id: theirs.id });
+});
+
+it("needs a team, and either ids or all", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const loner = await world.user();
+  const { id } = await own(member);
+
+  expect(await loner.does(shareMemories, { all: true })).toBeRefused("not_found", "no_team");
+  for (const neither of [
+    {},
+    { all: false },
+    { ids: [id], all: true },
+    { ids: [] },
+    { ids: id },
+    { all: null },
+    { ids: [null] },
+  ]) {
+    expect(await member.does(shareMemories, neither), JSON.stringify(neither)).toBeRefused("bad_request");
+  }
+  const tooMany = Array.from({ length: 2_001 }, () => id);
+  expect(await member.does(shareMemories, { ids: tooMany })).toBeRefused("bad_request");
+});
+
+it("moves two thousand at once and not one more", async () => {
+  await using world = await createWorld();
+  const { owner, member } = await aTeam(world);
+  const [first] = await manyMemories(world, member, 2_001);
+
+  expect(await member.does(shareMemories, { all: true })).toBeRefused("conflict", "too_many_memories");
+  await member.did(deleteMemory, { id: first?.id, ...PERSONAL });
+
+  expect(await member.did(shareMemories, { all: true })).toMatchObject({ memories: 2_000 });
+  expect(
+    await world.database.models.memory.count({ where: { graph: { team: { ownerId: owner.caller.userId } } } }),
+  ).toBe(2_000);
+});
+
+it("loses no relationship that is made at the same moment: it is there on one side, or it was refused", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const hub = await own(member, "Hub");
+
+  for (let round = 0; round < 25; round++) {
+    const spokes = await manyOf(4, () => own(member));
+    const [shared, ...links] = await Promise.all([
+      member.does(shareMemories, { ids: spokes.map(({ id }) => id) }),
+      ...spokes.map(({ id }) =>
+        member.does(createRelationship, {
+          fromMemoryId: hub.id,
+          toMemoryId: id,
+          relationshipType: "CAUSES",
+          ...PERSONAL,
+        }),
+      ),
+    ]);
+
+    const linked = links.filter(({ ok }) => ok).length;
+    // Either all moved and no link was made, or a link came first and kept all of them where they are.
+    if (shared.ok) expect([shared.output.memories, linked]).toEqual([4, 0]);
+    else expect(shared).toBeRefused("conflict", "relationships_would_be_lost");
+    for (const link of links) if (!link.ok) expect(link).toBeRefused("not_found");
+    expect(await member.did(memory, { id: hub.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: linked });
+    await world.database.pool.query("DELETE FROM relationship");
+  }
+});
+
+it.each([
+  ["is deleted", "DELETE FROM team WHERE id = $1"],
+  ["is left", "DELETE FROM team_member WHERE team_id = $1 AND role = 'member'"],
+])("leaves everything where it is when the team %s at the same moment", async (_fate, change) => {
+  await using world = await createWorld();
+  const { teamId, member } = await aTeam(world);
+  const { id } = await own(member);
+  const connection = await world.database.pool.connect();
+
+  await connection.query("BEGIN");
+  await connection.query("SELECT id FROM team WHERE id = $1 FOR UPDATE", [teamId]);
+  await connection.query(change, [teamId]);
+  const sharing = member.does(shareMemories, { all: true });
+  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 10_000, interval: 20 });
+  await connection.query("COMMIT");
+  connection.release();
+
+  expect(await sharing).toBeRefused("not_found", "no_team");
+  expect(await member.did(memory, { id })).toMatchObject({ id });
+});
+
+/** How many connections wait for a lock. */
+async function waiting({ database }: World): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,123 @@
+import { expect, it, vi } from "vitest";
+import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { deleteTeam, forgetAbandonedGraph } from "../../../src/features/teams/delete-team.js";
+import { myTeam } from "../../../src/features/teams/get-team.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
+import { aTeam, anInvitee, brokenInvariants } from "../../support/teams.js";
+import { type World, createWorld } from "../../support/world.js";
+
+it("takes its members' places, its invitations and its graph along, and leaves everybody's own graph", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { teamId, owner, admin, member } = staff;
+  const { actor, token } = await anInvitee(world, staff);
+  const own = await aMemory(member, { graph: "personal" });
+  const [one, two] = await memoriesTitled(member, "One", "Two");
+  await aLink(admin, one, two);
+
+  await owner.did(deleteTeam, { teamId });
+
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("not_found");
+  for (const one of [owner, admin, member]) expect(await one.does(myTeam)).toBeRefused("not_found");
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("not_found");
+  expect(await member.does(memory, { id: one.id })).toBeRefused("not_found");
+  expect(await member.does(memory, { id: one.id, graph: "team" })).toBeRefused("not_found", "no_team");
+  expect(await member.did(memory, { id: own.id })).toMatchObject({ title: own.title });
+  await emptied(world);
+  expect(await leftOf(world)).toEqual({ memories: 1, relationships: 0, abandoned: 0 });
+  expect(await member.did(createTeam, { name: "Another", maxMembers: 5 })).toMatchObject({ memberCount: 1 });
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("does not wait for its graph, which nobody reaches any more and which is gone in the background", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  await fillGraph(world, teamId, 5_000);
+
+  await owner.did(deleteTeam, { teamId });
+
+  expect(await leftOf(world)).toEqual({ memories: 5_000, relationships: 4_999, abandoned: 1 });
+  expect((await owner.did(memories)).memories).toEqual([]);
+  expect(await owner.does(memories, { graph: "team" })).toBeRefused("not_found", "no_team");
+  const { url } = await world.serve();
+  await vi.waitFor(async () => expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 }), {
+    timeout: 30_000,
+    interval: 100,
+  });
+  expect((await ask(`${url}/teams/${teamId}`, { key: owner.key })).status).toBe(404);
+  expect(world.bugs).toEqual([]);
+});
+
+it("is finished by another server when the first stops in between", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  await fillGraph(world, teamId, 5_000);
+  await owner.did(deleteTeam, { teamId });
+
+  const counts: number[] = [];
+  for (let batch = 0; batch < 2; batch++) {
+    await forgetAbandonedGraph(world.services);
+    counts.push((await leftOf(world)).memories);
+  }
+
+  expect(counts).toEqual([4_000, 3_000]);
+  await world.serve();
+  await vi.waitFor(async () => expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 }), {
+    timeout: 30_000,
+    interval: 100,
+  });
+});
+
+it("is finished by several servers at once, without harm to the graphs of others", async () => {
+  await using world = await createWorld();
+  const [gone, kept] = [await aTeam(world), await aTeam(world)];
+  await fillGraph(world, gone.teamId, 3_000);
+  await fillGraph(world, kept.teamId, 10);
+  await gone.owner.did(deleteTeam, { teamId: gone.teamId });
+
+  await Promise.all([emptied(world), emptied(world), emptied(world)]);
+
+  expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
+});
+
+/** Does what the chore does until there is no more to do. */
+async function emptied({ services }: World): Promise<void> {
+  while (await forgetAbandonedGraph(services));
+}
+
+/** A chain of memories in a team's graph, past the service. */
+async function fillGraph({ database }: World, teamId: string, count: number): Promise<void> {
+  await database.pool.query(
+    `WITH made AS (
+       INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+       SELECT g.id, gen_random_uuid(), 'general', 'Note ' || n, 'Something.', '{}', t.owner_id, now(), t.owner_id, now()
+       FROM team t JOIN graph g ON g.team_id = t.id, generate_series(1, $2::int) AS n WHERE t.id = $1
+       RETURNING graph_id, id, created_by
+     ), chained AS (
+       SELECT *, lead(id) OVER (ORDER BY id) AS next FROM made
+     )
+     INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     SELECT graph_id, gen_random_uuid(), id, next, 'FOLLOWS', created_by, now() FROM chained WHERE next IS NOT NULL`,
+    [teamId, count],
+  );
+}
+
+interface Left {
+  readonly memories: number;
+  readonly relationships: number;
+  readonly abandoned: number;
+}
+
+async function leftOf({ database }: World): Promise<Left> {
+  const { rows } = await database.pool.query<Left>(
+    `SELECT (SELECT count(*)::int FROM memory) AS memories, (SELECT count(*)::int FROM relationship) AS relationships,
+       (SELECT count(*)::int FROM graph WHERE user_id IS NULL AND team_id IS NULL) AS abandoned`,
+  );
+  const [left] = rows;
+  if (!left) throw new Error("A count answered nothing.");
+  return left;
+}

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../../src/app.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { SCOPES } from "../../../src/operation/permission.js";
+import { HTTP_STATUS } from "../../../src/surfaces/http.js";
+import { askRest, operationNamed, saidByGraphQL } from "../../support/operations.js";
+import { aTeam, anInvitee } from "../../support/teams.js";
+import { type World, createWorld } from "../../support/world.js";
+
+const ROLES = ["owner", "admin", "member", "invitee", "stranger", "ownerWithoutScope"] as const;
+
+const NOT_FOUND = "404 not_found";
+const TOO_SMALL = "403 role_too_small";
+const NO_SCOPE = "403 scope_missing";
+const MISMATCH = "403 invitation_email_mismatch";
+const IN_TEAM = "409 already_in_team";
+
+/** What REST says to each role, in the order of ROLES: the invitee is in no team, the stranger owns another one. */
+const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
+  createTeam: [IN_TEAM, IN_TEAM, IN_TEAM, "201", IN_TEAM, NO_SCOPE],
+  myTeam: ["200", "200", "200", NOT_FOUND, "200", NO_SCOPE],
+  team: ["200", "200", "200", NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  updateTeam: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  deleteTeam: ["204", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  inviteMember: ["201", "201", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  teamInvitations: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  revokeInvitation: ["204", "204", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  invitation: ["200", "200", "200", "200", "200", "200"],
+  acceptInvitation: [MISMATCH, MISMATCH, MISMATCH, "200", MISMATCH, NO_SCOPE],
+  declineInvitation: [MISMATCH, MISMATCH, MISMATCH, "200", MISMATCH, NO_SCOPE],
+  teamMembers: ["200", "200", "200", NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  updateMemberRole: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  removeMember: ["204", "204", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  leaveTeam: ["409 owner_must_transfer", "204", "204", NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  transferTeam: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  teamAudit: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+};
+
+it("knows every operation of teams", () => {
+  const paths = operations.filter(({ rest }) => rest.path.startsWith("/teams"));
+  expect(Object.keys(PERMISSIONS).toSorted()).toEqual(paths.map(({ name }) => name).toSorted());
+});
+
+describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
+  it("is for whom it is for, at both doors alike", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const schema = await graphqlSchema();
+    const operation = operationNamed(name);
+
+    const byRest: string[] = [];
+    const byGraphQL: string[] = [];
+    let team = await scene(world);
+    for (const role of ROLES) {
+      const keyIn = async (place: typeof team) =>
+        (role === "ownerWithoutScope" ? await place.withoutScope(operation.permission) : place[role]).key;
+      const inputIn = (place: typeof team) => place.inputs[name] ?? { teamId: place.teamId };
+      const { status, body } = await askRest(url, await keyIn(team), operation, inputIn(team));
+      const { error } = (body || {}) as { error?: { code: string; reason?: string } };
+      byRest.push([status, error && (error.reason ?? error.code)].filter(Boolean).join(" "));
+      // What changed something is asked of another team; a refusal and a query change nothing.
+      const isSpent = !error && operation.kind === "mutation";
+      if (isSpent) team = await scene(world);
+      const said = await saidByGraphQL(url, await keyIn(team), schema, operation, inputIn(team));
+      byGraphQL.push(said.ok ? "ok" : `${HTTP_STATUS[said.code as "conflict"]} ${said.reason ?? said.code}`);
+      if (isSpent) team = await scene(world);
+    }
+
+    expect(byRest).toEqual(expected);
+    expect(byGraphQL).toEqual(expected.map((outcome) => (outcome.startsWith("2") ? "ok" : outcome)));
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+/** A team, people in and around it, and what they would ask each operation for; alone `teamId` where it is not said. */
+async function scene(world: World) {
+  const team = await aTeam(world);
+  const { teamId, owner } = team;
+  const other = await world.user();
+  await world.seat(other, teamId);
+  const { actor: invitee, token, invitation } = await anInvitee(world, team);
+  const stranger = await world.user();
+  await stranger.did(createTeam, { name: "Another team", maxMembers: 5 });
+  const userId = other.caller.userId;
+  const inputs: Readonly<Record<string, Record<string, unknown>>> = {
+    createTeam: { name: "Mine", maxMembers: 3 },
+    myTeam: {},
+    updateTeam: { teamId, name: "Renamed" },
+    inviteMember: { teamId, email: "carol@example.com", role: "member" },
+    revokeInvitation: { teamId, invitationId: invitation.id },
+    invitation: { token },
+    acceptInvitation: { token },
+    declineInvitation: { token },
+    updateMemberRole: { teamId, userId, role: "admin" },
+    removeMember: { teamId, userId },
+    transferTeam: { teamId, userId },
+  };
+  const withoutScope = async (scope: string) => {
+    const scopes = SCOPES.filter((other) => other !== scope);
+    await world.database.models.apiKey.updateMany({ where: { userId: owner.caller.userId }, data: { scopes } });
+    return owner;
+  };
+  return { ...team, invitee, stranger, inputs, withoutScope };
+}

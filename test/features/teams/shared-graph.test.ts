@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { removeMember } from "../../../src/features/members/remove-member.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { leaveTeam } from "../../../src/features/teams/leave-team.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
+import { aTeam, anInvitee } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+it("is what every member reads and writes unless they say otherwise", async () => {
+  await using world = await createWorld();
+  const { owner, admin, member } = await aTeam(world);
+
+  const [one, two] = await memoriesTitled(owner, "One", "Two");
+  await aLink(admin, one, two);
+  await member.did(updateMemory, { id: one.id, title: "Changed" });
+
+  expect(await admin.did(memory, { id: one.id })).toMatchObject({ title: "Changed", relationshipsTotal: 1 });
+  expect((await member.did(memories)).memories).toHaveLength(2);
+  expect((await member.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ id: one.id }]);
+  expect(await member.did(memory, { id: one.id, graph: "team" })).toMatchObject({ createdBy: owner.caller.userId });
+});
+
+it("leaves one's own graph where it is, under its name", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { actor, token } = await anInvitee(world, staff);
+  const { url } = await world.serve();
+  const own = await aMemory(actor, { title: "Before joining" });
+  const path = `${url}/v1/memories/${own.id}`;
+
+  const accepted = await ask(`${url}/teams/invitations/${token}/accept`, { key: actor.key, method: "POST" });
+  const asked = [path, `${path}?graph=personal`, `${path}?graph=team`].map((url) => ask(url, { key: actor.key }));
+
+  expect(accepted.status).toBe(200);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([404, 200, 404]);
+  expect(await staff.owner.does(memory, { id: own.id })).toBeRefused("not_found");
+  const other = await aMemory(actor, { graph: "personal" });
+  expect((await actor.did(memories, { graph: "personal" })).memories.map(({ id }) => id)).toEqual([other.id, own.id]);
+  expect((await actor.did(memories)).memories).toEqual([]);
+});
+
+it.each(["leaving", "removal"])("is out of reach from the request after %s on, on every server", async (way) => {
+  await using world = await createWorld();
+  const { teamId, owner, member } = await aTeam(world);
+  const [here, there] = [await world.serve(), await world.serve()];
+  const shared = await aMemory(owner);
+  const read = (url: string, graph = "") => ask(`${url}/v1/memories/${shared.id}${graph}`, { key: member.key });
+  const write = (url: string) =>
+    ask(`${url}/v1/memories/${shared.id}`, { key: member.key, method: "PATCH", body: { title: "Mine" } });
+  const before = [await read(here.url), await read(there.url)];
+
+  const gone =
+    way === "leaving"
+      ? await ask(`${here.url}/teams/${teamId}/leave`, { key: member.key, method: "POST" })
+      : await ask(`${here.url}/teams/${teamId}/members/${member.caller.userId}`, { key: owner.key, method: "DELETE" });
+  const after = [
+    await read(here.url),
+    await read(there.url),
+    await read(there.url, "?graph=team"),
+    await write(there.url),
+    await ask(`${there.url}/teams/${teamId}`, { key: member.key }),
+  ];
+
+  expect(before.map(({ status }) => status)).toEqual([200, 200]);
+  expect(gone.status).toBe(204);
+  expect(after.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+  expect(await owner.did(memory, { id: shared.id })).toMatchObject({ title: shared.title, version: 1 });
+});
+
+it("keeps what somebody wrote who is no longer there", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, admin, member } = await aTeam(world);
+  const [byMember, byAdmin] = [await aMemory(member), await aMemory(admin)];
+
+  await member.did(leaveTeam, { teamId });
+  await owner.did(removeMember, { teamId, userId: admin.caller.userId });
+
+  for (const { id, createdBy } of [byMember, byAdmin]) {
+    expect(await owner.did(memory, { id })).toMatchObject({ id, createdBy });
+  }
+});

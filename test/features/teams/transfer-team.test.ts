@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { teamMembers } from "../../../src/features/members/list-members.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { leaveTeam } from "../../../src/features/teams/leave-team.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
+import { aTeam, brokenInvariants } from "../../support/teams.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+it("makes a member the owner and the owner an admin, who may then leave but not delete", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, admin, member } = await aTeam(world);
+
+  const moved = await owner.did(transferTeam, { teamId, userId: member.caller.userId });
+
+  expect(moved).toMatchObject({ id: teamId, ownerId: member.caller.userId, memberCount: 3 });
+  const { members } = await member.did(teamMembers, { teamId });
+  const roleOf = ({ caller }: Actor) => members.find(({ userId }) => userId === caller.userId)?.role;
+  expect([owner, admin, member].map(roleOf)).toEqual(["admin", "admin", "owner"]);
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("forbidden", "role_too_small");
+  await owner.did(leaveTeam, { teamId });
+  expect(await member.does(leaveTeam, { teamId })).toBeRefused("conflict", "owner_must_transfer");
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("goes to another member alone, and else changes nothing", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  const stranger = await world.user();
+  const another = await aTeam(world);
+  const to = (userId: unknown) => owner.does(transferTeam, { teamId, userId });
+
+  expect(await to(owner.caller.userId)).toBeRefused("bad_request");
+  expect(await to(owner.caller.userId.toUpperCase())).toBeRefused("bad_request");
+  expect(await to(stranger.caller.userId)).toBeRefused("not_found");
+  expect(await to(another.member.caller.userId)).toBeRefused("not_found");
+  expect(await to(world.services.newId())).toBeRefused("not_found");
+  expect(await to("not an id")).toBeRefused("not_found");
+  for (const nonsense of [undefined, null, 5, [another.member.caller.userId]]) {
+    expect(await to(nonsense)).toBeRefused("bad_request");
+  }
+
+  const { members } = await owner.did(teamMembers, { teamId });
+  expect(members.filter(({ role }) => role === "owner").map(({ userId }) => userId)).toEqual([owner.caller.userId]);
+  expect(await brokenInvariants(world)).toEqual([]);
+});

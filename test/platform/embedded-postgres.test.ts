@@ -1,0 +1,309 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded-postgres.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const compiled = temporaryFolder();
+
+/** What a process that was killed leaves behind can only be seen with processes of their own: these run this copy. */
+beforeAll(() => {
+  symlinkSync(join(root, "node_modules"), join(compiled, "node_modules"), "junction");
+  writeFileSync(join(compiled, "package.json"), '{ "type": "module" }');
+  const source = join(root, "src/platform/embedded-postgres.ts");
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const options = ["--ignoreConfig", "--module", "nodenext", "--target", "es2023", "--skipLibCheck", "--types", "node"];
+  const result = spawnSync(process.execPath, [tsc, source, ...options, "--outDir", compiled], { encoding: "utf8" });
+  if (result.status !== 0) throw new Error(result.stdout);
+});
+afterAll(() => rmSync(compiled, { recursive: true, force: true }));
+
+describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
+  it("is created by the first start and joined by the second", async () => {
+    const dataDir = dataFolder();
+    await using first = await startEmbeddedPostgres({ dataDir });
+    await using second = await startEmbeddedPostgres({ dataDir });
+
+    expect([first.startedHere, second.startedHere]).toEqual([true, false]);
+    expect(second.url).toBe(first.url);
+    await query(first.url, "CREATE TABLE note AS SELECT 'shared' AS text");
+    expect(await query(second.url, "SELECT text FROM note")).toEqual([{ text: "shared" }]);
+  });
+
+  it("is durable, on loopback only, asks for its password, and knows letters beyond ASCII", async () => {
+    await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder() });
+
+    const settings = "SELECT current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses";
+    expect(await query(postgres.url, settings)).toEqual([{ fsync: "on", addresses: "127.0.0.1" }]);
+    await query(postgres.url, "CREATE EXTENSION pg_trgm");
+    expect(await query(postgres.url, "SELECT cardinality(show_trgm('жук')) AS count")).toEqual([{ count: 4 }]);
+    const guessed = postgres.url.replace(/:[0-9a-f]+@/, ":guessed@");
+    await expect(query(guessed, "SELECT")).rejects.toMatchObject({ code: "28P01" });
+  });
+
+  it("is stopped by the last one who leaves", async () => {
+    const dataDir = dataFolder();
+    const [first, second] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
+
+    await first.stop();
+    expect(await query(second.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await second.stop();
+    expect(postmasterOf(dataDir)).toBeUndefined();
+  });
+
+  it("is stopped once when all leave at the same moment", async () => {
+    const dataDir = dataFolder();
+    const first = await startEmbeddedPostgres({ dataDir });
+    const others = await Promise.all(Array.from({ length: 4 }, () => startEmbeddedPostgres({ dataDir })));
+
+    await Promise.all([first, ...others].map((one) => one.stop()));
+
+    expect(postmasterOf(dataDir)).toBeUndefined();
+  });
+
+  it("runs on for a client that is none of ours", async () => {
+    const dataDir = dataFolder();
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    const client = new pg.Client(postgres.url);
+    await client.connect();
+
+    await postgres.stop();
+
+    expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    await client.end();
+  });
+
+  it("can be left after it has died", async () => {
+    const dataDir = dataFolder();
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
+
+    await expect(postgres.stop()).resolves.toBeUndefined();
+    await expect(postgres.stop()).resolves.toBeUndefined();
+  });
+
+  it("keeps its data over a stop and a start", async () => {
+    const dataDir = dataFolder();
+    const before = await startEmbeddedPostgres({ dataDir });
+    await query(before.url, "CREATE TABLE note AS SELECT 'kept' AS text");
+    await before.stop();
+
+    await using after = await startEmbeddedPostgres({ dataDir });
+
+    expect(after.startedHere).toBe(true);
+    expect(await query(after.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
+  });
+
+  it("starts on a copy of its data folder", async () => {
+    const [original, copy] = [dataFolder(), dataFolder()];
+    const before = await startEmbeddedPostgres({ dataDir: original });
+    await query(before.url, "CREATE TABLE note AS SELECT 'copied' AS text");
+    await before.stop();
+    cpSync(original, copy, { recursive: true });
+
+    await using after = await startEmbeddedPostgres({ dataDir: copy });
+
+    expect(await query(after.url, "SELECT text FROM note")).toEqual([{ text: "copied" }]);
+  });
+
+  it("recovers what was committed when all its processes are killed", async () => {
+    const dataDir = dataFolder();
+    const before = await startEmbeddedPostgres({ dataDir });
+    await query(before.url, "CREATE TABLE note AS SELECT 'committed' AS text");
+    const backends = await query<{ pid: number }>(before.url, "SELECT pid FROM pg_stat_activity");
+    for (const pid of [postmasterOf(dataDir) ?? 0, ...backends.map((backend) => backend.pid)]) kill(pid, "SIGKILL");
+
+    await using after = await startEmbeddedPostgres({ dataDir });
+
+    expect(after.startedHere).toBe(true);
+    expect(await query(after.url, "SELECT text FROM note")).toEqual([{ text: "committed" }]);
+    await before.stop();
+  });
+
+  it("starts although its lock file names a process that is another's", async () => {
+    const dataDir = dataFolder();
+    const before = await startEmbeddedPostgres({ dataDir });
+    const lockFile = readFileSync(lockFileOf(dataDir), "utf8");
+    await before.stop();
+    writeFileSync(lockFileOf(dataDir), lockFile.replace(/^\d+/, String(process.pid)));
+
+    await using after = await startEmbeddedPostgres({ dataDir });
+
+    expect(after.startedHere).toBe(true);
+  });
+
+  it("works in a folder whose name a shell would take apart", async () => {
+    const dataDir = join(dataFolder(), `it's "50 %" $HOME \`x\``);
+    await using postgres = await startEmbeddedPostgres({ dataDir });
+
+    expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  it("becomes one cluster when two processes start at once on a fresh folder", async () => {
+    const dataDir = dataFolder();
+    const children = [startChild(dataDir), startChild(dataDir)];
+    const [first, second] = await Promise.all(children.map(answerOf));
+
+    expect(second?.url).toBe(first?.url);
+    expect(new Set([first?.startedHere, second?.startedHere])).toEqual(new Set([true, false]));
+    expect(readdirSync(dataDir)).toEqual(["postgres", "postgres.log"]);
+  });
+
+  it("runs on when the process that started it is killed, and is joined by the next", async () => {
+    const dataDir = dataFolder();
+    const child = startChild(dataDir);
+    const { url } = await answerOf(child);
+    await killAndWait(child);
+
+    await using next = await startEmbeddedPostgres({ dataDir });
+
+    expect([next.startedHere, next.url]).toEqual([false, url]);
+  });
+
+  it("is created anew after its creation was interrupted", async () => {
+    const dataDir = dataFolder();
+    const child = startChild(dataDir);
+    await expect.poll(() => draftsIn(dataDir).length, { interval: 5 }).toBe(1);
+    await killAndWait(child);
+
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    expect(postgres.startedHere).toBe(true);
+    await postgres.stop();
+
+    const longAgo = new Date(Date.now() - 3_600_000);
+    for (const draft of draftsIn(dataDir)) utimesSync(join(dataDir, draft), longAgo, longAgo);
+    await (await startEmbeddedPostgres({ dataDir })).stop();
+    expect(readdirSync(dataDir)).toEqual(["postgres", "postgres.log"]);
+  });
+});
+
+describe("the server lock", { timeout: 60_000 }, () => {
+  it("refuses a second server, and is free after a release", async () => {
+    const dataDir = dataFolder();
+    await using postgres = await startEmbeddedPostgres({ dataDir });
+    const lock = await acquireServerLock(postgres.url, dataDir);
+
+    await expect(acquireServerLock(postgres.url, dataDir)).rejects.toThrow(
+      `Another server is already running on the data folder ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
+    );
+    await lock.release();
+    await (await acquireServerLock(postgres.url, dataDir)).release();
+  });
+
+  it("is free at once after its holder was killed", async () => {
+    const dataDir = dataFolder();
+    const holder = startChild(dataDir, { server: true });
+    const { url } = await answerOf(holder);
+    await expect(acquireServerLock(url, dataDir)).rejects.toThrow("Another server is already running");
+    await killAndWait(holder);
+
+    await (await acquireServerLock(url, dataDir)).release();
+  });
+
+  it("does not end the process when PostgreSQL dies", async () => {
+    const dataDir = dataFolder();
+    await using postgres = await startEmbeddedPostgres({ dataDir });
+    const lock = await acquireServerLock(postgres.url, dataDir);
+
+    process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
+
+    await expect(lock.release()).resolves.toBeUndefined();
+  });
+});
+
+function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), "embedded-postgres-"));
+}
+
+/** A fresh folder; a PostgreSQL that still runs on it when the test is over is ended, and the folder removed. */
+function dataFolder(): string {
+  const folder = temporaryFolder();
+  onTestFinished(() => {
+    const postmaster = postmasterOf(folder);
+    if (postmaster !== undefined && postmaster !== process.pid) kill(postmaster, "SIGQUIT");
+    // It may still write while it ends.
+    return rm(folder, { recursive: true, force: true, maxRetries: 20 });
+  });
+  return folder;
+}
+
+/** A process of its own, and group, that starts PostgreSQL, answers with what it got, and stays until it is killed. */
+function startChild(dataDir: string, { server = false } = {}): ChildProcess {
+  const module = pathToFileURL(join(compiled, "embedded-postgres.js")).href;
+  const script = `
+    import { acquireServerLock, startEmbeddedPostgres } from ${JSON.stringify(module)};
+    const { url, startedHere } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+    if (${server}) await acquireServerLock(url, ${JSON.stringify(dataDir)});
+    console.log(JSON.stringify({ url, startedHere }));`;
+  const args = ["--input-type=module", "--eval", script];
+  const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => killAndWait(child));
+  return child;
+}
+
+async function answerOf(child: ChildProcess): Promise<{ url: string; startedHere: boolean }> {
+  if (child.stdout === null) throw new Error("The child has no output.");
+  const [output] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  return JSON.parse(String(output));
+}
+
+async function killAndWait(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = once(child, "exit");
+  kill(-child.pid, "SIGKILL");
+  await ended;
+}
+
+function kill(pid: number, signal: "SIGKILL" | "SIGQUIT"): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself, which is what was wanted.
+  }
+}
+
+function lockFileOf(dataDir: string): string {
+  return join(dataDir, "postgres", "cluster", "postmaster.pid");
+}
+
+/** The pid of the PostgreSQL that runs on a data folder. */
+function postmasterOf(dataDir: string): number | undefined {
+  if (!existsSync(lockFileOf(dataDir))) return undefined;
+  const pid = Number.parseInt(readFileSync(lockFileOf(dataDir), "utf8"), 10);
+  try {
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return undefined;
+  }
+}
+
+function draftsIn(dataDir: string): string[] {
+  return readdirSync(dataDir).filter((name) => name.startsWith("postgres-init-"));
+}
+
+async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

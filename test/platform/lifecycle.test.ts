@@ -1,0 +1,294 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import pg from "pg";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const root = resolve(import.meta.dirname, "../..");
+/** How long anything may take on a machine that is busy with other tests. */
+const PATIENCE = { timeout: 30_000 };
+const NOTE = { type: "general", title: "A note", content: "Something." };
+
+/** What becomes of a process that is told to stop or killed can only be seen with one: these run the build. */
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs")], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+}, 600_000);
+
+it("answers all that it has begun when it is told to stop, and exits with 0", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const server = start({ DATABASE_URL: world.databaseUrl });
+  const { url } = await server.ready();
+  await using lock = await lockMemories(world.databaseUrl);
+
+  const answers = Promise.all(
+    Array.from({ length: 20 }, () => ask(`${url}/v1/memories`, { key: ann.key, body: NOTE })),
+  );
+  // As many as there are connections to the database wait for the lock; the others wait for these.
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(10);
+  server.child.kill("SIGTERM");
+  await expect.poll(() => isOpen(url), PATIENCE).toBe(false);
+  await lock.release();
+
+  expect((await answers).map(({ status }) => status)).toEqual(Array(20).fill(201));
+  expect(await server.ended).toEqual([0, null]);
+  expect(await world.database.models.memory.count()).toBe(20);
+});
+
+it.each([
+  ["the server", false],
+  ["the server and its PostgreSQL", true],
+])("loses nothing that was acknowledged when %s is killed, and starts again by itself", async (_what, withDatabase) => {
+  const dataDir = dataFolder();
+  const server = start({ DATA_DIR: dataDir });
+  const { url, key } = await server.ready();
+  const acknowledged: string[] = [];
+  const create = async (): Promise<void> => {
+    const { status, body } = await ask(`${url}/v1/memories`, { key, body: NOTE });
+    if (status !== 201) throw new Error(`A creation was answered with ${status}.`);
+    acknowledged.push((body as { id: string }).id);
+    if (acknowledged.length === 60) {
+      server.child.kill("SIGKILL");
+      if (withDatabase) process.kill(postmasterOf(dataDir), "SIGKILL");
+    }
+    return create();
+  };
+
+  const broken = await Promise.allSettled(Array.from({ length: 8 }, create));
+  expect(broken.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
+  expect(await server.ended).toEqual([null, "SIGKILL"]);
+
+  const again = start({ DATA_DIR: dataDir });
+  const { url: urlAgain, key: keyAgain } = await again.ready();
+  const kept = await idsOf(urlAgain, key);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(60);
+  expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+  expect(keyAgain).toBe(key);
+  again.child.kill("SIGTERM");
+  expect(await again.ended).toEqual([0, null]);
+});
+
+it("refuses a second server on its data folder, and says what to do", async () => {
+  const dataDir = dataFolder();
+  const { url } = await start({ DATA_DIR: dataDir }).ready();
+
+  const second = start({ DATA_DIR: dataDir });
+
+  expect(await second.ended).toEqual([1, null]);
+  expect(second.errors()).toContain(`Another server is already running on the data folder ${dataDir}. Stop it, or`);
+  expect((await ask(`${url}/readyz`)).status).toBe(200);
+});
+
+it("makes users from the command line beside a running server, as one JSON value", async () => {
+  const dataDir = dataFolder();
+  const { url } = await start({ DATA_DIR: dataDir }).ready();
+  const create = () =>
+    user(["create", "--email", "Ann@example.com", "--verified", "--plan", "free", "--json"], { DATA_DIR: dataDir });
+
+  const made = create();
+
+  const { key, ...told } = JSON.parse(made.stdout) as { key: string };
+  expect([made.status, made.stdout.split("\n").length]).toEqual([0, 2]);
+  expect(told).toEqual({ user_id: expect.any(String) as string, email: "ann@example.com" });
+  const { body } = await ask(`${url}/me`, { key });
+  expect(body).toMatchObject({
+    email: "ann@example.com",
+    plan: "free",
+    email_verified_at: expect.any(String) as string,
+  });
+
+  const again = create();
+  expect([again.status, again.stdout]).toEqual([1, ""]);
+  expect(again.stderr).toContain("There is already a user with the address ann@example.com.");
+});
+
+it("makes users and keys without a server, for people to read or for programs", async () => {
+  await using world = await createWorld();
+  const environment = { DATABASE_URL: world.databaseUrl };
+
+  const made = user(["create", "--email", "ann@example.com"], environment);
+  const key = JSON.parse(user(["key", "--email", "ann@example.com", "--json"], environment).stdout) as {
+    email: string;
+  };
+  const unknown = user(["key", "--email", "bob@example.com", "--json"], environment);
+  const wrong = user(["create", "--email", "nobody", "--json"], environment);
+
+  expect(made.stdout).toMatch(/^Made the user ann@example\.com, plan free\.\n[^]*Key {3}mg_live_\w{38}/);
+  expect(Object.keys(key)).toEqual(["user_id", "email", "key"]);
+  expect(await world.database.models.apiKey.count()).toBe(2);
+  for (const { status, stdout, stderr } of [unknown, wrong]) {
+    expect([status, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^(There is no user|"nobody" is not an e-mail address)/);
+  }
+});
+
+it("keeps the demo key from start to start, as long as its file is there", async () => {
+  await using world = await createWorld();
+  const dataDir = dataFolder();
+  const file = join(dataDir, "demo-key");
+  const run = async () => {
+    const server = start({ DATABASE_URL: world.databaseUrl, DATA_DIR: dataDir });
+    const { url, key } = await server.ready();
+    const { body } = await ask(`${url}/me`, { key });
+    server.child.kill("SIGTERM");
+    expect(await server.ended).toEqual([0, null]);
+    return [key, (body as { email: string }).email, (body as { plan: string }).plan];
+  };
+
+  const first = await run();
+  expect(first.slice(1)).toEqual(["demo@example.com", "pro"]);
+  expect([readFileSync(file, "utf8"), statSync(file).mode & 0o077]).toEqual([`${first[0]}\n`, 0]);
+  expect(await run()).toEqual(first);
+  rmSync(file);
+  const [otherKey, ...same] = await run();
+  expect(same).toEqual(first.slice(1));
+  expect(otherKey).not.toBe(first[0]);
+});
+
+it("makes no demo user and shows no key in production", async () => {
+  await using world = await createWorld();
+  const server = start({ DATABASE_URL: world.databaseUrl, NODE_ENV: "production" });
+
+  await expect.poll(server.output, PATIENCE).toMatch(/listens on http:\/\/127\.0\.0\.1:\d+\n/);
+  server.child.kill("SIGINT");
+
+  expect(await server.ended).toEqual([0, null]);
+  expect(server.output()).not.toContain("mg_live_");
+  expect(await world.database.models.user.count()).toBe(0);
+});
+
+it("does not start on a wrong configuration, and names every problem at once", async () => {
+  const server = start({ PORT: "http", LOG_LEVEL: "loud", DATABASE_URL: "mysql://root:hush@db/x" });
+
+  expect(await server.ended).toEqual([1, null]);
+  for (const name of ["PORT", "LOG_LEVEL", "DATABASE_URL"]) expect(server.errors()).toContain(`  ${name} must be`);
+  expect(server.errors()).not.toMatch(/hush|^\s+at /m);
+});
+
+it("does not start on a port that is taken, and says so", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+
+  const server = start({ DATABASE_URL: world.databaseUrl, PORT: new URL(url).port });
+
+  expect(await server.ended).toEqual([1, null]);
+  expect(server.errors()).toContain("EADDRINUSE");
+  expect(server.errors()).not.toMatch(/^\s+at /m);
+});
+
+interface Running {
+  readonly child: ChildProcess;
+  /** Where it listens and, in development, the demo key; waits until it does. */
+  ready(): Promise<{ url: string; key: string }>;
+  output(): string;
+  errors(): string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<[code: number | null, signal: string | null]>;
+}
+
+/** A server of the build, on a free port unless told otherwise; killed when the test ends. */
+function start(environment: Record<string, string>): Running {
+  const child = spawn(process.execPath, [join(root, "dist/main.js")], settings(environment));
+  const said = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk) => (said.stdout += String(chunk)));
+  child.stderr?.on("data", (chunk) => (said.stderr += String(chunk)));
+  const ended = once(child, "close").then(([code, signal]): [number | null, string | null] => [
+    code as number | null,
+    signal as string | null,
+  ]);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const ready = async () => {
+    const told = () => /Address +(http:\S+)[^]*Key +(mg_live_\w+)/.exec(said.stdout);
+    await Promise.race([expect.poll(told, PATIENCE).toBeTruthy(), ended]);
+    const [, url = "", key = ""] = told() ?? [];
+    if (!url) throw new Error(`The server did not start: ${said.stderr}`);
+    return { url, key };
+  };
+  return { child, ready, output: () => said.stdout, errors: () => said.stderr, ended };
+}
+
+/** Runs the command line tool for users to its end. */
+function user(args: readonly string[], environment: Record<string, string>) {
+  return spawnSync(process.execPath, [join(root, "dist/commands/user.js"), ...args], {
+    ...settings(environment),
+    encoding: "utf8",
+  });
+}
+
+/** In a folder of its own, where there is no `.env`, and with nothing of what is set around the tests. */
+function settings(environment: Record<string, string>) {
+  const ours = {
+    HOST: "",
+    PORT: "0",
+    PUBLIC_URL: "",
+    REDIS_URL: "",
+    DATABASE_URL: "",
+    DATA_DIR: "",
+    LOG_LEVEL: "warn",
+  };
+  const env = { ...process.env, ...ours, NODE_ENV: "development", ...environment };
+  return { cwd: dataFolder(), env, stdio: "pipe" } as const;
+}
+
+/** A fresh folder; a PostgreSQL that still runs in it when the test is over is ended, and the folder removed. */
+function dataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "lifecycle-"));
+  onTestFinished(() => {
+    if (existsSync(lockFileOf(folder))) end(postmasterOf(folder));
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  });
+  return folder;
+}
+
+const lockFileOf = (dataDir: string): string => join(dataDir, "postgres", "cluster", "postmaster.pid");
+
+/** The pid of the PostgreSQL on a data folder. */
+const postmasterOf = (dataDir: string): number => Number.parseInt(readFileSync(lockFileOf(dataDir), "utf8"), 10);
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGQUIT");
+  } catch {
+    // It has ended by itself, which is what was wanted.
+  }
+}
+
+/** Holds up every change of a memory until it is released. */
+async function lockMemories(databaseUrl: string) {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query("BEGIN; LOCK TABLE memory IN EXCLUSIVE MODE");
+  const waiting = async () => {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'memory'::regclass`,
+    );
+    return rows[0]?.count;
+  };
+  return { waiting, release: () => client.query("COMMIT"), [Symbol.asyncDispose]: () => client.end() };
+}
+
+const isOpen = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    () => true,
+    () => false,
+  );
+
+/** The ids of all memories, page by page. */
+async function idsOf(url: string, key: string): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const { body } = await ask(`${url}/v1/memories?limit=100${cursor && `&cursor=${cursor}`}`, { key });
+    const page = body as { memories: Array<{ id: string }>; next_cursor: string | null };
+    for (const { id } of page.memories) ids.add(id);
+    cursor = page.next_cursor;
+  }
+  return ids;
+}

@@ -1,0 +1,250 @@
+import { execFile } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
+import { inviteMember } from "../../src/features/invitations/invite-member.js";
+import { acceptInvitation } from "../../src/features/invitations/answer-invitation.js";
+import { revokeInvitation } from "../../src/features/invitations/revoke-invitation.js";
+import { createTeam } from "../../src/features/teams/create-team.js";
+import { ask } from "../support/http.js";
+import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
+import { type World, createWorld } from "../support/world.js";
+
+const BOB = "bob@example.com";
+const settings = (smtpUrl: string) => ({ SMTP_URL: smtpUrl, MAIL_FROM: "Memory Graph <mail@example.com>" });
+
+it("invites by a mail that says who, to what, as what and until when, with a link and a token that work", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await world.serve({ ...settings(smtp.url), PUBLIC_URL: "https://memory.example.com" });
+  const { owner, invitation } = await invited(world, { team: "Platform" });
+
+  const mail = await smtp.take(BOB);
+
+  const token = tokenIn(mail);
+  const ends = `${invitation.expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  expect(mail.from).toBe('"Memory Graph" <mail@example.com>');
+  expect(mail.subject).toBe(`${owner.email} invites you to the team Platform`);
+  expect(mail.headers.get("auto-submitted")).toBe("auto-generated");
+  for (const form of [mail.text, mail.html]) {
+    expect(form).toContain(owner.email);
+    expect(form).toContain("Platform");
+    expect(form).toContain("as an admin");
+    expect(form).toContain(ends);
+    expect(form).toContain(`https://memory.example.com/invitations/${token}`);
+    expect(form).toContain(`curl -X POST https://memory.example.com/teams/invitations/${token}/accept`);
+  }
+  expect(mail.html).not.toMatch(/<(img|script|link|iframe)|@import|url\(/i);
+  const bob = await world.user({ email: BOB });
+  expect(await bob.did(acceptInvitation, { token })).toMatchObject({ status: "accepted", role: "admin" });
+  await nothingWaits(world);
+});
+
+it("keeps the token's hash alone, and logs neither token, code nor address", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const { url } = await world.serve(settings(smtp.url));
+  await invited(world);
+  await ask(`${url}/signup`, { body: { email: "carol@example.com" } });
+
+  const token = tokenIn(await smtp.take(BOB));
+  const code = codeIn(await smtp.take("carol@example.com"));
+  await nothingWaits(world);
+
+  const tables = ["invitation_token", "invitation", "sign_up_code", "audit_entry"];
+  const rows = await Promise.all(
+    tables.map((table) => world.database.pool.query<{ row: string }>(`SELECT t::text AS row FROM ${table} t`)),
+  );
+  const stored = rows.flatMap((result) => result.rows.map(({ row }) => row)).join("\n");
+  expect(token).toHaveLength(43);
+  expect(code).toHaveLength(8);
+  for (const secret of [token, code]) expect(stored + world.log.join("\n")).not.toContain(secret);
+  for (const address of [BOB, "carol@"]) expect(world.log.join("\n")).not.toContain(address);
+});
+
+it("sends a code that says how long it can be used, and what to do if it was not you", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const { url } = await world.serve(settings(smtp.url));
+  await ask(`${url}/signup`, { body: { email: BOB } });
+
+  const mail = await smtp.take(BOB);
+
+  for (const form of [mail.text, mail.html]) {
+    expect(form).toContain(codeIn(mail));
+    expect(form).toContain("15 minutes");
+    expect(form).toContain("If it was not you");
+  }
+  const answer = await ask(`${url}/signup/confirm`, { body: { email: BOB, code: codeIn(mail) } });
+  expect(answer).toMatchObject({ status: 201, body: { key: expect.stringMatching(/^mg_live_/) } });
+});
+
+it("lets a team's name be neither a header nor markup", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await world.serve(settings(smtp.url));
+  await invited(world, { team: 'A\r\nBcc: eve@example.com\r\n\r\n<img src="x" onerror=alert(1)> & "B"' });
+
+  const mail = await smtp.take(BOB);
+
+  expect(mail.subject).toMatch(/the team A Bcc: eve@example\.com <img src="x" onerror=alert\(1\)> & "B"$/);
+  expect(mail.headers.has("bcc")).toBe(false);
+  expect(mail.html).not.toContain("<img");
+  expect(smtp.mails).toHaveLength(1);
+});
+
+it("waits for a mail server that is down without slowing requests, and sends when it is back", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await smtp.stop();
+  const { url } = await world.serve(settings(smtp.url));
+  const startedAt = performance.now();
+  const { status } = await ask(`${url}/signup`, { body: { email: BOB } });
+  const tookMs = performance.now() - startedAt;
+  await expect.poll(() => errorsOfMails(world), { timeout: 10_000 }).toEqual([expect.stringContaining("ECONNREFUSED")]);
+
+  await smtp.start();
+  await retried(world);
+
+  expect(status).toBe(202);
+  expect(tookMs).toBeLessThan(1_000);
+  expect(codeIn(await smtp.take(BOB))).toHaveLength(8);
+  await nothingWaits(world);
+  expect(world.bugs).toEqual([]);
+});
+
+it("sends each mail once, however many servers there are", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  for (let n = 0; n < 3; n++) await world.serve(settings(smtp.url));
+  const mails = Array.from({ length: 40 }, (_, n) => ({
+    id: world.services.newId(),
+    kind: "sign_up",
+    email: `p${n}@example.com`,
+  }));
+  await world.database.models.mail.createMany({ data: mails });
+
+  await nothingWaits(world);
+
+  expect(smtp.mails.map(({ to }) => to).sort()).toEqual(mails.map(({ email }) => email).sort());
+});
+
+it("tries a refused mail again, later each time, tells the operator why, and gives up after a day", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  smtp.refuse("no such user here");
+  const { url } = await world.serve(settings(smtp.url));
+  await ask(`${url}/signup`, { body: { email: BOB } });
+  const waits: number[] = [];
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const failed = { attempts: attempt, lastError: expect.stringContaining("no such user") };
+    await expect.poll(() => world.database.models.mail.findFirst(), { timeout: 10_000 }).toMatchObject(failed);
+    const { rows } = await world.database.pool.query<{ seconds: number }>(
+      "SELECT extract(epoch FROM due_at - now())::float AS seconds FROM mail",
+    );
+    waits.push(rows[0]?.seconds ?? 0);
+    if (attempt < 3) await retried(world);
+  }
+
+  const listed = await command(world, "list", "--json");
+  await world.database.pool.query("UPDATE mail SET created_at = now() - interval '25 hours'");
+  const retriedIds = await command(world, "retry", "--json");
+  await nothingWaits(world);
+
+  expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
+  const { mails } = listed as { mails: Array<{ id: string }> };
+  expect(mails).toMatchObject([
+    { kind: "sign_up", email: BOB, attempts: 3, last_error: expect.stringContaining("550") },
+  ]);
+  expect(retriedIds).toEqual({ ids: [mails[0]?.id] });
+  expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 4, responseCode: 550 }]);
+  expect(world.log.join("\n")).not.toContain(BOB);
+});
+
+it("sends no mail for an invitation that is no longer pending", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const { owner, teamId, invitation } = await invited(world);
+  await owner.did(revokeInvitation, { teamId, invitationId: invitation.id });
+  const { id: pendingId } = await owner.did(inviteMember, { teamId, email: "dora@example.com", role: "member" });
+
+  await world.serve(settings(smtp.url));
+  await nothingWaits(world);
+
+  expect(smtp.mails.map(({ to }) => to)).toEqual(["dora@example.com"]);
+  const tokens = await world.database.models.invitationToken.findMany();
+  expect(tokens.map(({ invitationId }) => invitationId)).toEqual([pendingId]);
+});
+
+it("sends only the latest of several codes that wait for one address", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const data = Array.from({ length: 3 }, () => ({ id: world.services.newId(), kind: "sign_up", email: BOB }));
+  await world.database.models.mail.createMany({ data });
+
+  await world.serve(settings(smtp.url));
+  await nothingWaits(world);
+
+  expect(smtp.mails).toHaveLength(1);
+});
+
+it("writes mails to files in development without a mail server", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  await ask(`${url}/signup`, { body: { email: BOB } });
+  await nothingWaits(world);
+
+  const line = world.log.map((text) => JSON.parse(text) as { file?: string }).find(({ file }) => file !== undefined);
+  const file = line?.file ?? "";
+  expect(await readFile(file, "utf8")).toMatch(/^ {4}\d{8}$/m);
+  expect(await readFile(file.replace(/txt$/, "eml"), "utf8")).toContain(`To: ${BOB}`);
+  expect(await readdir(join(file, ".."))).toHaveLength(2);
+});
+
+it("keeps mails in production without a mail server, and warns", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ NODE_ENV: "production" });
+  expect((await ask(`${url}/signup`, { body: { email: BOB } })).status).toBe(202);
+  expect(world.log.some((line) => line.includes('"warn"') && line.includes("SMTP_URL is not set"))).toBe(true);
+  expect(await world.database.models.mail.count()).toBe(1);
+});
+
+it.each([
+  [{ SMTP_URL: "http://mail.example.com" }, "SMTP_URL must be a URL that begins with smtp:// or smtps://"],
+  [{ SMTP_URL: "smtp:mail" }, "SMTP_URL must be a URL"],
+  [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "MAIL_FROM must be given"],
+  [{ MAIL_FROM: "somebody" }, "MAIL_FROM must be an address"],
+  [{ MAIL_FROM: "a@example.com, b@example.com" }, "MAIL_FROM must be an address"],
+])("refuses to start with %j", (environment, problem) => {
+  expect(() => readConfig(environment)).toThrow(problem);
+});
+
+/** Somebody founds a team and invites Bob as an admin. */
+async function invited(world: World, { team = "Team" } = {}) {
+  const owner = await world.user();
+  const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
+  const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
+  return { owner, teamId, invitation };
+}
+
+const nothingWaits = ({ database }: World) =>
+  expect.poll(() => database.models.mail.count(), { timeout: 20_000 }).toBe(0);
+
+async function errorsOfMails({ database }: World): Promise<Array<string | null>> {
+  return (await database.models.mail.findMany()).map(({ lastError }) => lastError);
+}
+
+const retried = (world: World) => command(world, "retry", "--json");
+
+/** `npm run mail`, on the world's database; the build is made where it is out of date. */
+async function command({ databaseUrl }: World, ...args: readonly string[]): Promise<unknown> {
+  const env = { ...process.env, DATABASE_URL: databaseUrl, NODE_ENV: "production" };
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [".config/run.mjs", "dist/commands/mail.js", ...args],
+    { env },
+  );
+  return JSON.parse(stdout);
+}

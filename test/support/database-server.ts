@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import pg from "pg";
+import type { TestProject } from "vitest/node";
+import { startEmbeddedPostgres } from "../../src/platform/embedded-postgres.js";
+import { migrate } from "../../src/platform/migrations.js";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where tests make their databases, how these are called, and the migrated one that they copy. */
+    databaseServer: { url: string; prefix: string; template: string };
+  }
+}
+
+/** What tests store need not outlive a power cut, and hundreds of databases are made. */
+const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+
+/** One PostgreSQL for all tests: that of DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env["DATABASE_URL"];
+  const embedded = given
+    ? undefined
+    : await startEmbeddedPostgres({ dataDir: "node_modules/.cache/test-postgres", settings: IN_HASTE });
+  const url = given ?? embedded?.url ?? "";
+  const template = await templateDatabase(url);
+  const prefix = `mg_test_${process.pid}_`;
+  project.provide("databaseServer", { url, prefix, template });
+  console.log(`Tests run on ${given ? "the PostgreSQL of DATABASE_URL" : "the embedded PostgreSQL"}.`);
+  return async () => {
+    await dropDatabases(url, (name) => name.startsWith(prefix));
+    await embedded?.stop();
+  };
+}
+
+/** Drops what tests that were cut off left behind. */
+async function dropDatabases(url: string, isLeft: (name: string) => boolean): Promise<void> {
+  await onServer(url, async (server) => {
+    const { rows } = await server.query<{ datname: string }>("SELECT datname FROM pg_database");
+    for (const { datname } of rows.filter((row) => isLeft(row.datname))) {
+      await server.query(`DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
+    }
+  });
+}
+
+/** A database with every migration, made once for each state of the migrations. */
+async function templateDatabase(url: string): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of readdirSync("prisma/migrations", { recursive: true, encoding: "utf8" }).sort()) {
+    if (name.endsWith(".sql")) hash.update(name).update(readFileSync(`prisma/migrations/${name}`));
+  }
+  const template = `mg_template_${hash.digest("hex").slice(0, 12)}`;
+  await onServer(url, async (server) => {
+    const { rowCount } = await server.query("SELECT FROM pg_database WHERE datname = $1", [template]);
+    if (rowCount) return;
+    // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+    await server.query(`DROP DATABASE IF EXISTS "${template}_new" WITH (FORCE)`);
+    await server.query(`CREATE DATABASE "${template}_new"`);
+    await migrate(databaseOn(url, `${template}_new`));
+    await server.query(`ALTER DATABASE "${template}_new" RENAME TO "${template}"`);
+  });
+  return template;
+}
+
+/** The same server's address with another database. */
+export function databaseOn(url: string, name: string): string {
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+export async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
+  const server = new pg.Client({ connectionString: url });
+  await server.connect();
+  try {
+    await work(server);
+  } finally {
+    await server.end();
+  }
+}

@@ -1,0 +1,128 @@
+import type { Operation } from "../../src/operation/operation.js";
+import type { Actor, World } from "./world.js";
+import { operationNamed } from "./operations.js";
+
+/** Things that somebody has, for operations that need some; every list is as long for everybody. */
+export interface Things {
+  readonly memories: readonly string[];
+  readonly relationships: readonly string[];
+  readonly keys: readonly string[];
+  /** The team they are in, or were invited to. */
+  readonly teams: readonly string[];
+  /** Members of that team, beside themselves. */
+  readonly users: readonly string[];
+  readonly invitations: readonly string[];
+  readonly tokens: readonly string[];
+  /** Addresses of nobody, which `CODE` verifies. */
+  readonly addresses: readonly string[];
+}
+
+const CODE = "01234567";
+
+/** Where somebody stands before an operation can be done: the owner of a team, unless it is named here. */
+const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
+  createTeam: "alone",
+  acceptInvitation: "invited",
+  declineInvitation: "invited",
+  leaveTeam: "member",
+};
+
+/**
+ * A team of theirs, or of another where the operation wants that, with two members and two pending invitations. Three
+ * memories in a row, two relationships between them, one memory in the personal graph, and two more keys.
+ */
+export async function thingsOf(world: World, actor: Actor, operation?: Operation): Promise<Things> {
+  const make = makerFor(actor);
+  const team = await teamAround(world, actor, STANDINGS[operation?.name ?? ""] ?? "owner");
+  const memories: string[] = [];
+  for (const title of ["One", "Two", "Three"]) {
+    memories.push(await make("createMemory", { type: "general", title, content: `${title} of three.` }));
+  }
+  const [one, two, three] = memories;
+  const relationships = [
+    await make("createRelationship", { fromMemoryId: one, toMemoryId: two, relationshipType: "CAUSES" }),
+    await make("createRelationship", { fromMemoryId: two, toMemoryId: three, relationshipType: "SOLVES" }),
+  ];
+  const own = { type: "general", title: "Own", content: "One's own.", graph: "personal" };
+  memories.push(await make("createMemory", own));
+  const keys = [await make("createApiKey", { name: "First" }), await make("createApiKey", { name: "Second" })];
+  const addresses = [`${actor.caller.userId}@new.example.com`];
+  for (const address of addresses) await world.giveCode(address, CODE);
+  return { memories, relationships, keys, addresses, ...team };
+}
+
+async function teamAround(world: World, actor: Actor, standing: "owner" | "alone" | "invited" | "member") {
+  const owner = standing === "owner" ? actor : await world.user();
+  const make = makerFor(owner);
+  const teamId = await make("createTeam", { name: "Team", maxMembers: 50 });
+  const members = [await world.user(), await world.user()];
+  for (const member of standing === "member" ? [...members, actor] : members) await world.seat(member, teamId);
+  const addresses = [
+    `${owner.caller.userId}@invited.example.com`,
+    standing === "invited" ? actor.email : "x@example.com",
+  ];
+  const invitations: string[] = [];
+  for (const email of addresses) invitations.push(await make("inviteMember", { teamId, email, role: "member" }));
+  const tokens = [`token of ${owner.caller.userId}`];
+  await world.giveToken(invitations[1] ?? "", tokens[0] ?? "");
+  return { teams: [teamId], users: members.map(({ caller }) => caller.userId), invitations, tokens };
+}
+
+function makerFor(actor: Actor): (name: string, input: object) => Promise<string> {
+  return async (name, input) => String((await actor.did<object, { id?: string }>(operationNamed(name), input)).id);
+}
+
+/** An input that each operation accepts from whoever has these things. */
+export function exampleInput(
+  { name }: Operation,
+  { memories, relationships, keys, teams, users, invitations, tokens, addresses }: Things,
+): Record<string, unknown> {
+  const [memory, , other, own] = memories;
+  const [teamId] = teams;
+  const [userId] = users;
+  const [invitationId] = invitations;
+  const [token] = tokens;
+  const [email] = addresses;
+  const example = {
+    signUp: { email },
+    confirmSignUp: { email, code: CODE },
+    viewer: {},
+    createApiKey: { name: "CI", scopes: ["memories:read"] },
+    apiKeys: {},
+    revokeApiKey: { id: keys[0] },
+    rotateApiKey: { id: keys[1] },
+    createMemory: { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." },
+    memory: { id: memory },
+    memories: {},
+    updateMemory: { id: memory, title: "Another title" },
+    deleteMemory: { id: memory },
+    memoryVersions: { id: memory },
+    searchMemories: { query: "two" },
+    relatedMemories: { id: memory },
+    createRelationship: { fromMemoryId: memory, toMemoryId: other, relationshipType: "ENABLES" },
+    relationship: { id: relationships[0] },
+    updateRelationship: { id: relationships[0], strength: 0.9 },
+    deleteRelationship: { id: relationships[0] },
+    relationshipTypes: {},
+    shareMemories: { ids: [own] },
+    createTeam: { name: "Another", maxMembers: 5 },
+    myTeam: {},
+    team: { teamId },
+    updateTeam: { teamId, name: "Renamed" },
+    deleteTeam: { teamId },
+    leaveTeam: { teamId },
+    transferTeam: { teamId, userId },
+    teamAudit: { teamId },
+    teamMembers: { teamId },
+    updateMemberRole: { teamId, userId, role: "admin" },
+    removeMember: { teamId, userId },
+    inviteMember: { teamId, email: "carol@example.com", role: "member" },
+    teamInvitations: { teamId },
+    revokeInvitation: { teamId, invitationId },
+    invitation: { token },
+    acceptInvitation: { token },
+    declineInvitation: { token },
+  }[name];
+  if (!example) throw new Error(`The operation ${name} needs an example in this file.`);
+  return example;
+}

@@ -1,0 +1,86 @@
+import { type ParsedMail, simpleParser } from "mailparser";
+import { SMTPServer } from "smtp-server";
+
+/** A mail, as whoever it was sent to reads it. */
+export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** An SMTP server of our own, which keeps what it is given. */
+export interface MailServer extends AsyncDisposable {
+  readonly url: string;
+  /** All that it was given so far. */
+  readonly mails: readonly ReadMail[];
+  /** Waits for a mail to this address that was not taken before, and takes it. */
+  take(to: string): Promise<ReadMail>;
+  /** From now on refuses every mail with this answer, or none. */
+  refuse(answer: string | undefined): void;
+  /** Accepts no connection any more, until it starts again at the same address. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const mails: ReadMail[] = [];
+  const taken = new Set<ReadMail>();
+  let refusal: string | undefined;
+  let port = 0;
+  const make = () =>
+    new SMTPServer({
+      authOptional: true,
+      disabledCommands: ["STARTTLS", "AUTH"],
+      onData(stream, _session, done) {
+        simpleParser(stream, {}, (error: Error | null, mail: ParsedMail) => {
+          if (refusal !== undefined) return done(Object.assign(new Error(refusal), { responseCode: 550 }));
+          if (!error) mails.push(asRead(mail));
+          done(error);
+        });
+      },
+    });
+  let server = make();
+  const start = async () => {
+    server = make();
+    server.on("error", () => {});
+    await new Promise<void>((ready) => void server.listen(port, "127.0.0.1", ready));
+    port = (server.server.address() as { port: number }).port;
+  };
+  const stop = () => new Promise<void>((ended) => server.close(ended));
+  await start();
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    async take(to) {
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const mail = mails.find((known) => known.to === to && !taken.has(known));
+        if (mail) {
+          taken.add(mail);
+          return mail;
+        }
+        await new Promise((done) => setTimeout(done, 50));
+      }
+      throw new Error(`No mail to ${to} came within 10 s.`);
+    },
+    refuse: (answer) => void (refusal = answer),
+    stop,
+    start,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+const addressOf = (part: ParsedMail["from"] | ParsedMail["to"]): string => [part].flat()[0]?.text ?? "";
+
+const asRead = ({ subject, headers, from, to, text = "", html }: ParsedMail): ReadMail => ({
+  subject,
+  headers,
+  from: addressOf(from),
+  to: addressOf(to),
+  text,
+  html: html || "",
+});
+
+/** What a mail is sent for. */
+export const codeIn = ({ text }: ReadMail): string => /^ *(\d{8})$/m.exec(text)?.[1] ?? "";
+export const tokenIn = ({ text }: ReadMail): string => /\/invitations\/([\w-]{43})$/m.exec(text)?.[1] ?? "";

@@ -1,0 +1,55 @@
+import { createMemory } from "../../src/features/memories/create-memory.js";
+import type { Memory } from "../../src/features/memories/memory.js";
+import { createRelationship } from "../../src/features/relationships/create-relationship.js";
+import type { Relationship } from "../../src/features/relationships/relationship.js";
+import type { Actor, World } from "./world.js";
+
+/** A memory of somebody's, with whatever the test does not care about filled in. */
+export const aMemory = (actor: Actor, wishes: object = {}): Promise<Memory> =>
+  actor.did(createMemory, { type: "general", title: "A note", content: "Something.", ...wishes });
+
+/** Memories of these titles, in this order. */
+export async function memoriesTitled<const Titles extends readonly string[]>(
+  actor: Actor,
+  ...titles: Titles
+): Promise<{ [Place in keyof Titles]: Memory }> {
+  const made: Memory[] = [];
+  for (const title of titles) made.push(await aMemory(actor, { title }));
+  return made as { [Place in keyof Titles]: Memory };
+}
+
+type End = Pick<Memory, "id">;
+
+/** A relationship from one memory to another. */
+export const aLink = (actor: Actor, from: End, to: End, wishes: object = {}): Promise<Relationship> =>
+  actor.did(createRelationship, {
+    fromMemoryId: from.id,
+    toMemoryId: to.id,
+    relationshipType: "RELATED_TO",
+    ...wishes,
+  });
+
+/** Many memories at once, past the service: what a test of large numbers has no time to store one by one. */
+export async function manyMemories({ database }: World, { caller }: Actor, count: number, content = "Something.") {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Note ' || n, $3, '{}', $2, now(), $2, now()
+     FROM generate_series(1, $4::int) AS n RETURNING id`,
+    [caller.personalGraphId, caller.userId, content, count],
+  );
+  return rows;
+}
+
+/** Many relationships at once, each of strength 0.5, from the first to the second of a pair of ids. */
+export async function manyLinks(
+  { database }: World,
+  { caller }: Actor,
+  pairs: ReadonlyArray<readonly [string, string]>,
+) {
+  await database.pool.query(
+    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     SELECT $1, gen_random_uuid(), pair.from_id, pair.to_id, 'RELATED_TO', $2, now()
+     FROM unnest($3::uuid[], $4::uuid[]) AS pair(from_id, to_id)`,
+    [caller.personalGraphId, caller.userId, pairs.map(([from]) => from), pairs.map(([, to]) => to)],
+  );
+}

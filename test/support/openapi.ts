@@ -1,0 +1,70 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { graphqlSchema, operations } from "../../src/app.js";
+import type { JsonSchema } from "../../src/operation/json-schema.js";
+import { openApiJson } from "../../src/surfaces/rest/openapi.js";
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+}
+export interface Content {
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+export interface Message {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: { readonly "application/json": Content };
+}
+export interface Method {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly $ref: string };
+  readonly responses: Readonly<Record<string, Message & { readonly $ref?: string }>>;
+}
+export interface Document {
+  readonly tags: ReadonlyArray<{ readonly name: string }>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Method>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, Message & { readonly example?: unknown }>>>>;
+}
+
+export const documentText = openApiJson(operations, await graphqlSchema());
+export const document = JSON.parse(documentText) as Document;
+
+/** The message itself, where another part of the document refers to it. */
+export function resolved(message: Message & { readonly $ref?: string }): Message {
+  const [kind = "", name = ""] = message.$ref?.split("/").slice(2) ?? [];
+  return message.$ref ? (document.components[kind]?.[name] ?? {}) : message;
+}
+
+/** Reads schemas that refer to these ones. It is strict: a keyword that JSON Schema does not know is an error. */
+function reader(schemas: unknown): (part: JsonSchema) => ValidateFunction {
+  const ajv = new Ajv2020({ allowUnionTypes: true, allErrors: true, keywords: ["components"] });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: "openapi", components: { schemas } });
+  const withId = (part: JsonSchema) => JSON.stringify(part).replaceAll(`"$ref":"#/`, `"$ref":"openapi#/`);
+  return (part) => ajv.compile(JSON.parse(withId(part)) as JsonSchema);
+}
+
+/** Compiles a part of the document to what checks values against it. */
+export const validator = reader(document.components["schemas"]);
+/** Does the same and refuses what the document does not name. */
+export const closedValidator = (part: JsonSchema): ValidateFunction => readerOfClosed(closed(part) as JsonSchema);
+
+export function problemsOf(validate: ValidateFunction, value: unknown): unknown[] {
+  return validate(value) ? [] : [{ value, errors: validate.errors }];
+}
+
+/** The same schemas, in which objects have no fields but those that are named. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closed(each)]));
+  return "properties" in inner ? { additionalProperties: false, ...inner } : inner;
+}
+
+const readerOfClosed = reader(closed(document.components["schemas"]));

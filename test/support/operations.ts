@@ -1,0 +1,117 @@
+import {
+  type GraphQLInputObjectType,
+  GraphQLID,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isListType,
+  isNonNullType,
+  isRequiredInputField,
+} from "graphql";
+import { operations } from "../../src/app.js";
+import { inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { ask } from "./http.js";
+
+export function operationNamed(name: string): Operation {
+  const operation = operations.find((known) => known.name === name);
+  if (!operation) throw new Error(`There is no operation ${name}.`);
+  return operation;
+}
+
+/** What a door said: accepted, or with which code and reason it refused. */
+export interface Said {
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+export const inputFields = (type: GraphQLInputObjectType) => Object.values(type.getFields());
+
+/** The names of an operation's input fields that hold ids. */
+export const idFields = (schema: GraphQLSchema, operation: Operation): string[] =>
+  inputFields(inputTypeOf(schema, operation))
+    // An id that only narrows a list need not be anybody's.
+    .filter(({ type }) => getNamedType(type) === GraphQLID && (isNonNullType(type) || isListType(type)))
+    .map(({ name }) => name);
+
+/** Asks by REST. The input has code's names and REST's values; what a URL cannot say is the caller's to leave out. */
+export async function askRest(
+  url: string,
+  key: string | undefined,
+  { rest }: Operation,
+  input: Readonly<Record<string, unknown>>,
+  headers: Record<string, string> = {},
+) {
+  const left = new Map(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
+  const path = rest.path.replaceAll(/:(\w+)/g, (_part, name: string) => {
+    const value = left.get(name);
+    left.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  if (rest.method === "GET") {
+    const query = new URLSearchParams();
+    for (const [name, value] of left) for (const item of [value].flat()) query.append(name, String(item));
+    return ask(`${url}${path}?${query}`, { key, headers });
+  }
+  const body = rest.method === "DELETE" && left.size === 0 ? undefined : Object.fromEntries(left);
+  return ask(url + path, { key, headers, method: rest.method, body });
+}
+
+export async function saidByRest(...[url, key, operation, input]: Parameters<typeof askRest>): Promise<Said> {
+  const { status, body } = await askRest(url, key, operation, input);
+  const { error } = (body || {}) as { error?: { code: string; reason?: string } };
+  if (!error) return { ok: status < 300 };
+  return { ok: false, code: error.code, ...(error.reason === undefined ? {} : { reason: error.reason }) };
+}
+
+/** Asks by GraphQL, with variables. Enum values are given by REST's text and named here. */
+export async function askGraphQL(
+  url: string,
+  key: string | undefined,
+  schema: GraphQLSchema,
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+  headers: Record<string, string> = {},
+) {
+  const type = inputTypeOf(schema, operation);
+  const { name, kind } = operation;
+  const given = named(input, type);
+  // A variable that is declared and not given would hide the argument's default; one that is required must be there.
+  const fields = inputFields(type).filter((field) => field.name in given || isRequiredInputField(field));
+  const variables = fields.map((field) => `$${field.name}: ${String(field.type)}`).join(", ");
+  const args = fields.map((field) => `${field.name}: $${field.name}`).join(", ");
+  const inParentheses = (text: string) => (text ? `(${text})` : "");
+  const query =
+    kind === "mutation"
+      ? `mutation($input: ${type.name}!) { ${name}(input: $input) { __typename } }`
+      : `query${inParentheses(variables)} { ${name}${inParentheses(args)} { __typename } }`;
+  return ask(`${url}/graphql`, {
+    key,
+    headers,
+    body: { query, variables: kind === "mutation" ? { input: given } : given },
+  });
+}
+
+/** The input with GraphQL's names for enum values. */
+function named(input: Readonly<Record<string, unknown>>, type: GraphQLInputObjectType): Record<string, unknown> {
+  const nameOf = (field: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => nameOf(field, item));
+    const enumType = getNamedType(type.getFields()[field]?.type);
+    if (!isEnumType(enumType)) return value;
+    return enumType.getValues().find((choice) => choice.value === value)?.name ?? value;
+  };
+  return Object.fromEntries(Object.entries(input).map(([field, value]) => [field, nameOf(field, value)]));
+}
+
+export async function saidByGraphQL(
+  ...[url, key, schema, operation, input]: Parameters<typeof askGraphQL>
+): Promise<Said> {
+  const { body } = await askGraphQL(url, key, schema, operation, input);
+  const { errors } = body as { errors?: Array<{ extensions: { code: string; reason?: string } }> };
+  const [error] = errors ?? [];
+  if (!error) return { ok: true };
+  const { code, reason } = error.extensions;
+  return { ok: false, code: code.toLowerCase(), ...(reason === undefined ? {} : { reason }) };
+}

@@ -1,0 +1,35 @@
+import type { World } from "./world.js";
+
+/** How many do something at the same moment, and how often: what is left open shows within a few rounds. */
+export const CALLERS = 20;
+export const ROUNDS = 50;
+
+/** Begins all of it before the first has ended. */
+export const manyAtOnce = <Outcome>(attempt: (index: number) => Promise<Outcome>): Promise<Outcome[]> =>
+  Promise.all(Array.from({ length: CALLERS }, (_, index) => attempt(index)));
+
+/** Lets everybody who was invited to a team go and be invited still, for the next round. */
+export async function pendingAgain({ database }: World, teamId: string): Promise<void> {
+  await database.pool.query(
+    `DELETE FROM team_member m USING user_account u, invitation i
+     WHERE u.id = m.user_id AND i.email = u.email AND i.team_id = $1 AND m.team_id = $1`,
+    [teamId],
+  );
+  await database.pool.query("UPDATE invitation SET status = 'pending' WHERE team_id = $1", [teamId]);
+}
+
+/** Gives a team so many seats, whoever is invited. */
+export async function sized({ database }: World, teamId: string, maxMembers: number): Promise<void> {
+  await database.models.team.update({ where: { id: teamId }, data: { maxMembers } });
+}
+
+/**
+ * How often those who do something at once waited for each other in a circle. PostgreSQL ends that after a second and
+ * the work is done again, so only this tells of it: locks that are taken in one order never meet so.
+ */
+export async function deadlocks({ database }: World): Promise<number> {
+  const { rows } = await database.pool.query<{ deadlocks: number }>(
+    "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
+  );
+  return rows[0]?.deadlocks ?? 0;
+}

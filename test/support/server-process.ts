@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ask } from "./http.js";
+
+/** The built server as a process of its own, to be killed. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  printed(): string;
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts dist/main.js, which `npm test` has built, and waits until it is ready. */
+export async function startServerProcess(environment: Record<string, string>): Promise<ServerProcess> {
+  const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), NODE_ENV: "production", DATA_DIR: dataDir, ...environment };
+  const child = spawn(process.execPath, ["dist/main.js"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (printed += String(bytes)));
+  const kill = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
+  const server: ServerProcess = {
+    url: `http://127.0.0.1:${port}`,
+    child,
+    printed: () => printed,
+    kill,
+    async [Symbol.asyncDispose]() {
+      await kill("SIGKILL");
+      if (environment["DATA_DIR"] === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+  await ready(server);
+  return server;
+}
+
+async function ready({ url, child, printed }: ServerProcess): Promise<void> {
+  for (let attempt = 0; attempt < 300 && child.exitCode === null; attempt++) {
+    const answer = await ask(`${url}/readyz`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`The server did not become ready:\n${printed()}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return typeof address === "object" && address ? address.port : 0;
+}

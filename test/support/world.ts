@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { type RunningApp, graphqlSchema, startApp } from "../../src/app.js";
+import { readConfig } from "../../src/config.js";
+import { createUser } from "../../src/features/access/index.js";
+import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
+import { execute } from "../../src/operation/execute.js";
+import { Failure } from "../../src/operation/failure.js";
+import { inputReader, inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { SCOPES, type Scope } from "../../src/operation/permission.js";
+import { type OpenDatabase, openDatabase } from "../../src/platform/database.js";
+import { type Logger, loggerTo } from "../../src/platform/logger.js";
+import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { callerOf } from "../../src/surfaces/caller.js";
+import { databaseOn, onServer } from "./database-server.js";
+
+/** What came of an operation. */
+export type Verdict<Output> = { ok: true; output: Output } | { ok: false; failure: Failure };
+
+/** A database of its own with whoever a test puts in it; gone when the test ends. */
+export interface World extends AsyncDisposable {
+  readonly database: OpenDatabase;
+  readonly databaseUrl: string;
+  readonly services: Services;
+  /** What the servers log, a line each. */
+  readonly log: string[];
+  /** What of it is at the level `error`: bugs. */
+  readonly bugs: unknown[];
+  /** Moves the clock of operations. */
+  travel(milliseconds: number): void;
+  /** Puts somebody into a team as a plain member, as if they had been invited. */
+  seat(actor: Actor, teamId: string): Promise<void>;
+  /** Lets an address be verified with this code, as if it stood in a mail. */
+  giveCode(email: string, code: string): Promise<void>;
+  /** Lets an invitation be answered with this token, as if it stood in a mail. */
+  giveToken(invitationId: string, token: string): Promise<void>;
+  user(wishes?: { email?: string; plan?: "free" | "pro"; scopes?: readonly Scope[] }): Promise<Actor>;
+  /** Lets nobody connect to the database any more. */
+  breakConnections(): Promise<void>;
+  /** A server on a free port over the same database. */
+  serve(environment?: Record<string, string>): Promise<RunningApp>;
+}
+
+/** Somebody with a key, who does things. */
+export class Actor {
+  constructor(
+    private readonly services: Services,
+    readonly caller: Caller,
+    readonly email: string,
+    readonly key: string,
+  ) {}
+
+  /** Runs an operation as every door does; `input` has code's names and REST's values. */
+  async does<Input extends object, Output extends object>(
+    operation: Operation<Input, Output>,
+    input: object = {},
+  ): Promise<Verdict<Output>> {
+    try {
+      // Read anew, as with each request: roles change.
+      const caller = await callerOf({ headers: { authorization: `Bearer ${this.key}` } }, this.services.database);
+      const facts = { caller, door: "rest", clientAddress: "127.0.0.1", selects: () => true } as const;
+      const context = contextOf(this.services, facts);
+      const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
+      const body = Object.fromEntries(
+        Object.entries(input).map(([name, value]) => [snakeCase(name), value as unknown]),
+      );
+      return { ok: true, output: await execute(operation, context, read({ path: {}, query: {}, body })) };
+    } catch (failure) {
+      if (failure instanceof Failure) return { ok: false, failure };
+      throw failure;
+    }
+  }
+
+  /** Does it and expects to succeed. */
+  async did<Input extends object, Output extends object>(
+    operation: Operation<Input, Output>,
+    input: object = {},
+  ): Promise<Output> {
+    const verdict = await this.does(operation, input);
+    if (!verdict.ok) throw verdict.failure;
+    return verdict.output;
+  }
+
+  /** The same person with another of their keys. */
+  async withKey(key: string): Promise<Actor> {
+    const caller = await callerOf({ headers: { authorization: `Bearer ${key}` } }, this.services.database);
+    return new Actor(this.services, caller, this.email, key);
+  }
+}
+
+export async function createWorld(): Promise<World> {
+  const { url, prefix, template } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
+  const databaseUrl = databaseOn(url, name);
+  const database = openDatabase(databaseUrl);
+  let offsetMs = 0;
+  const services = createServices(database, new ProcessBudgets(), () => new Date(Date.now() + offsetMs));
+  const log: string[] = [];
+  const bugs: unknown[] = [];
+  const apps: RunningApp[] = [];
+  const dataDir = await mkdtemp(join(tmpdir(), "memory-graph-world-"));
+  return {
+    database,
+    databaseUrl,
+    services,
+    log,
+    bugs,
+    travel: (milliseconds) => void (offsetMs += milliseconds),
+    user: (wishes) => makeUser(services, wishes),
+    async seat({ caller: { userId } }, teamId) {
+      await database.models.teamMember.create({ data: { userId, teamId, role: "member" } });
+    },
+    async giveCode(email, code) {
+      const hash = new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
+      const data = { hash, triesLeft: 5, expiresAt: new Date(Date.now() + 900_000) };
+      await database.models.signUpCode.upsert({ where: { email }, create: { email, ...data }, update: data });
+    },
+    async giveToken(invitationId, token) {
+      const hash = createHash("sha256").update(token).digest();
+      await database.models.invitationToken.create({ data: { invitationId, hash: new Uint8Array(hash) } });
+    },
+    async breakConnections() {
+      await onServer(url, async (server) => {
+        await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+        await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+      });
+    },
+    async serve(environment = {}) {
+      const config = readConfig({ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir, ...environment });
+      const app = await startApp(config, databaseUrl, logTo(log, bugs));
+      apps.push(app);
+      return app;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const app of apps) await app[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+      await rm(dataDir, { recursive: true });
+      await onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`)));
+    },
+  };
+}
+
+async function makeUser(
+  services: Services,
+  { email = `${randomUUID()}@example.com`, plan = "pro", scopes = SCOPES }: Parameters<World["user"]>[0] = {},
+): Promise<Actor> {
+  const { apiKey } = await createUser(services, { email, plan, verified: true });
+  await services.database.models.apiKey.update({ where: { id: apiKey.id }, data: { scopes: [...scopes] } });
+  const caller = await callerOf({ headers: { authorization: `Bearer ${apiKey.key}` } }, services.database);
+  return new Actor(services, caller, email, apiKey.key);
+}
+
+/** What a server logs is kept for the test to see, its errors apart. */
+function logTo(log: string[], bugs: unknown[]): Logger {
+  const write = (line: string): void => {
+    log.push(line);
+    const { level, ...rest } = JSON.parse(line) as { level: string };
+    if (level === "error" || level === "fatal") bugs.push(rest);
+  };
+  return loggerTo({ write }, "info");
+}

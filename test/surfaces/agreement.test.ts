@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import {
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInt,
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isListType,
+  isNonNullType,
+} from "graphql";
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { type Things, exampleInput, thingsOf } from "../support/examples.js";
+import { inputFields, saidByGraphQL, saidByRest } from "../support/operations.js";
+import { createWorld } from "../support/world.js";
+
+const schema = await graphqlSchema();
+const RUNS = Number(process.env["AGREEMENT_RUNS"] ?? 60);
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
+  it("is accepted and refused alike at every door, whatever the input", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    // One has the same things as the other and does the same in the same order, each by a door of their own.
+    const [ann, bob] = [await world.user(), await world.user()];
+    const [annHas, bobHas] = [await thingsOf(world, ann, operation), await thingsOf(world, bob, operation)];
+    const said = { accepted: 0, refused: 0 };
+
+    await fc.assert(
+      fc.asyncProperty(anyInput(operation, annHas), async (input) => {
+        const byRest = await saidByRest(url, ann.key, operation, input);
+        const byGraphQL = await saidByGraphQL(url, bob.key, schema, operation, translated(input, annHas, bobHas));
+        said[byRest.ok ? "accepted" : "refused"]++;
+        expect(byGraphQL).toEqual(byRest);
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    );
+
+    expect(said.accepted).toBeGreaterThan(0);
+    if (inputFields(inputTypeOf(schema, operation)).length > 0) expect(said.refused).toBeGreaterThan(0);
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+/** The example, with some fields replaced by right and wrong values, some left out, and sometimes one too many. */
+function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<string, unknown>> {
+  const example = exampleInput(operation, things);
+  const inUrl = operation.rest.method === "GET";
+  const fields = inputFields(inputTypeOf(schema, operation)).map((field) => {
+    const inPath = operation.rest.path.includes(`:${snakeCase(field.name)}`);
+    const usual = field.name in example ? [fc.constant(example[field.name])] : [fc.constant(undefined)];
+    const odd = inPath ? anyText(things).filter(sayableInPath) : anyValue(field.type, things, inUrl);
+    const absent = inPath ? [] : [{ arbitrary: fc.constant(undefined), weight: 1 }];
+    return [
+      field.name,
+      fc.oneof({ arbitrary: usual[0] ?? fc.constant(undefined), weight: 6 }, { arbitrary: odd, weight: 2 }, ...absent),
+    ] as const;
+  });
+  const extra = inUrl
+    ? []
+    : [["unknownField", fc.oneof({ arbitrary: fc.constant(undefined), weight: 12 }, fc.constant(1))] as const];
+  return fc
+    .record(Object.fromEntries<fc.Arbitrary<unknown>>([...fields, ...extra]))
+    .map((input) =>
+      Object.fromEntries(
+        Object.entries(input).filter(([, value]) => value !== undefined && !(inUrl && unsayable(value))),
+      ),
+    );
+}
+
+/** A URL may have 16 KiB in all, and some texts in its path mean another path. */
+const sayableInPath = (text: string): boolean => text.length < 2_000 && !["", ".", ".."].includes(text);
+
+/** What a query string has no words for: null, very long text, nothing in a list, a comma within one. */
+const unsayable = (value: unknown): boolean =>
+  value === null ||
+  String(value).length > 2_000 ||
+  (Array.isArray(value) && (value.length === 0 || value.some((item) => item === null || String(item).includes(","))));
+
+function anyValue(type: GraphQLInputType, things: Things, inUrl: boolean): fc.Arbitrary<unknown> {
+  const nullable = getNullableType(type);
+  const wrong = inUrl
+    ? fc.constant("not this")
+    : fc.oneof(fc.constant(null), fc.boolean(), fc.constant({}), fc.constant([[]]));
+  return fc.oneof(
+    { arbitrary: rightValue(nullable, things), weight: isNonNullType(type) ? 8 : 6 },
+    { arbitrary: wrong, weight: 1 },
+  );
+}
+
+function rightValue(type: GraphQLInputType, things: Things): fc.Arbitrary<unknown> {
+  if (isListType(type)) return fc.array(rightValue(getNullableType(type.ofType), things), { maxLength: 60 });
+  const named = getNamedType(type);
+  if (isEnumType(named)) return fc.constantFrom(...named.getValues().map(({ value }) => value as unknown));
+  if (named === GraphQLInt)
+    return fc.oneof(fc.integer({ min: -2, max: 120 }), fc.constantFrom(1_000, 1_001, 2 ** 31, 1.5));
+  if (named === GraphQLFloat)
+    return fc.oneof(fc.double({ min: -0.1, max: 1.1, noNaN: true }), fc.constantFrom(0, 1, 1e-310));
+  if (named === GraphQLBoolean) return fc.boolean();
+  if (named === GraphQLID) return anyText(things);
+  if (named.name === "DateTimeISO") {
+    return fc.constantFrom(
+      "2026-01-01T00:00:00Z",
+      "2026-13-01T00:00:00Z",
+      "9999-12-31T23:59:59Z",
+      "0000-01-01T00:00:00Z",
+      "soon",
+      "2026-01-01",
+    );
+  }
+  return anyText(things);
+}
+
+const anyText = ({ memories, relationships, keys, teams, users, invitations }: Things): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.string({ maxLength: 12, unit: "grapheme" }),
+    fc.constantFrom(...memories, ...relationships, ...keys, ...teams, ...users, ...invitations),
+    fc.constantFrom(
+      "solution",
+      "SOLVES",
+      "dora@example.com",
+      "A title",
+      "two three",
+      "--force",
+      "%",
+      "",
+      "  ",
+      "\u3164",
+      "a\u0000b",
+      "é",
+      "e\u0301",
+    ),
+    fc.constantFrom(501, 1_001, 50_001).map((length) => "x".repeat(length)),
+  );
+
+/** The same input for somebody else: their things in the same places. */
+function translated(input: Record<string, unknown>, from: Things, to: Things): Record<string, unknown> {
+  const pairs = new Map(
+    (["memories", "relationships", "keys", "teams", "users", "invitations", "tokens", "addresses"] as const).flatMap(
+      (kind) => from[kind].map((id, index): [unknown, unknown] => [id, to[kind][index]]),
+    ),
+  );
+  const swap = (value: unknown): unknown => (Array.isArray(value) ? value.map(swap) : (pairs.get(value) ?? value));
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, swap(value)]));
+}

@@ -1,0 +1,331 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  type IntrospectionQuery,
+  buildClientSchema,
+  getIntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
+import { describe, expect, inject, it } from "vitest";
+import { onServer } from "../support/database-server.js";
+import { type Ask, type Answer, ask } from "../support/http.js";
+import { aMemory } from "../support/memories.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+const TYPENAME = "{ __typename }";
+const MEBIBYTE = 2 ** 20;
+const JSON_TYPE = "application/json; charset=utf-8";
+const GRAPHQL_TYPE = "application/graphql-response+json; charset=utf-8";
+
+const search = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+const persisted = (sha256Hash: string, version = 1) => ({ persistedQuery: { version, sha256Hash } });
+
+interface Errors {
+  readonly errors?: ReadonlyArray<{
+    readonly message: string;
+    readonly path?: readonly unknown[];
+    readonly locations?: readonly unknown[];
+    readonly extensions: { readonly code: string };
+  }>;
+}
+
+const errorsOf = ({ body }: Answer) => (body as Errors).errors ?? [];
+const codesOf = (answer: Answer) => errorsOf(answer).map(({ extensions }) => extensions.code);
+
+describe("what is no request of GraphQL's", () => {
+  const query = TYPENAME;
+  const post = (body: unknown): [string, Ask] => ["", { body }];
+  const cases: Array<[string, [string, Ask], RegExp]> = [
+    ["a batch", post([{ query }, { query }]), /batching/],
+    ["an empty batch", post([]), /batching/],
+    ["a body that is null", post("null"), /body/],
+    ["a body without a query", post({ variables: {} }), /query/],
+    ["a query that is a number", post({ query: 1 }), /queries must be strings/],
+    ["variables in a text", post({ query, variables: "{}" }), /variables/],
+    ["variables in a list", post({ query, variables: [] }), /variables/],
+    ["extensions in a text", post({ query, extensions: "{}" }), /extensions/],
+    ["a name that is a number", post({ query, operationName: 1 }), /operationName/],
+    ["a name that no operation has", post({ query, operationName: "Other" }), /Other/],
+    ["two operations and no name", post({ query: `query A ${query} query B ${query}` }), /name/],
+    ["a query of another hash", post({ query, extensions: persisted(hashOf("{ other }")) }), /sha/],
+    ["another version of hashes", post({ query, extensions: persisted(hashOf(query), 2) }), /version/],
+    ["a repeated parameter", [`${search({ query })}&query=x`, {}], /once/],
+    ["variables that are no JSON", [search({ query, variables: "{" }), {}], /variables/],
+    [
+      "a form",
+      ["", { body: search({ query }), headers: { "content-type": "application/x-www-form-urlencoded" } }],
+      /body/i,
+    ],
+    ["text", ["", { body: JSON.stringify({ query }), headers: { "content-type": "text/plain" } }], /body/i],
+    [
+      "another encoding",
+      ["", { body: "{}", headers: { "content-type": "application/json; charset=utf-16" } }],
+      /body/i,
+    ],
+  ];
+
+  it("is a bad request, and the answer says why", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+    for (const [what, [parameters, request], why] of cases) {
+      const answer = await ask(`${url}/graphql${parameters}`, { key, ...request });
+      expect([what, answer.status, codesOf(answer)]).toEqual([what, 400, ["BAD_REQUEST"]]);
+      expect(errorsOf(answer)[0]?.message).toMatch(why);
+    }
+    expect(world.log.join("")).not.toContain("internal_error");
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+it("answers under the media type that the client likes best, with the same status", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const types: Array<[string, string]> = [
+    ["*/*", JSON_TYPE],
+    ["application/*", JSON_TYPE],
+    ["application/json", JSON_TYPE],
+    ["application/graphql-response+json", GRAPHQL_TYPE],
+    ["application/graphql-response+json,application/json;q=0.9", GRAPHQL_TYPE],
+    ["application/graphql-response+json;q=0.5, application/json", JSON_TYPE],
+    ["application/graphql-response+json, text/event-stream, multipart/mixed", GRAPHQL_TYPE],
+  ];
+  const requests: Array<[number, Ask]> = [
+    [200, { key, body: { query: TYPENAME } }],
+    [200, { key, body: { query: '{ memory(id: "nobody\'s") { id } }' } }],
+    [400, { key, body: { query: "{ nothing }" } }],
+    [400, { key, body: { query: "{" } }],
+    [401, { body: { query: "{ viewer { id } }" } }],
+    // Before GraphQL begins.
+    [401, { key: "nobody's", body: { query: TYPENAME } }],
+    [400, { key, body: "{" }],
+    [413, { key, body: " ".repeat(MEBIBYTE + 1) }],
+  ];
+  for (const [accept, type] of types) {
+    for (const [status, request] of requests) {
+      const answer = await ask(`${url}/graphql`, { ...request, headers: { accept } });
+      expect([accept, answer.status, answer.headers.get("content-type")]).toEqual([accept, status, type]);
+    }
+  }
+});
+
+it("has nothing to say to who takes neither", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  for (const accept of ["application/xml", "text/event-stream", "application/json;q=0"]) {
+    const answer = await ask(`${url}/graphql`, { key, body: { query: TYPENAME }, headers: { accept } });
+    expect([answer.status, codesOf(answer)]).toEqual([406, ["BAD_REQUEST"]]);
+  }
+});
+
+it("runs the operation that is named, with its variables, by GET and by POST", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann, { title: "One" });
+  const query = "query A { viewer { email } } query B($id: ID!) { memory(id: $id) { title } }";
+  const asked = async (body: { query: string; operationName: string; variables?: object }) => {
+    const variables = JSON.stringify(body.variables ?? {});
+    const byGet = await ask(`${url}/graphql${search({ ...body, variables })}`, { key: ann.key });
+    const byPost = await ask(`${url}/graphql`, { key: ann.key, body });
+    expect([byGet.status, byGet.body]).toEqual([byPost.status, byPost.body]);
+    return byPost.body;
+  };
+
+  expect(await asked({ query, operationName: "A" })).toEqual({ data: { viewer: { email: ann.email } } });
+  expect(await asked({ query, operationName: "B", variables: { id } })).toEqual({ data: { memory: { title: "One" } } });
+  // GraphQL over HTTP: the empty name is as good as none.
+  expect(await asked({ query: TYPENAME, operationName: "" })).toEqual({ data: { __typename: "Query" } });
+});
+
+it("says of each error where in the document and where in the answer it is", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const failed = await ask(`${url}/graphql`, { key, body: { query: '{\n  mine: memory(id: "nobody\'s") { id }\n}' } });
+  const invalid = await ask(`${url}/graphql`, { key, body: { query: "{\n viewer { id\n  nothing } }" } });
+  const unread = await ask(`${url}/graphql`, { key, body: { query: "{\n  viewer {" } });
+
+  expect(failed.body).toMatchObject({
+    data: { mine: null },
+    errors: [{ path: ["mine"], locations: [{ line: 2, column: 3 }] }],
+  });
+  expect(errorsOf(invalid)).toMatchObject([{ locations: [{ line: 3, column: 3 }] }]);
+  expect(errorsOf(unread)).toMatchObject([{ locations: [{ line: 2, column: 11 }] }]);
+});
+
+it("takes GET and POST, at its own path only", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const body = { query: TYPENAME };
+  for (const method of ["PUT", "PATCH", "DELETE"]) {
+    const { status, headers } = await ask(`${url}/graphql`, { key, method, body });
+    expect([method, status, headers.get("allow")]).toEqual([method, 405, "GET, POST"]);
+  }
+  const head = await ask(`${url}/graphql${search(body)}`, { key, method: "HEAD" });
+  expect([head.status, head.headers.get("allow"), head.body]).toEqual([405, "GET, POST", ""]);
+  const options = await ask(`${url}/graphql`, { method: "OPTIONS" });
+  expect([options.status, options.body]).toEqual([204, ""]);
+  for (const path of ["/graphql/v1", "/graphql/v1/memories", "/GraphQL", "/graphqls"]) {
+    const { status, body: said } = await ask(url + path, { key, body });
+    expect([path, status, said]).toMatchObject([path, 404, { error: { code: "not_found" } }]);
+  }
+});
+
+describe("when the database fails", () => {
+  /** All that is told, inside a field and before GraphQL begins. */
+  const said = (message: string, code: string) => {
+    const error = { message, extensions: { code } };
+    const at = { path: ["memory"], locations: [{ line: 1, column: 19 }] };
+    return [{ data: { memory: null }, errors: [{ ...error, ...at }] }, { errors: [error] }];
+  };
+  const asking = ({ key }: Actor, { id }: { id: string }) => ({
+    key,
+    body: { query: "query($id: ID!) { memory(id: $id) { title } }", variables: { id } },
+  });
+
+  it("tells nothing of what is wrong with it", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const question = asking(ann, await aMemory(ann));
+    const { pool } = world.database;
+
+    await pool.query("ALTER TABLE memory RENAME TO mislaid");
+    const inside = await ask(`${url}/graphql`, question);
+    await pool.query("ALTER TABLE api_key RENAME TO lost");
+    const before = await ask(`${url}/graphql`, question);
+
+    expect([inside.status, before.status]).toEqual([200, 500]);
+    expect([inside.body, before.body]).toEqual(said("Something went wrong on our side.", "INTERNAL_ERROR"));
+    expect(world.bugs).toHaveLength(2);
+  });
+
+  it("says that it cannot be reached, and goes on when it can", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const question = asking(ann, await aMemory(ann, { title: "One" }));
+    const busy = "The service is busy or its database cannot be reached. Try again in a few seconds.";
+
+    const inside = await whileKilled(world, () => ask(`${url}/graphql`, question));
+    await acceptingConnections(world, false);
+    const before = await ask(`${url}/graphql`, question);
+    const open = await ask(`${url}/graphql`, { body: { query: TYPENAME } });
+    await acceptingConnections(world, true);
+    const after = await ask(`${url}/graphql`, question);
+
+    expect([inside.status, before.status]).toEqual([200, 503]);
+    expect([inside.body, before.body]).toEqual(said(busy, "UNAVAILABLE"));
+    expect([open.status, after.body]).toEqual([200, { data: { memory: { title: "One" } } }]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  /** Holds back a request in its statement until the statement's connection is killed. */
+  async function whileKilled({ database: { pool } }: World, request: () => Promise<Answer>): Promise<Answer> {
+    const holder = await pool.connect();
+    try {
+      await holder.query("BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
+      const answer = request();
+      const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await pool.query(kill)).rowCount, { timeout: 10_000 }).toBe(1);
+      return await answer;
+    } finally {
+      await holder.query("ROLLBACK");
+      holder.release();
+    }
+  }
+
+  /** Whether the world's database takes connections; those that it has are cut when it does not. */
+  async function acceptingConnections({ databaseUrl }: World, accepts: boolean): Promise<void> {
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await onServer(inject("databaseServer").url, async (server) => {
+      await server.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS ${accepts}`);
+      const cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+      if (!accepts) await server.query(cut, [name]);
+    });
+  }
+});
+
+describe("what is remembered of documents", () => {
+  /** Documents that differ in a comment alone; anybody may send them. */
+  const document = (index: number, length = 0) => `${TYPENAME} #${index}${" ".repeat(length)}`;
+  const registered = (url: string, query: string) =>
+    ask(`${url}/graphql`, { body: { query, extensions: persisted(hashOf(query)) } });
+  const known = async (url: string, query: string) => {
+    const { body } = await ask(`${url}/graphql`, { body: { extensions: persisted(hashOf(query)) } });
+    return "data" in (body as object);
+  };
+
+  it("takes a bounded amount of memory, however long they are", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const long = (index: number) => document(index, 1_000_000);
+    await registered(url, long(0));
+    const before = await heapMegabytes();
+
+    for (let index = 1; index <= 50; index++) expect((await registered(url, long(index))).status).toBe(200);
+
+    // Of each of the 50, one megabyte at least would be held.
+    expect((await heapMegabytes()) - before).toBeLessThan(25);
+    expect([await known(url, long(0)), await known(url, long(50))]).toEqual([false, true]);
+  });
+
+  it("is bounded in number: the longest unused is forgotten first", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    await registered(url, document(0));
+    await registered(url, document(1));
+    for (let index = 2; index < 1_000; index++) await registered(url, document(index));
+    expect(await known(url, document(0))).toBe(true);
+
+    await registered(url, document(1_000));
+
+    expect([await known(url, document(0)), await known(url, document(1))]).toEqual([true, false]);
+  });
+
+  async function heapMegabytes(): Promise<number> {
+    // What a finished request still holds is let go of a moment later.
+    await new Promise((done) => setTimeout(done, 200));
+    setFlagsFromString("--expose-gc");
+    (runInNewContext("gc") as () => void)();
+    return process.memoryUsage().heapUsed / MEBIBYTE;
+  }
+});
+
+it.each([
+  ["GraphiQL", {}],
+  [
+    "Apollo Sandbox",
+    { inputValueDeprecation: true, schemaDescription: true, specifiedByUrl: true, directiveIsRepeatable: true },
+  ],
+  ["Insomnia", { inputValueDeprecation: true }],
+  [
+    "who asks for all there is",
+    {
+      inputValueDeprecation: true,
+      schemaDescription: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      oneOf: true,
+    },
+  ],
+])("tells its whole schema to %s, without a key", async (_explorer, options) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+
+  const query = getIntrospectionQuery(options);
+  const { body } = await ask(`${url}/graphql`, { body: { query, operationName: "IntrospectionQuery" } });
+
+  const { data } = body as { data: IntrospectionQuery };
+  const read = `${printSchema(lexicographicSortSchema(buildClientSchema(data)))}\n`;
+  expect(read).toBe(readFileSync("schema.graphql", "utf8"));
+});

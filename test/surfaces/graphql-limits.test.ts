@@ -1,0 +1,72 @@
+import { getIntrospectionQuery } from "graphql";
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const walk = (steps: number) =>
+  `{ memories { memories { ${"relationships { memory { ".repeat(steps)}id${" } }".repeat(steps)} } } }`;
+const aliased = (count: number) => `{ ${Array.from({ length: count }, (_, n) => `a${n}: viewer { id }`).join(" ")} }`;
+
+it.each([
+  ["too deep", walk(10), "depth limit of 10"],
+  ["too many aliases", aliased(16), "Aliases limit of 15"],
+  ["too many tokens", `{ ${"viewer { id } ".repeat(400)} }`, "1000"],
+  [
+    "too costly",
+    `{ memories(limit: 100) { memories { relationships { memory { relationships { memory { id title } } } } } } }`,
+    "20,000",
+  ],
+])("refuses what is %s, and says the limit", async (_what, query, limit) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const { status, body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  expect(status).toBe(400);
+  expect(JSON.stringify(body)).toContain(limit);
+  expect(world.bugs).toEqual([]);
+});
+
+it("serves what keeps the limits", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const queries = [walk(2), aliased(15), getIntrospectionQuery()];
+  const answers = await Promise.all(queries.map((query) => ask(`${url}/graphql`, { key: ann.key, body: { query } })));
+  expect(answers.map(({ status, body }) => [status, JSON.stringify(body).includes('"errors"')])).toEqual(
+    queries.map(() => [200, false]),
+  );
+});
+
+it("refuses a level that leads on from more than 1,000 memories, whatever was expected", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const graph = ann.caller.personalGraphId;
+  const { pool } = world.database;
+  await pool.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'm' || n, 'c', '{}', $1, now(), $1, now() FROM generate_series(1, 1300) n`,
+    [graph],
+  );
+  // A hub of 100 neighbours, each of which has as many of its own.
+  await pool.query(
+    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     SELECT $1, gen_random_uuid(), a.id, b.id, 'LEADS_TO', $1, now()
+     FROM (SELECT id, row_number() OVER (ORDER BY id) n FROM memory) a
+     JOIN (SELECT id, row_number() OVER (ORDER BY id) n FROM memory) b
+       ON (a.n = 1 AND b.n BETWEEN 2 AND 101) OR (a.n BETWEEN 2 AND 101 AND b.n BETWEEN (a.n - 2) * 12 + 102 AND (a.n - 2) * 12 + 113)`,
+    [graph],
+  );
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM memory ORDER BY id LIMIT 1");
+  const query = `{ memory(id: "${rows[0]?.id}") { relationships { memory { relationships { memory { relationships { id } } } } } } }`;
+
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  expect(world.bugs).toEqual([]);
+  const { errors } = body as { errors: Array<{ extensions: object }> };
+  expect(errors[0]?.extensions).toMatchObject({ code: "BAD_REQUEST", reason: "too_many_followed" });
+  expect(errors.length).toBeLessThanOrEqual(20);
+  expect(world.bugs).toEqual([]);
+});

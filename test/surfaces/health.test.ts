@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { onServer } from "../support/database-server.js";
+import { type Answer, ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const seen = ({ status, body }: Answer) => [status, body];
+
+it("says that the process is alive and ready, to anybody", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+
+  expect(seen(await ask(`${url}/healthz`))).toEqual([200, { status: "ok" }]);
+  expect(seen(await ask(`${url}/readyz`))).toEqual([200, { status: "ready" }]);
+});
+
+it("is not ready before the database has every migration", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  await world.database.pool.query("DELETE FROM _prisma_migrations");
+
+  expect(seen(await ask(`${url}/readyz`))).toEqual([503, { status: "unavailable", problem: "migrations are pending" }]);
+});
+
+it("is alive but not ready while the database is out of reach, and says 503 at every door", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  const allow = (allowed: boolean) =>
+    onServer(world.databaseUrl.replace(name, "postgres"), async (server) => {
+      await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${allowed}`);
+      if (!allowed)
+        await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+    });
+
+  await allow(false);
+  const statuses = [];
+  for (const path of ["/healthz", "/readyz", "/me"]) statuses.push((await ask(url + path, { key: ann.key })).status);
+  const graphql = await ask(`${url}/graphql`, { key: ann.key, body: { query: "{ viewer { id } }" } });
+  const { body } = await ask(`${url}/v1/memories`, { key: ann.key });
+  await allow(true);
+
+  expect(statuses).toEqual([200, 503, 503]);
+  expect(body).toMatchObject({ error: { code: "unavailable" } });
+  expect(seen(graphql)).toMatchObject([503, { errors: [{ extensions: { code: "UNAVAILABLE" } }] }]);
+  expect((await ask(`${url}/me`, { key: ann.key })).status).toBe(200);
+  expect(world.bugs).toEqual([]);
+});

@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { ask } from "../support/http.js";
+import { askGraphQL, askRest } from "../support/operations.js";
+import { type World, createWorld } from "../support/world.js";
+
+const NOTE = { type: "general", title: "Once", content: "Only once." };
+const store = (url: string, key: string, idempotencyKey: string, note: object = NOTE) =>
+  ask(`${url}/v1/memories`, { key, headers: { "idempotency-key": idempotencyKey }, body: note });
+
+const titles = async ({ database }: World) =>
+  (await database.pool.query<{ title: string }>("SELECT title FROM memory ORDER BY id")).rows.map(({ title }) => title);
+
+it("does once what is asked for 1,000 times, 20 at a time, and answers alike", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  let server: Awaited<ReturnType<World["serve"]>> | undefined;
+  const bodies = new Set<string>();
+  const refusals = new Set<string>();
+  for (let round = 0; round < 50; round++) {
+    // Every ten rounds another server: each counts requests for itself, so that the budget is no hindrance.
+    if (round % 10 === 0) {
+      await server?.[Symbol.asyncDispose]();
+      server = await world.serve();
+    }
+    const url = server?.url ?? "";
+    const answers = await Promise.all(Array.from({ length: 20 }, () => store(url, ann.key, "again")));
+    for (const { status, body } of answers) {
+      if (status === 201) bodies.add(JSON.stringify(body));
+      else refusals.add(`${status} ${(body as { error: { reason?: string } }).error.reason}`);
+    }
+  }
+  expect(bodies.size).toBe(1);
+  expect([...refusals].filter((refusal) => refusal !== "409 idempotency_in_progress")).toEqual([]);
+  expect(await titles(world)).toEqual(["Once"]);
+});
+
+it("refuses the key for another request, and for another door's", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await store(url, ann.key, "k");
+
+  const other = await store(url, ann.key, "k", { ...NOTE, title: "Another" });
+  const query = 'mutation { createMemory(input: {type: "general", title: "Once", content: "Only once."}) { id } }';
+  const byGraphQL = await ask(`${url}/graphql`, { key: ann.key, headers: { "idempotency-key": "k" }, body: { query } });
+
+  expect(other).toMatchObject({ status: 409, body: { error: { reason: "idempotency_key_reused" } } });
+  expect(byGraphQL.body).toMatchObject({ errors: [{ extensions: { reason: "idempotency_key_reused" } }] });
+  expect(await titles(world)).toEqual(["Once"]);
+});
+
+it("takes the same key from another user as another key", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const answers = [await store(url, ann.key, "k"), await store(url, bob.key, "k")];
+  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  expect(await titles(world)).toEqual(["Once", "Once"]);
+});
+
+it("keeps no failure: what was refused may be tried again with the same key", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [from, to] = (await thingsOf(world, ann)).memories;
+  const link = { from_memory_id: from, to_memory_id: to, relationship_type: "CAUSES" };
+  const attempt = () =>
+    ask(`${url}/v1/relationships`, { key: ann.key, headers: { "idempotency-key": "k" }, body: link });
+
+  const refused = await attempt();
+  await world.database.pool.query("DELETE FROM relationship");
+  const accepted = await attempt();
+
+  expect([refused.status, accepted.status]).toEqual([409, 201]);
+});
+
+it("forgets a key after a day", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await store(url, ann.key, "k");
+  await world.database.pool.query("UPDATE idempotent_result SET created_at = now() - interval '25 hours'");
+
+  const later = await store(url, ann.key, "k", { ...NOTE, title: "A day later" });
+  const again = await store(url, ann.key, "k", { ...NOTE, title: "A day later" });
+
+  expect([later.status, again.body]).toEqual([201, later.body]);
+  expect(await titles(world)).toEqual(["Once", "A day later"]);
+});
+
+it("stores no secret that could be read: results are encrypted with the key, and the key is hashed", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const make = () =>
+    ask(`${url}/keys`, { key: ann.key, headers: { "idempotency-key": "make-a-key" }, body: { name: "CI" } });
+
+  const [made, again] = [await make(), await make()];
+  const { rows } = await world.database.pool.query("SELECT * FROM idempotent_result");
+  const stored = rows.map((row: Record<string, unknown>) =>
+    Object.values(row)
+      .map((value) => (Buffer.isBuffer(value) ? value.toString("latin1") : String(value)))
+      .join(" "),
+  );
+
+  expect(again.body).toEqual(made.body);
+  expect(stored).toHaveLength(1);
+  expect(stored[0]).not.toContain("mg_live_");
+  expect(stored[0]).not.toContain("make-a-key");
+});
+
+it.each(["", "x".repeat(256), "with space", "umlaut-ü"])("refuses the key %j", async (key) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const byRest = await store(url, ann.key, key);
+  const headers = { "idempotency-key": key };
+  const byGraphQL = await ask(`${url}/graphql`, { key: ann.key, headers, body: { query: "{ viewer { id } }" } });
+  expect([byRest.status, byGraphQL.status]).toEqual([400, 400]);
+  expect(await titles(world)).toEqual([]);
+});
+
+const schema = await graphqlSchema();
+/** Results are kept for a user, so not for what needs no key. */
+const changes = operations.filter(({ kind, permission }) => kind === "mutation" && permission !== "public");
+
+describe.each(changes.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
+  it.each(["REST", "GraphQL"])("has one effect and one answer by %s", async (door) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    const headers = { "idempotency-key": "k" };
+    const attempt = () =>
+      door === "REST"
+        ? askRest(url, ann.key, operation, input, headers)
+        : askGraphQL(url, ann.key, schema, operation, input, headers);
+
+    const first = await attempt();
+    const state = await everything(world);
+    const second = await attempt();
+
+    expect(first.status).toBeLessThan(300);
+    expect(JSON.stringify(first.body)).not.toContain("errors");
+    expect([second.status, second.body]).toEqual([first.status, first.body]);
+    expect(second.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await everything(world)).toEqual(state);
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+it("gives each change of one GraphQL request its own result", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const note = (title: string) =>
+    `createMemory(input: {type: "general", title: "${title}", content: "c"}) { id title createdAt }`;
+  const body = { query: `mutation { a: ${note("A")} b: ${note("B")} }` };
+  const attempt = () => ask(`${url}/graphql`, { key: ann.key, headers: { "idempotency-key": "k" }, body });
+
+  const [first, second] = [await attempt(), await attempt()];
+
+  expect(second.body).toEqual(first.body);
+  expect(await titles(world)).toEqual(["A", "B"]);
+});
+
+async function everything({ database }: World) {
+  const tables = ["memory", "memory_version", "relationship", "idempotent_result"];
+  const rows = tables.map((table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2, 3`));
+  const keys = database.pool.query("SELECT id, name, revoked_at, expires_at, replaced_by_id FROM api_key ORDER BY id");
+  return (await Promise.all([...rows, keys])).map((result) => result.rows);
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { inviteMember } from "../../src/features/invitations/invite-member.js";
+import { createTeam } from "../../src/features/teams/create-team.js";
+import { myTeam } from "../../src/features/teams/get-team.js";
+import { updateTeam } from "../../src/features/teams/update-team.js";
+import { opens } from "../support/keys.js";
+import { letExpire } from "../support/teams.js";
+import { createWorld } from "../support/world.js";
+
+const BOB = "bob@example.com";
+const TOKEN = "token of the mail";
+const CODE = "12345678";
+
+it("leads from the mail's link into the team: invitation, code, answer, key", async () => {
+  await using world = await createWorld();
+  const { page, teamId } = await invitedTo(world);
+
+  const first = await page();
+  const asked = await page("/code", {});
+  await world.giveCode(BOB, CODE);
+  const second = await page(asked.location?.slice(asked.location.indexOf("?")));
+  const third = await page("/answer", { code: " 1234 5678 ", answer: "accept" });
+
+  expect(first.status).toBe(200);
+  expect(first.text).toMatch(/Ann.*invites you to the team.*Platform.*as an admin/s);
+  expect(first.text).toMatch(/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+  expect(first.text).toContain("Send a code to b…@example.com");
+  expect(first.text).not.toContain(BOB);
+  expect(asked.status).toBe(303);
+  expect(await world.database.models.mail.count({ where: { kind: "sign_up", email: BOB } })).toBe(1);
+  expect(second.text).toMatch(/<form method="post" action="\/invitations\/[^"]+\/answer">/);
+  expect(third.status).toBe(200);
+  const [key = ""] = /mg_live_\w+/.exec(third.text) ?? [];
+  expect(await opens(world, key)).toBe(true);
+  const { models } = world.database;
+  const members = await models.teamMember.findMany({ where: { teamId, role: "admin" }, include: { user: true } });
+  expect(members.map(({ user }) => user.email)).toEqual([BOB]);
+  const audited = await models.auditEntry.findMany({ where: { door: "page" }, orderBy: { id: "asc" } });
+  expect(audited.map(({ action }) => action)).toEqual(["confirmSignUp", "acceptInvitation"]);
+  expect((await page()).status).toBe(409);
+  expect((await page()).text).toContain("This invitation was accepted.");
+});
+
+it("asks again after a wrong code, and says so", async () => {
+  await using world = await createWorld();
+  const { page } = await invitedTo(world);
+  await world.giveCode(BOB, CODE);
+
+  const wrong = await page("/answer", { code: "00000000", answer: "accept" });
+  const right = await page("/answer", { code: CODE, answer: "accept" });
+
+  expect(wrong.status).toBe(400);
+  expect(wrong.text).toContain("This code is not right");
+  expect(wrong.text).toContain('name="code"');
+  expect(right.status).toBe(200);
+});
+
+it("declines, and leaves no key that nobody has seen", async () => {
+  await using world = await createWorld();
+  const { page, status } = await invitedTo(world);
+  await world.giveCode(BOB, CODE);
+
+  const declined = await page("/answer", { code: CODE, answer: "decline" });
+
+  expect(declined.status).toBe(200);
+  expect(declined.text).toContain("You declined");
+  expect(declined.text).not.toContain("mg_live_");
+  expect(await status()).toBe("declined");
+  const keys = await world.database.models.apiKey.findMany({ where: { user: { email: BOB } } });
+  expect(keys.map(({ revokedAt }) => revokedAt !== null)).toEqual([true]);
+});
+
+it("tells somebody who is in a team already, and gives them the key to leave it", async () => {
+  await using world = await createWorld();
+  const { page, status } = await invitedTo(world);
+  const bob = await world.user({ email: BOB });
+  await bob.did(createTeam, { name: "Bob's own", maxMembers: 2 });
+  await world.giveCode(BOB, CODE);
+
+  const refused = await page("/answer", { code: CODE, answer: "accept" });
+
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain("You are in a team already");
+  expect(refused.text).toMatch(/mg_live_\w+/);
+  expect(await status()).toBe("pending");
+  expect(await bob.did(myTeam)).toMatchObject({ name: "Bob's own" });
+});
+
+it("says what became of an invitation, and that it knows no other", async () => {
+  await using world = await createWorld();
+  const { page, url, invitationId } = await invitedTo(world);
+  await letExpire(world, invitationId);
+  await world.giveCode(BOB, CODE);
+
+  const ended = await page();
+  const late = await page("/answer", { code: CODE, answer: "accept" });
+  const unknown = await fetch(`${url}/invitations/nothing`);
+  const malformed = await fetch(`${url}/invitations/%ff`);
+
+  expect([ended.status, late.status, unknown.status, malformed.status]).toEqual([409, 409, 404, 400]);
+  expect(ended.text).toContain("This invitation has ended.");
+  expect(ended.text).not.toContain("<form");
+  expect(await unknown.text()).toContain("There is no such invitation.");
+  for (const { headers } of [unknown, malformed]) expect(headers.get("content-type")).toMatch(/^text\/html/);
+  // The code was not used up for nothing.
+  expect(await world.database.models.signUpCode.count()).toBe(1);
+});
+
+describe("the page", () => {
+  it("lets no script in, is kept nowhere, and tells its address to nobody", async () => {
+    await using world = await createWorld();
+    const { page } = await invitedTo(world);
+    for (const { headers } of [await page(), await page("/answer", { code: "1", answer: "accept" })]) {
+      const policy = headers.get("content-security-policy");
+      expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'/);
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-robots-tag")).toContain("noindex");
+    }
+  });
+
+  it("shows what people call things as text alone", async () => {
+    await using world = await createWorld();
+    const evil = `<script>alert(1)</script>"'&`;
+    const { page, owner, teamId } = await invitedTo(world);
+    await owner.did(updateTeam, { teamId, name: evil });
+    await world.database.models.user.updateMany({ data: { name: evil } });
+
+    const { text } = await page();
+
+    expect(text).toContain("&#60;script&#62;alert(1)&#60;/script&#62;&#34;&#39;&#38;");
+    expect(text).not.toContain("<script");
+  });
+
+  it.each([
+    ["no answer", { code: CODE }],
+    ["another answer", { code: CODE, answer: "perhaps" }],
+    ["two codes", "code=1&code=2&answer=accept"],
+    ["no code", { answer: "accept" }],
+    ["an empty code", { code: "", answer: "accept" }],
+    ["too much", { code: "1".repeat(5_000), answer: "accept" }, 413],
+  ])("refuses a form with %s", async (_what, form, expected = 400) => {
+    await using world = await createWorld();
+    const { page, status } = await invitedTo(world);
+    await world.giveCode(BOB, CODE);
+
+    const refused = await page("/answer", form);
+
+    expect(refused.status).toBe(expected);
+    expect(refused.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(await status()).toBe("pending");
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("sends at most five codes an hour, and says when to try again", async () => {
+    await using world = await createWorld();
+    const { page } = await invitedTo(world);
+    const statuses = [];
+    for (let n = 0; n < 5; n++) statuses.push((await page("/code", {})).status);
+    const sixth = await page("/code", {});
+    expect(statuses).toEqual([303, 303, 303, 303, 303]);
+    expect(sixth.status).toBe(429);
+    expect(Number(sixth.headers.get("retry-after"))).toBeGreaterThan(3_000);
+  });
+});
+
+/** Bob, who is nobody's user, is invited by Ann; `page` asks for the page, or posts a form to a path below it. */
+async function invitedTo(world: Awaited<ReturnType<typeof createWorld>>) {
+  // Mails wait: the test has the token and the code itself.
+  const { url } = await world.serve({ NODE_ENV: "production" });
+  const owner = await world.user();
+  await world.database.models.user.updateMany({ data: { name: "Ann" } });
+  const { id: teamId } = await owner.did(createTeam, { name: "Platform", maxMembers: 5 });
+  const { id: invitationId } = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
+  await world.giveToken(invitationId, TOKEN);
+  const page = async (path = "", form?: Record<string, string> | string) => {
+    const body = form === undefined ? {} : { method: "POST", body: new URLSearchParams(form) };
+    const answer = await fetch(`${url}/invitations/${encodeURIComponent(TOKEN)}${path}`, {
+      redirect: "manual",
+      ...body,
+    });
+    const { status, headers } = answer;
+    return { status, headers, location: headers.get("location"), text: await answer.text() };
+  };
+  const status = async () =>
+    (await world.database.models.invitation.findUniqueOrThrow({ where: { id: invitationId } })).status;
+  return { url, owner, teamId, invitationId, page, status };
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { type Server, createServer, connect } from "node:net";
+import { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+import { type Answer, ask } from "../support/http.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+const reachable = await isReachable(REDIS_URL);
+if (!reachable) console.log(`Skipping the tests with Redis: there is none at ${REDIS_URL} (REDIS_URL names another).`);
+if (!reachable && process.env["CI_STRICT"]) throw new Error("CI_STRICT is set, so there must be a Redis.");
+
+it("lets exactly 60 of 200 concurrent requests through, whatever the doors and keys", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  expect(await passed(await mixed([url], await world.user({ plan: "free" }), 200))).toBe(60);
+});
+
+it("gives each plan its budget and says in every answer what is left", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user({ plan: "free" }), await world.user({ plan: "pro" })];
+
+  const first = await ask(`${url}/me`, { key: ann.key });
+  const second = await ask(`${url}/v1/memories/nothing`, { key: ann.key });
+  const third = await ask(`${url}/me`, { key: bob.key });
+
+  expect(first.headers.get("ratelimit-policy")).toBe('"free";q=60;w=60');
+  expect(first.headers.get("ratelimit")).toBe('"free";r=59;t=60');
+  expect(second.headers.get("ratelimit")).toMatch(/^"free";r=58;t=(60|59)$/);
+  expect(third.headers.get("ratelimit")).toMatch(/^"pro";r=299;/);
+});
+
+it("counts a GraphQL request by its root fields, aliases and fragments among them", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const query =
+    "query { a: viewer { id } b: viewer { id } ...More } fragment More on Query { c: viewer { id } d: viewer { id } }";
+
+  const answer = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  expect(answer.headers.get("ratelimit")).toMatch(/^"free";r=56;/);
+});
+
+it("takes nothing for a refused request: what is left is for a smaller one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const fields = (count: number) => ({
+    query: `{ ${Array.from({ length: count }, (_, index) => `a${index}: viewer { id }`).join(" ")} }`,
+  });
+  for (let round = 0; round < 7; round++) await ask(`${url}/graphql`, { key: ann.key, body: fields(8) });
+
+  const tooMuch = await ask(`${url}/graphql`, { key: ann.key, body: fields(5) });
+  const little = await ask(`${url}/graphql`, { key: ann.key, body: fields(4) });
+  const none = await ask(`${url}/me`, { key: ann.key });
+
+  expect(tooMuch.status).toBe(429);
+  expect(tooMuch.body).toMatchObject({ errors: [{ extensions: { code: "RATE_LIMITED" } }] });
+  expect(little.status).toBe(200);
+  expect(little.headers.get("ratelimit")).toMatch(/r=0;/);
+  expect(none).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });
+  expect(Number(none.headers.get("retry-after"))).toBeGreaterThan(50);
+});
+
+it("lets a request that GraphQL cannot understand cost one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  for (const body of ["{", { query: "{ nope }" }, { query: "{" }, {}])
+    await ask(`${url}/graphql`, { key: ann.key, body });
+  const { headers } = await ask(`${url}/me`, { key: ann.key });
+  expect(headers.get("ratelimit")).toMatch(/r=55;/);
+});
+
+it("counts failed authentication by address, so that no stranger uses up an account", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const ann = await world.user({ plan: "free" });
+  const from = (address: string, key: string) => ask(`${url}/me`, { key, headers: { "x-forwarded-for": address } });
+
+  const guesses = await Promise.all(Array.from({ length: 70 }, () => from("2001:db8::1", `mg_live_${randomUUID()}`)));
+  const neighbour = await from("2001:db8::2", "guess");
+  const elsewhere = await from("2001:db8:0:1::1", "guess");
+  const owner = await from("2001:db8::1", ann.key);
+
+  expect(guesses.filter(({ status }) => status === 401)).toHaveLength(60);
+  expect(guesses.filter(({ status }) => status === 429)).toHaveLength(10);
+  expect([neighbour.status, elsewhere.status, owner.status]).toEqual([429, 401, 200]);
+});
+
+it("believes a forged X-Forwarded-For only from as many proxies as there are", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const guess = (n: number) => ask(`${url}/me`, { key: "guess", headers: { "x-forwarded-for": `10.0.0.${n}` } });
+  const statuses = (await Promise.all(Array.from({ length: 61 }, (_, n) => guess(n)))).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+});
+
+describe.skipIf(!reachable)("with Redis", () => {
+  it("lets exactly 60 of 200 through over two servers", async () => {
+    await using world = await createWorld();
+    const urls = await Promise.all([1, 2].map(async () => (await world.serve({ REDIS_URL })).url));
+    expect(await passed(await mixed(urls, await world.user({ plan: "free" }), 200))).toBe(60);
+  });
+
+  it.each(["hung", "cut off"] as const)(
+    "counts in the process within 250 ms while Redis is %s, and goes back",
+    async (fault) => {
+      await using world = await createWorld();
+      await using proxy = await faultyProxy(REDIS_URL);
+      const { url } = await world.serve({ REDIS_URL: proxy.url });
+      const ann = await world.user({ plan: "free" });
+      await settled(world, url);
+
+      const before = await ask(`${url}/me`, { key: ann.key });
+      proxy.set(fault);
+      const startedAt = performance.now();
+      const first = await ask(`${url}/me`, { key: ann.key });
+      const tookMs = performance.now() - startedAt;
+      const during = await mixed([url], ann, 100);
+      proxy.set("fine");
+      await eventually(async () => {
+        const { headers } = await ask(`${url}/me`, { key: ann.key });
+        // Redis counted one before the fault; the process has used up its own budget.
+        return !/r=0;/.test(headers.get("ratelimit") ?? "");
+      });
+
+      expect(before.headers.get("ratelimit")).toMatch(/r=59;/);
+      expect(first.status).toBe(200);
+      expect(tookMs).toBeLessThan(500);
+      expect(await passed(during)).toBeLessThanOrEqual(59);
+      expect(world.bugs).toEqual([]);
+    },
+  );
+
+  it("starts and serves where Redis is absent", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ REDIS_URL: "redis://127.0.0.1:1" });
+    expect(await passed(await mixed([url], await world.user({ plan: "free" }), 100))).toBe(60);
+  });
+});
+
+/** Asks by both doors at once; each request costs one. */
+function mixed(urls: readonly string[], { key }: Actor, count: number): Promise<Answer[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const url = urls[index % urls.length] ?? "";
+      if (index % 3 === 0) return ask(`${url}/graphql`, { key, body: { query: "{ viewer { id } }" } });
+      return ask(`${url}/v1/memories?limit=1`, { key });
+    }),
+  );
+}
+
+async function passed(answers: readonly Answer[]): Promise<number> {
+  const statuses = new Set(answers.map(({ status }) => status));
+  expect([...statuses].sort()).toEqual([200, 429]);
+  return answers.filter(({ status }) => status === 200).length;
+}
+
+/** Waits until a server counts in Redis. */
+async function settled(world: World, url: string): Promise<void> {
+  await eventually(async () => {
+    const probe = await world.user({ plan: "free" });
+    await ask(`${url}/me`, { key: probe.key });
+    const redis = new Redis(REDIS_URL);
+    const used = await redis.get(`mg:budget:user:${probe.caller.userId}`);
+    redis.disconnect();
+    return used === "1";
+  });
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    if (await holds()) return;
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  throw new Error("It did not come to hold within 10 s.");
+}
+
+type Fault = "fine" | "hung" | "cut off";
+
+/** Stands between a server and Redis, and can hold back or cut what passes. */
+async function faultyProxy(target: string) {
+  const { hostname, port } = new URL(target);
+  let fault: Fault = "fine";
+  const connections = new Set<{ destroy(): void }>();
+  const server: Server = createServer((client) => {
+    if (fault === "cut off") return void client.destroy();
+    const upstream = connect(Number(port || 6379), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      connections.add(from);
+      from.on("data", (bytes) => void (fault === "fine" && to.write(bytes)));
+      from.on("close", () => to.destroy());
+      from.on("error", () => to.destroy());
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `redis://127.0.0.1:${(server.address() as { port: number }).port}`,
+    set(next: Fault) {
+      fault = next;
+      // What was held back is lost, so the connection must not go on as if nothing had been.
+      if (next !== "hung") for (const connection of connections) connection.destroy();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+async function isReachable(url: string): Promise<boolean> {
+  const redis = new Redis(url, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
+  redis.on("error", () => {});
+  try {
+    await redis.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}

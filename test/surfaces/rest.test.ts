@@ -1,0 +1,327 @@
+import { expect, it } from "vitest";
+import { createMemory } from "../../src/features/memories/create-memory.js";
+import { ask } from "../support/http.js";
+import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
+import { createWorld } from "../support/world.js";
+
+const NOTE = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+it("answers a memory's creation with all of it, where it is, and its version", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const made = await ask(`${url}/v1/memories`, { key: ann.key, body: { ...NOTE, tags: ["net"], importance: 0.1 } });
+
+  const { id } = made.body as { id: string };
+  expect(made.status).toBe(201);
+  expect(made.headers.get("location")).toBe(`/v1/memories/${id}`);
+  expect(made.headers.get("etag")).toBe('"1"');
+  expect(made.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(made.body).toEqual({
+    ...{ id, ...NOTE, summary: null, tags: ["net"], importance: 0.1 },
+    ...{ created_at: TIME, updated_at: TIME, version: 1, created_by: ann.caller.userId },
+    ...{ relationships: [], relationships_total: 0 },
+  });
+  const got = await ask(`${url}${made.headers.get("location")}`, { key: ann.key });
+  expect([got.status, got.body, got.headers.get("etag")]).toEqual([200, made.body, '"1"']);
+});
+
+it("shows relationships, related memories and hits in the documented form, and no more", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [fix, problem] = await memoriesTitled(ann, "Fix", "Problem");
+  const get = async (path: string) => (await ask(url + path, { key: ann.key })).body;
+  const link = { from_memory_id: fix.id, to_memory_id: problem.id, relationship_type: "SOLVES" };
+  const made = await ask(`${url}/v1/relationships`, { key: ann.key, body: link });
+
+  const { id } = made.body as { id: string };
+  const certainty = { strength: 0.5, confidence: 0.8 };
+  const relationship = { id, from: fix.id, to: problem.id, type: "SOLVES", ...certainty, created_at: TIME };
+  expect(made.status).toBe(201);
+  expect(made.body).toEqual({ ...relationship, context: null });
+  expect(await get(made.headers.get("location") ?? "")).toEqual(made.body);
+  expect(await get(`/v1/memories/${fix.id}`)).toMatchObject({
+    relationships: [
+      { ...relationship, direction: "out", memory: { id: problem.id, type: "general", title: "Problem" } },
+    ],
+  });
+  const related = { id: problem.id, type: "general", title: "Problem", relationship: "SOLVES" };
+  expect(await get(`/v1/memories/${fix.id}/related?types=SOLVES`)).toEqual({
+    memories: [{ ...related, direction: "out", depth: 1, strength: 0.5 }],
+  });
+  expect(await get("/v1/memories/search?query=problem&limit=5")).toEqual({
+    memories: [{ id: problem.id, type: "general", title: "Problem", relevance: 1 }],
+    total: 1,
+    total_is_capped: false,
+  });
+});
+
+it("changes a memory by PATCH and PUT alike: what is absent stays, null clears", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  for (const method of ["PATCH", "PUT"]) {
+    const { id } = await ann.did(createMemory, { ...NOTE, summary: "Short" });
+    const change = (body: object) => ask(`${url}/v1/memories/${id}`, { key: ann.key, method, body });
+    expect((await change({ title: "Another" })).body).toMatchObject({ title: "Another", summary: "Short", version: 2 });
+    const cleared = await change({ summary: null });
+    expect(cleared.body).toMatchObject({ title: "Another", summary: null });
+    expect([cleared.status, cleared.headers.get("etag")]).toEqual([200, '"3"']);
+    expect((await change({ title: null })).status).toBe(400);
+  }
+});
+
+it("takes If-Match for the version expected", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await ann.did(createMemory, NOTE);
+  const change = async (ifMatch: string, body: object = {}) => {
+    const request = {
+      key: ann.key,
+      method: "PATCH",
+      headers: { "if-match": ifMatch },
+      body: { title: "New", ...body },
+    };
+    const answer = await ask(`${url}/v1/memories/${id}`, request);
+    const { version, error } = answer.body as { version?: number; error?: { reason?: string } };
+    return [answer.status, version ?? error?.reason];
+  };
+
+  expect(await change('"1"')).toEqual([200, 2]);
+  expect(await change('"1"')).toEqual([409, "version_mismatch"]);
+  expect(await change('W/"2"')).toEqual([200, 3]);
+  expect(await change("*")).toEqual([200, 4]);
+  expect(await change('"abc"')).toEqual([400, undefined]);
+  expect(await change('"4", "5"')).toEqual([400, undefined]);
+  expect(await change('"4"', { expected_version: 4 })).toEqual([400, undefined]);
+});
+
+it("deletes with 204 and nothing else", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+
+  const { status, body, headers } = await ask(`${url}/v1/memories/${id}`, { key: ann.key, method: "DELETE" });
+
+  expect([status, body, headers.get("content-type")]).toEqual([204, "", null]);
+  expect((await ask(`${url}/v1/memories/${id}`, { key: ann.key, method: "DELETE" })).status).toBe(404);
+});
+
+it("answers HEAD like GET, without the body", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+
+  for (const path of [`/v1/memories/${id}`, "/v1/memories/search?query=note", "/me"]) {
+    const [head, get] = [
+      await ask(url + path, { key: ann.key, method: "HEAD" }),
+      await ask(url + path, { key: ann.key }),
+    ];
+    expect([head.status, head.body, head.headers.get("etag")]).toEqual([200, "", get.headers.get("etag")]);
+    expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+  }
+});
+
+it("says which methods a path takes, and that there is nothing elsewhere, to whoever has a key", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  const allowed: Readonly<Record<string, readonly [method: string, allow: string[]]>> = {
+    "/v1/memories": ["DELETE", ["GET", "HEAD", "POST"]],
+    [`/v1/memories/${id}`]: ["POST", ["DELETE", "GET", "HEAD", "PATCH", "PUT"]],
+    "/v1/memories/search": ["POST", ["GET", "HEAD"]],
+    "/v1/relationships": ["GET", ["POST"]],
+    "/keys": ["PUT", ["GET", "HEAD", "POST"]],
+  };
+
+  for (const [path, [method, allow]] of Object.entries(allowed)) {
+    const { status, headers, body } = await ask(url + path, { key: ann.key, method });
+    expect([status, body]).toMatchObject([405, { error: { code: "method_not_allowed" } }]);
+    expect(headers.get("allow")?.split(", ").toSorted()).toEqual(allow);
+    expect((await ask(url + path, { method })).status).toBe(401);
+  }
+  expect((await ask(`${url}/v1/nothing`, { key: ann.key })).body).toMatchObject({ error: { code: "not_found" } });
+  expect((await ask(`${url}/v1/nothing`)).status).toBe(401);
+});
+
+it("reads a list given repeatedly or joined by commas", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A", type: "fix", tags: ["x", "y"] });
+  await aMemory(ann, { title: "B", type: "task", tags: ["x"] });
+  await aMemory(ann, { title: "C", type: "error" });
+  const titles = async (query: string) => {
+    const { body } = await ask(`${url}/v1/memories?${query}`, { key: ann.key });
+    return (body as { memories: Array<{ title: string }> }).memories.map(({ title }) => title);
+  };
+
+  expect(await titles("types=fix,task")).toEqual(["B", "A"]);
+  expect(await titles("types=fix&types=task")).toEqual(["B", "A"]);
+  expect(await titles("types=fix&types=task,error")).toEqual(["C", "B", "A"]);
+  expect(await titles("tags=x,y")).toEqual(["A"]);
+  expect(await titles("tags=x&tags=y&min_importance=0.5&limit=1")).toEqual(["A"]);
+});
+
+it("joins pages by the cursor of the page before", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await memoriesTitled(ann, "One", "Two", "Three");
+  interface Page {
+    memories: Array<{ title: string }>;
+    next_cursor: string | null;
+  }
+  const page = async (query: string) =>
+    (await ask(`${url}/v1/memories?limit=2${query}`, { key: ann.key })).body as Page;
+
+  const first = await page("");
+  const second = await page(`&cursor=${first.next_cursor}`);
+
+  expect([...first.memories, ...second.memories].map(({ title }) => title)).toEqual(["Three", "Two", "One"]);
+  expect(second.next_cursor).toBeNull();
+});
+
+it("says what is wrong with each field, by its name in REST", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const wrong = { from_memory_id: 1.5, relationship_type: "SOLVES", fromMemoryId: "x", strength: "1" };
+
+  const misread = await ask(`${url}/v1/relationships`, { key: ann.key, body: wrong });
+  const outOfBounds = await ask(`${url}/v1/memories/x/related?max_depth=6`, { key: ann.key });
+
+  const { error } = misread.body as { error: { code: string; message: string; details: Array<{ path: string }> } };
+  expect([misread.status, error.code, Object.keys(error)]).toEqual([
+    400,
+    "bad_request",
+    ["code", "message", "details"],
+  ]);
+  const paths = error.details.map(({ path }) => path).filter(Boolean);
+  expect(paths.toSorted()).toEqual(["fromMemoryId", "from_memory_id", "strength"]);
+  expect(error.message).toContain(`"to_memory_id" of required type`);
+  expect(outOfBounds.body).toMatchObject({ error: { details: [{ path: "max_depth" }] } });
+});
+
+it("tells a conflict's reason and what helps to act on it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [from, to] = await memoriesTitled(ann, "From", "To");
+  const { id } = await aLink(ann, from, to, { relationshipType: "SOLVES" });
+
+  const { status, body } = await ask(`${url}/v1/relationships`, {
+    key: ann.key,
+    body: { from_memory_id: from.id, to_memory_id: to.id, relationship_type: "SOLVES" },
+  });
+
+  expect(status).toBe(409);
+  expect(body).toMatchObject({ error: { code: "conflict", reason: "relationship_exists", details: { id } } });
+});
+
+it("checks who asks, then the form, then the fields, then whether they may, then whether it is there", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const reader = await world.user({ scopes: ["memories:read"] });
+  const writer = await world.user({ scopes: ["memories:write"] });
+  const [form, json] = [{ "content-type": "text/plain" }, { "content-type": "application/json" }];
+  const patch = async (key: string | undefined, headers: Record<string, string>, body: string) => {
+    const request = { method: "PATCH", headers, body, ...(key === undefined ? {} : { key }) };
+    return (await ask(`${url}/v1/memories/unknown`, request)).status;
+  };
+
+  expect(await patch(undefined, form, "{")).toBe(401);
+  expect(await patch(reader.key, form, "{")).toBe(415);
+  expect(await patch(reader.key, json, "{")).toBe(400);
+  expect(await patch(reader.key, json, '{"title": ""}')).toBe(400);
+  expect(await patch(reader.key, json, '{"title": "New"}')).toBe(403);
+  expect(await patch(writer.key, json, '{"title": "New"}')).toBe(404);
+});
+
+it("gives every answer an id: the client's own where it can be one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const idOf = async (given?: string) => {
+    const headers: Record<string, string> = given === undefined ? {} : { "x-request-id": given };
+    return (await ask(`${url}/v1/nothing`, { headers })).headers.get("x-request-id");
+  };
+
+  expect(await idOf("trace-1/~")).toBe("trace-1/~");
+  for (const given of [undefined, "", "two words", "x".repeat(129), "caf\u00e9"]) {
+    expect(await idOf(given)).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  }
+  expect(world.log.join("")).toContain('"request_id":"trace-1/~"');
+});
+
+it("lets pages of allowed origins in, and no other", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
+  const ann = await world.user();
+  const allowed = async (origin: string) =>
+    (await ask(`${url}/me`, { key: ann.key, headers: { origin } })).headers.get("access-control-allow-origin");
+  const preflight = await ask(`${url}/v1/memories`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://app.example.com",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,content-type,idempotency-key",
+    },
+  });
+
+  expect(await allowed("https://app.example.com")).toBe("https://app.example.com");
+  expect(await allowed("https://evil.example.com")).toBeNull();
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type,idempotency-key");
+});
+
+it("tells a caller nothing of a bug, and the log everything but what the caller sent", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await world.database.pool.query("ALTER TABLE memory ADD CHECK (title <> 'Hush')");
+
+  const { status, body } = await ask(`${url}/v1/memories`, { key: ann.key, body: { ...NOTE, title: "Hush" } });
+
+  const message = "Something went wrong on our side.";
+  expect([status, body]).toEqual([500, { error: { code: "internal_error", message } }]);
+  expect(world.bugs).toMatchObject([
+    { err: { code: "23514", stack: expect.stringContaining("create-memory") as string } },
+  ]);
+  expect(world.log.join("")).not.toContain("Hush");
+});
+
+it("logs who did what with which outcome, and never a key, a body, a query or a path", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await ann.did(createMemory, { ...NOTE, title: "Hush title" });
+  const secret = "mg_live_hushhushhush";
+
+  await ask(`${url}/v1/memories/${id}?hush=${secret}`, { key: ann.key });
+  await ask(`${url}/v1/memories/${secret}`, { key: ann.key, method: "PATCH", body: { title: "Hush body" } });
+  await ask(`${url}/v1/memories`, { key: secret, body: { ...NOTE, title: "Hush body" } });
+  await ask(`${url}/v1/memories`, { key: ann.key, body: '{"title": "Hush body' });
+  await ask(`${url}/teams/invitations/${secret}/accept`, { key: ann.key, method: "POST" });
+  await ask(`${url}/graphql`, { key: ann.key, body: { query: `{ memory(id: "${secret}") { title } }` } });
+
+  await expect.poll(() => world.log.length, { timeout: 5_000 }).toBe(6);
+  const lines = world.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines[1]).toMatchObject({
+    method: "PATCH",
+    operations: ["updateMemory"],
+    status: 404,
+    failures: ["not_found"],
+  });
+  expect(lines.map((line) => line["user_id"] === ann.caller.userId)).toEqual([true, true, false, true, true, true]);
+  for (const hidden of [ann.key, "hush", id, "title", "/v1", "invitations"]) {
+    expect(world.log.join("").toLowerCase()).not.toContain(hidden.toLowerCase());
+  }
+});

@@ -1,0 +1,30 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+/** Tests of what stands in the code: they need no database and take seconds. */
+const STATIC = ["test/contract/{boundaries,openapi,schema}.test.ts"];
+
+export default defineConfig({
+  root: fileURLToPath(new URL("..", import.meta.url)),
+  // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
+  resolve: { alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }] },
+  test: {
+    setupFiles: ["reflect-metadata", "test/support/matchers.ts"],
+    // Much of a test is waiting for the database, so every core may have one.
+    maxWorkers: "100%",
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: "static", include: STATIC } },
+      {
+        extends: true,
+        test: {
+          name: "live",
+          include: ["test/**/*.test.ts"],
+          exclude: [...STATIC, "**/node_modules/**"],
+          globalSetup: "test/support/database-server.ts",
+        },
+      },
+    ],
+  },
+});
