@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type pg from "pg";
 import { inject } from "vitest";
 import { type RunningApp, graphqlSchema, startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
@@ -13,7 +14,7 @@ import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
-import { type OpenDatabase, openDatabase } from "../../src/platform/database.js";
+import { type OpenDatabase, openDatabase, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/surfaces/caller.js";
@@ -128,7 +129,10 @@ export async function createWorld(): Promise<World> {
     async breakConnections() {
       await onServer(url, async (server) => {
         await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-        await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+        // A connection that was being made has passed the check and is not listed yet, so one look is not enough.
+        do {
+          await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+        } while (!(await isDeserted(server, name)));
       });
     },
     async serve(environment = {}) {
@@ -155,6 +159,20 @@ async function makeUser(
   const caller = await callerOf({ headers: { authorization: `Bearer ${apiKey.key}` } }, services.database);
   return new Actor(services, caller, email, apiKey.key);
 }
+
+/** Whether nobody is connected to a database, or about to be: else PostgreSQL refuses to rename it, after 5 s. */
+async function isDeserted(server: pg.Client, name: string): Promise<boolean> {
+  try {
+    await server.query(`ALTER DATABASE ${name} RENAME TO ${name}_deserted`);
+  } catch (error) {
+    if (sqlStateOf(error) === OBJECT_IN_USE) return false;
+    throw error;
+  }
+  await server.query(`ALTER DATABASE ${name}_deserted RENAME TO ${name}`);
+  return true;
+}
+
+const OBJECT_IN_USE = "55006";
 
 /** What a server logs is kept for the test to see, its errors apart. */
 function logTo(log: string[], bugs: unknown[]): Logger {
