@@ -1,0 +1,239 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Stripe } from "stripe";
+import { passTime } from "./due.js";
+import { ApiError, invalidRequest, unknownUrl } from "./errors.js";
+import { expand } from "./expand.js";
+import { type Fault, type Faults, interposedBy, serverError } from "./faults.js";
+import { SavedAnswers, fingerprintOf } from "./idempotency.js";
+import { toJson } from "./json.js";
+import { type Tree, decode } from "./params.js";
+import { catalogueRoutes } from "./routes/catalogue.js";
+import { checkoutRoutes } from "./routes/checkout.js";
+import { eventRoutes } from "./routes/events.js";
+import { invoiceRoutes } from "./routes/invoices.js";
+import type { Route } from "./routes/route.js";
+import { subscriptionRoutes } from "./routes/subscriptions.js";
+import type { Scene } from "./scene.js";
+import { newId } from "./state.js";
+
+/** A request of the API, as it was received and answered. */
+export interface StandInRequest {
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  /** Decoded and nested, from the query or the body; empty when they cannot be decoded. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string | undefined;
+  readonly stripeVersion: string | undefined;
+  /** Whether it asked for another version than that of the SDK here, in whose form it was answered all the same. */
+  readonly foreignVersion: boolean;
+  /** Undefined while it is not answered, which for some faults is forever. */
+  readonly status: number | undefined;
+  /** Whether the answer was one given before, under the same idempotency key. */
+  readonly replayed: boolean;
+}
+
+/** A request, as HTTP brings it. */
+export interface Incoming {
+  readonly method: string;
+  readonly path: string;
+  /** The encoded parameters: the query's and the body's. */
+  readonly encoded: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What goes back: an answer, nothing at all, or the end of the connection. */
+export type Outgoing =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: Record<string, string>;
+      readonly body: string;
+    }
+  | { readonly kind: "silence" }
+  | { readonly kind: "cut" };
+
+interface Made {
+  readonly status: number;
+  readonly body: string;
+  /** The request that it was made for first, when that was an earlier one. */
+  readonly original?: string;
+}
+
+const ROUTES: readonly Route[] = [
+  ...catalogueRoutes,
+  ...checkoutRoutes,
+  ...subscriptionRoutes,
+  ...invoiceRoutes,
+  ...eventRoutes,
+];
+
+/** More requests than this are not remembered; the oldest go first. */
+const REQUESTS_MAX = 10_000;
+const SLOW_MS = 1_000;
+
+type Noted = { -readonly [K in keyof StandInRequest]: StandInRequest[K] };
+
+/** The API: who asks, whether it was asked before, what is to go wrong, and what is done. */
+export class Api {
+  readonly requests: StandInRequest[] = [];
+  readonly #scene: Scene;
+  readonly #faults: Faults;
+  readonly #saved: SavedAnswers;
+
+  constructor(scene: Scene, faults: Faults) {
+    this.#scene = scene;
+    this.#faults = faults;
+    this.#saved = new SavedAnswers(scene.store);
+  }
+
+  async answer(incoming: Incoming): Promise<Outgoing> {
+    const id = newId("req");
+    const noted = this.#note(incoming);
+    try {
+      assertKey(incoming.headers.authorization, this.#scene.state.secretKey);
+      const outgoing = await this.#answerInTime(id, incoming, noted);
+      if (outgoing.kind === "answer") noted.status = outgoing.status;
+      return outgoing;
+    } catch (error) {
+      const { status, body } = madeOf(error);
+      noted.status = status;
+      return { kind: "answer", status, headers: headersOf(id, noted), body };
+    }
+  }
+
+  #note({ method, path, encoded, headers }: Incoming): Noted {
+    const version = single(headers["stripe-version"]);
+    const noted: Noted = {
+      method,
+      path,
+      params: decodable(encoded),
+      idempotencyKey: single(headers["idempotency-key"]),
+      stripeVersion: version,
+      foreignVersion: version !== undefined && version !== Stripe.API_VERSION,
+      status: undefined,
+      replayed: false,
+    };
+    this.requests.push(noted);
+    if (this.requests.length > REQUESTS_MAX) this.requests.shift();
+    return noted;
+  }
+
+  async #answerInTime(id: string, incoming: Incoming, noted: Noted): Promise<Outgoing> {
+    const fault = this.#faults.next(incoming.method, incoming.path);
+    if (fault && fault.kind !== "500") this.#faults.use(fault);
+    if (fault?.kind === "hang") return { kind: "silence" };
+    if (fault?.kind === "cut-before") return { kind: "cut" };
+    const interposed = fault && interposedBy(fault);
+    if (interposed) {
+      const headers = { ...headersOf(id, noted), "Content-Type": interposed.type };
+      return { kind: "answer", status: interposed.status, headers, body: interposed.body };
+    }
+    // Only requests that do something have use for a key: on the others it has no effect.
+    const key = incoming.method === "POST" ? noted.idempotencyKey : undefined;
+    const made = this.#make(id, incoming, key, fault);
+    if (fault?.kind === "slow") await this.#wait(fault, key);
+    if (fault?.kind === "cut-after") return { kind: "cut" };
+    noted.replayed = made.original !== undefined;
+    const headers = headersOf(id, noted);
+    if (made.original !== undefined) {
+      Object.assign(headers, { "Idempotent-Replayed": "true", "Original-Request": made.original });
+    }
+    return { kind: "answer", status: made.status, headers, body: made.body };
+  }
+
+  /** The key stays in use for as long as its request is not answered. */
+  async #wait({ delayMs = SLOW_MS }: Fault, key: string | undefined): Promise<void> {
+    if (key !== undefined) this.#saved.take(key);
+    try {
+      await sleep(delayMs);
+    } finally {
+      if (key !== undefined) this.#saved.release(key);
+    }
+  }
+
+  #make(id: string, incoming: Incoming, key: string | undefined, fault: Fault | undefined): Made {
+    const params = decode(incoming.encoded);
+    const fingerprint = fingerprintOf(incoming.method, incoming.path, params);
+    const saved = key === undefined ? undefined : this.#saved.find(key, fingerprint);
+    if (saved) return { status: saved.status, body: saved.body, original: saved.request };
+    const run = this.#prepare(incoming, params);
+    const made = this.#run(id, key, fault, run);
+    if (key !== undefined) this.#saved.save(key, { request: id, fingerprint, ...made });
+    if (incoming.method !== "GET") this.#scene.store.save();
+    return made;
+  }
+
+  /** What is wrong with a request as such is told before anything begins, and so is not kept under its key. */
+  #prepare({ method, path }: Incoming, params: { readonly [name: string]: Tree }): () => object {
+    for (const route of ROUTES) {
+      const match = route.method === method && patternOf(route.path).exec(path);
+      if (!match) continue;
+      const handle = route.prepare(params);
+      const paths = Array.isArray(params["expand"]) ? params["expand"] : [];
+      return () => {
+        const answer = toJson(handle(this.#scene, decodeURIComponent(match[1] ?? "")));
+        return paths.reduce((object, wanted) => expand(this.#scene, object, String(wanted)), answer);
+      };
+    }
+    throw unknownUrl(method, path);
+  }
+
+  #run(id: string, key: string | undefined, fault: Fault | undefined, run: () => object): Made {
+    this.#scene.cause = { id, idempotencyKey: key ?? null };
+    try {
+      if (fault?.kind === "500") {
+        this.#faults.use(fault);
+        throw serverError();
+      }
+      passTime(this.#scene, this.#scene.store.nowMs());
+      return { status: 200, body: JSON.stringify(run(), undefined, 2) };
+    } catch (error) {
+      return madeOf(error);
+    } finally {
+      this.#scene.cause = null;
+    }
+  }
+}
+
+/** A bug of the stand-in is told as such, since it is there to be worked on. */
+function madeOf(error: unknown): Made {
+  const known =
+    error instanceof ApiError
+      ? error
+      : new ApiError(500, { type: "api_error", message: `A bug of the stand-in: ${String(error)}` });
+  return { status: known.status, body: JSON.stringify({ error: known.body }, undefined, 2) };
+}
+
+const headersOf = (id: string, { stripeVersion, idempotencyKey }: StandInRequest): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "Cache-Control": "no-cache, no-store",
+  "Request-Id": id,
+  "Stripe-Version": stripeVersion ?? Stripe.API_VERSION,
+  ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+});
+
+/** A key comes as a token, or as the name of a user without a password. */
+function assertKey(authorization: string | undefined, secretKey: string): void {
+  const [scheme = "", value = ""] = (authorization ?? "").split(" ");
+  const key = /^basic$/i.test(scheme) ? Buffer.from(value, "base64").toString().split(":")[0] : value;
+  if (key === secretKey && /^(basic|bearer)$/i.test(scheme)) return;
+  const message = key
+    ? `Invalid API Key provided: ${key.slice(0, 8)}***`
+    : "You did not provide an API key. You need to provide your API key in the Authorization header.";
+  throw invalidRequest(message, {}, 401);
+}
+
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(":id", "([^/]+)")}$`);
+
+const single = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === "string" ? header : header?.[0];
+
+function decodable(encoded: string): Readonly<Record<string, unknown>> {
+  try {
+    return decode(encoded);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,186 @@
+import { invalidRequest } from "./errors.js";
+import { invoiceObject, invoiceTotal } from "./invoice-object.js";
+import { prefixOf, subscriptionObject } from "./objects.js";
+import type { Scene } from "./scene.js";
+import {
+  type InvoiceRecord,
+  type Interval,
+  type ItemRecord,
+  type LineRecord,
+  type PriceRecord,
+  type SubscriptionRecord,
+  found,
+  newId,
+} from "./state.js";
+
+/** Makes an open invoice, the subscription's latest. */
+export function makeInvoice(
+  scene: Scene,
+  subscription: SubscriptionRecord,
+  { reason, lines }: Pick<InvoiceRecord, "reason" | "lines">,
+): InvoiceRecord {
+  const customer = found(scene.state.customers[subscription.customer]);
+  customer.invoices++;
+  const invoice: InvoiceRecord = {
+    id: newId("in"),
+    created: scene.now(),
+    number: `${prefixOf(customer)}-${String(customer.invoices).padStart(4, "0")}`,
+    customer: customer.id,
+    subscription: subscription.id,
+    subscriptionMetadata: subscription.metadata,
+    currency: subscription.currency,
+    reason,
+    lines,
+    status: "open",
+    attempts: 0,
+    paidAt: null,
+    voidedAt: null,
+  };
+  scene.state.invoices[invoice.id] = invoice;
+  subscription.latestInvoice = invoice.id;
+  return invoice;
+}
+
+/** Tells of a new invoice, once what it is for is told of. */
+export function announceInvoice(scene: Scene, invoice: InvoiceRecord): void {
+  scene.emit("invoice.created", invoiceObject(scene, invoice));
+  scene.emit("invoice.finalized", invoiceObject(scene, invoice));
+}
+
+export const cardAccepts = (scene: Scene, { customer }: { readonly customer: string }): boolean =>
+  found(scene.state.customers[customer]).card === "accepted";
+
+export function markPaid(scene: Scene, invoice: InvoiceRecord): void {
+  invoice.status = "paid";
+  invoice.attempts++;
+  invoice.paidAt = scene.now();
+  scene.emit("invoice.paid", invoiceObject(scene, invoice));
+  scene.emit("invoice.payment_succeeded", invoiceObject(scene, invoice));
+}
+
+export function markFailed(scene: Scene, invoice: InvoiceRecord): void {
+  invoice.attempts++;
+  scene.emit("invoice.payment_failed", invoiceObject(scene, invoice));
+}
+
+/** Pays an open invoice, with all that waited for it. Raises an ApiError when it is not open. */
+export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
+  assertOpen(invoice);
+  markPaid(scene, invoice);
+  const subscription = found(scene.state.subscriptions[invoice.subscription]);
+  const update = subscription.pendingUpdate;
+  if (update?.invoice === invoice.id) {
+    scene.change(subscription, () => {
+      subscription.items = update.items;
+      subscription.metadata = { ...subscription.metadata, ...update.metadata };
+      subscription.cancelAtPeriodEnd = update.cancelAtPeriodEnd ?? subscription.cancelAtPeriodEnd;
+      subscription.pendingUpdate = null;
+    });
+    scene.emit("customer.subscription.pending_update_applied", subscriptionObject(scene, subscription));
+  } else if (subscription.latestInvoice === invoice.id && isUnpaid(subscription)) {
+    scene.change(subscription, () => void (subscription.status = "active"));
+  }
+}
+
+const isUnpaid = ({ status }: SubscriptionRecord): boolean => status === "past_due" || status === "incomplete";
+
+/** An attempt to pay it that the bank refuses. Raises an ApiError when it is not open. */
+export function declineInvoice(scene: Scene, invoice: InvoiceRecord): void {
+  assertOpen(invoice);
+  markFailed(scene, invoice);
+}
+
+/** Voids an open invoice; an update that waited for it is dropped. Raises an ApiError when it is not open. */
+export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
+  assertOpen(invoice);
+  invoice.status = "void";
+  invoice.voidedAt = scene.now();
+  scene.emit("invoice.voided", invoiceObject(scene, invoice));
+  const subscription = found(scene.state.subscriptions[invoice.subscription]);
+  if (subscription.pendingUpdate?.invoice !== invoice.id) return;
+  scene.change(subscription, () => void (subscription.pendingUpdate = null));
+  scene.emit("customer.subscription.pending_update_expired", subscriptionObject(scene, subscription));
+}
+
+function assertOpen({ id, status }: InvoiceRecord): void {
+  if (status === "open") return;
+  const code = "status_transition_invalid";
+  throw invalidRequest(`The invoice ${id} is ${status}: only an open one can be paid or voided.`, { code });
+}
+
+/** What a whole period of the items costs. */
+export const periodLines = (scene: Scene, { items, periodStart, periodEnd }: SubscriptionRecord): LineRecord[] =>
+  items.map((item) => {
+    const price = found(scene.state.prices[item.price]);
+    return {
+      ...lineOf(item),
+      amount: price.unitAmount * item.quantity,
+      description: `${item.quantity} × ${nameOf(scene, price)}`,
+      proration: false,
+      start: periodStart,
+      end: periodEnd,
+    };
+  });
+
+const lineOf = ({ id, price, quantity }: ItemRecord) => ({ id: newId("il"), item: id, price, quantity });
+
+const nameOf = ({ state }: Scene, { product }: PriceRecord): string => found(state.products[product]).name;
+
+/**
+ * What other items cost for the rest of the period, beside what the present ones were paid for it. Rough: by the
+ * share of seconds that is left, rounded to the smallest unit, for one price that stays in its currency.
+ */
+export function prorationLines(
+  scene: Scene,
+  subscription: SubscriptionRecord,
+  items: readonly ItemRecord[],
+): readonly LineRecord[] {
+  const { periodStart, periodEnd } = subscription;
+  const now = Math.min(Math.max(scene.now(), periodStart), periodEnd);
+  const share = periodEnd === periodStart ? 0 : (periodEnd - now) / (periodEnd - periodStart);
+  const same = (one: ItemRecord, other: ItemRecord) =>
+    one.id === other.id && one.price === other.price && one.quantity === other.quantity;
+  const lines = (among: readonly ItemRecord[], others: readonly ItemRecord[], sign: 1 | -1, what: string) =>
+    among
+      .filter((item) => !others.some((other) => same(item, other)))
+      .map((item) => {
+        const price = found(scene.state.prices[item.price]);
+        return {
+          ...lineOf(item),
+          amount: sign * Math.round(price.unitAmount * item.quantity * share),
+          description: `${what} ${item.quantity} × ${nameOf(scene, price)}`,
+          proration: true,
+          start: now,
+          end: periodEnd,
+        };
+      });
+  return [
+    ...lines(subscription.items, items, -1, "Unused time on"),
+    ...lines(items, subscription.items, 1, "Remaining time on"),
+  ];
+}
+
+/** Whether somebody must pay for it. */
+export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
+
+/** The end of the period that starts then, counted from the beginning, so that the 31st comes back after February. */
+export function endOfPeriod(beginning: number, start: number, price: PriceRecord): number {
+  const { interval, intervalCount } = found(price.recurring ?? undefined);
+  for (let periods = 1; ; periods++) {
+    const end = later(beginning, interval, intervalCount * periods);
+    if (end > start) return end;
+  }
+}
+
+const DAY_SECONDS = 86_400;
+
+function later(from: number, interval: Interval, count: number): number {
+  if (interval === "day") return from + count * DAY_SECONDS;
+  if (interval === "week") return from + count * 7 * DAY_SECONDS;
+  const date = new Date(from * 1_000);
+  const month = date.getUTCMonth() + count * (interval === "year" ? 12 : 1);
+  const daysInMonth = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate();
+  const day = Math.min(date.getUTCDate(), daysInMonth);
+  const timeOfDay = from - Math.floor(from / DAY_SECONDS) * DAY_SECONDS;
+  return Date.UTC(date.getUTCFullYear(), month, day) / 1_000 + timeOfDay;
+}

@@ -1,0 +1,128 @@
+import express, { type Handler, Router } from "express";
+import { ApiError, invalidRequest } from "./errors.js";
+import { type Fault, isFaultKind } from "./faults.js";
+import type { StandInStripe } from "./stand-in-stripe.js";
+import { isObject } from "./json.js";
+
+const BODY_MAX_BYTES = 16 * 1_024;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/**
+ * The control of the stand-in over HTTP, for when it is a process of its own. Bodies are JSON, answers too; what is
+ * not right is answered by 400 and `{ error: { message } }`.
+ *
+ *   GET  /_stand-in/           { url, secretKey, webhookSecret, priceId, now }
+ *   GET  /_stand-in/requests   every API request received, oldest first
+ *   POST /_stand-in/fault      { kind, method?, path?, times?, delayMs? }, path as a regular expression's source
+ *   POST /_stand-in/faults/clear
+ *   POST /_stand-in/advance    { milliseconds }
+ *   POST /_stand-in/pay        { session }
+ *   POST /_stand-in/decline    { session }
+ *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
+ *   POST /_stand-in/invoice    { invoice }: pays it
+ *   POST /_stand-in/webhook    { url, secret? }: sends events there
+ *   POST /_stand-in/delivered  answers when every event has been delivered, or given up
+ */
+export function control(standIn: StandInStripe): Router {
+  const router = Router();
+  router.get("/", (_request, response) => {
+    const { url, secretKey, webhookSecret, priceId } = standIn;
+    response.json({ url, secretKey, webhookSecret, priceId, now: standIn.now().toISOString() });
+  });
+  router.get("/requests", (_request, response) => void response.json(standIn.requests));
+  router.use(express.json({ limit: BODY_MAX_BYTES }));
+  router.post(
+    "/fault",
+    does((body) => standIn.fail(faultIn(body))),
+  );
+  router.post(
+    "/faults/clear",
+    does(() => standIn.clearFaults()),
+  );
+  router.post(
+    "/advance",
+    does((body) => standIn.advance(numberIn(body, "milliseconds"))),
+  );
+  router.post(
+    "/pay",
+    does((body) => standIn.pay(textIn(body, "session"))),
+  );
+  router.post(
+    "/decline",
+    does((body) => standIn.decline(textIn(body, "session"))),
+  );
+  router.post(
+    "/card",
+    does((body) => standIn.setCard(textIn(body, "customer"), cardIn(body))),
+  );
+  router.post(
+    "/invoice",
+    does((body) => standIn.payInvoice(textIn(body, "invoice"))),
+  );
+  router.post(
+    "/delivered",
+    does(() => standIn.delivered()),
+  );
+  router.post(
+    "/webhook",
+    does((body) =>
+      body["secret"] === undefined
+        ? standIn.sendEventsTo(textIn(body, "url"))
+        : standIn.sendEventsTo(textIn(body, "url"), textIn(body, "secret")),
+    ),
+  );
+  return router;
+}
+
+const does =
+  (act: (body: Body) => void | Promise<void>): Handler =>
+  async (request, response) => {
+    try {
+      // A page of another site can send forms here, but no JSON.
+      if (request.is("json") === false) throw invalidRequest("The body must be JSON.");
+      const body: unknown = request.body ?? {};
+      await act(isObject(body) ? body : {});
+      response.json({});
+    } catch (error) {
+      if (!(error instanceof ApiError || error instanceof RangeError)) throw error;
+      response.status(400).json({ error: { message: error.message } });
+    }
+  };
+
+function faultIn(body: Body): Fault {
+  const { kind } = body;
+  if (!isFaultKind(kind)) throw invalidRequest(`There is no fault ${String(kind)}.`);
+  return {
+    kind,
+    ...(body["method"] !== undefined && { method: textIn(body, "method") }),
+    ...(body["path"] !== undefined && { path: patternIn(textIn(body, "path")) }),
+    ...(body["times"] !== undefined && { times: numberIn(body, "times") }),
+    ...(body["delayMs"] !== undefined && { delayMs: numberIn(body, "delayMs") }),
+  };
+}
+
+function patternIn(source: string): RegExp {
+  try {
+    return new RegExp(source);
+  } catch (error) {
+    throw invalidRequest(String(error));
+  }
+}
+
+function textIn(body: Body, name: string): string {
+  const value = body[name];
+  if (typeof value === "string") return value;
+  throw invalidRequest(`${name} must be text.`);
+}
+
+function numberIn(body: Body, name: string): number {
+  const value = body[name];
+  if (typeof value === "number" && value >= 0) return value;
+  throw invalidRequest(`${name} must be a number that is not below zero.`);
+}
+
+function cardIn({ card }: Body): "accepted" | "declined" {
+  if (card === "accepted" || card === "declined") return card;
+  throw invalidRequest("card must be accepted or declined.");
+}

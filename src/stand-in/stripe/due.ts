@@ -1,0 +1,52 @@
+import {
+  WAITING_SECONDS,
+  abandonSubscription,
+  cancelSubscription,
+  dropPendingUpdate,
+  expireSession,
+  renewSubscription,
+} from "./lifecycle.js";
+import type { Scene } from "./scene.js";
+import type { SubscriptionRecord } from "./state.js";
+
+/** More than this does not come due in one go: a clock moved so far is a mistake. */
+const STEPS_MAX = 20_000;
+
+interface Due {
+  readonly at: number;
+  readonly act: () => void;
+}
+
+/** Lets everything happen that is due until then, each at its own time. Raises a RangeError when it is too much. */
+export function passTime(scene: Scene, untilMs: number): void {
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const next = earliest(scene);
+    if (!next || next.at * 1_000 > untilMs) {
+      if (step > 0) scene.store.save();
+      return;
+    }
+    scene.store.at(next.at * 1_000, next.act);
+  }
+  throw new RangeError(`More than ${STEPS_MAX} things are due: the clock was moved too far.`);
+}
+
+function earliest(scene: Scene): Due | undefined {
+  const { sessions, subscriptions } = scene.state;
+  const dues: Due[] = Object.values(sessions)
+    .filter(({ status }) => status === "open")
+    .map((session) => ({ at: session.expiresAt, act: () => expireSession(scene, session) }));
+  for (const subscription of Object.values(subscriptions)) dues.push(...duesOf(scene, subscription));
+  return dues.reduce<Due | undefined>((first, due) => (first && first.at <= due.at ? first : due), undefined);
+}
+
+function duesOf(scene: Scene, subscription: SubscriptionRecord): Due[] {
+  const { status, pendingUpdate, periodEnd, created, cancelAtPeriodEnd } = subscription;
+  if (status === "incomplete") {
+    return [{ at: created + WAITING_SECONDS, act: () => abandonSubscription(scene, subscription) }];
+  }
+  if (status !== "active" && status !== "past_due") return [];
+  const next = cancelAtPeriodEnd ? cancelSubscription : renewSubscription;
+  const dues = [{ at: periodEnd, act: () => next(scene, subscription) }];
+  if (pendingUpdate) dues.unshift({ at: pendingUpdate.expiresAt, act: () => dropPendingUpdate(scene, subscription) });
+  return dues;
+}

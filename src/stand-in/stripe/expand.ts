@@ -1,0 +1,65 @@
+import { invalidRequest } from "./errors.js";
+import { invoiceObject } from "./invoice-object.js";
+import { type JsonObject, isObject, toJson } from "./json.js";
+import { customerObject, lineItemObjects, priceObject, productObject, subscriptionObject } from "./objects.js";
+import { sessionObject } from "./session-object.js";
+import { type Source, found } from "./state.js";
+
+const DEPTH_MAX = 4;
+
+/** Puts whole objects in the place of ids, along a path such as `data.latest_invoice`. Raises an ApiError. */
+export function expand(source: Source, answer: JsonObject, path: string): JsonObject {
+  const names = path.split(".");
+  if (names.length > DEPTH_MAX) {
+    throw invalidRequest(`You cannot expand more than ${DEPTH_MAX} levels of a property`, { param: "expand" });
+  }
+  return expandNames(source, answer, names, path);
+}
+
+function expandNames(source: Source, object: JsonObject, names: readonly string[], path: string): JsonObject {
+  const [name, ...rest] = names;
+  if (name === undefined) return object;
+  const value = isSession(object, name) ? lineItems(source, String(object["id"])) : object[name];
+  if (value === undefined) {
+    throw invalidRequest(`This property cannot be expanded (${path}).`, { param: "expand" });
+  }
+  const whole = typeof value === "string" ? wholeOf(source, name, value, path) : value;
+  return { ...object, [name]: goOn(source, whole, rest, path) };
+}
+
+function goOn(source: Source, value: unknown, names: readonly string[], path: string): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => goOn(source, item, names, path));
+  return isObject(value) ? expandNames(source, value, names, path) : value;
+}
+
+const isSession = (object: JsonObject, name: string) =>
+  object["object"] === "checkout.session" && name === "line_items";
+
+const lineItems = (source: Source, id: string): JsonObject =>
+  toJson({
+    object: "list",
+    data: lineItemObjects(source, found(source.state.sessions[id])),
+    has_more: false,
+    url: `/v1/checkout/sessions/${id}/line_items`,
+  });
+
+function wholeOf(source: Source, name: string, id: string, path: string): JsonObject {
+  const { customers, invoices, prices, products, sessions, subscriptions } = source.state;
+  switch (name) {
+    case "customer":
+      return toJson(customerObject(found(customers[id])));
+    case "invoice":
+    case "latest_invoice":
+      return toJson(invoiceObject(source, found(invoices[id])));
+    case "price":
+      return toJson(priceObject(found(prices[id])));
+    case "product":
+      return toJson(productObject(found(products[id])));
+    case "session":
+      return toJson(sessionObject(source, found(sessions[id])));
+    case "subscription":
+      return toJson(subscriptionObject(source, found(subscriptions[id])));
+    default:
+      throw invalidRequest(`This property cannot be expanded (${path}).`, { param: "expand" });
+  }
+}

@@ -1,0 +1,114 @@
+import express, { type Express, type Handler, type Request, type Response, Router } from "express";
+import type { Api, Outgoing } from "./api.js";
+import { control } from "./control.js";
+import { passTime } from "./due.js";
+import { ApiError } from "./errors.js";
+import type { StandInStripe } from "./stand-in-stripe.js";
+import { assertOpen, declineInvoice, payInvoice, paySession, voidInvoice } from "./lifecycle.js";
+import { checkoutPage, invoicePage, problemPage } from "./pages.js";
+import { atAddress } from "./routes/route.js";
+import type { Scene } from "./scene.js";
+import type { SessionRecord } from "./state.js";
+
+const BODY_MAX_BYTES = 256 * 1_024;
+
+/** All that the stand-in serves: the API, its pages, and the control of it. */
+export function application(scene: Scene, api: Api, standIn: StandInStripe): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.use("/_stand-in", control(standIn));
+  app.use("/v1", express.text({ type: () => true, limit: BODY_MAX_BYTES }), serveApi(api));
+  app.use(pages(scene));
+  return app;
+}
+
+const serveApi =
+  (api: Api): Handler =>
+  async (request, response) => {
+    const { originalUrl, method, headers } = request;
+    const [path = "", query = ""] = originalUrl.split("?");
+    const body: unknown = request.body;
+    const encoded = [query, typeof body === "string" ? body : ""].filter((part) => part !== "").join("&");
+    write(await api.answer({ method, path, encoded, headers }), response);
+  };
+
+function write(outgoing: Outgoing, response: Response): void {
+  if (outgoing.kind === "silence") return;
+  if (outgoing.kind === "cut") response.socket?.destroy();
+  else response.writeHead(outgoing.status, outgoing.headers).end(outgoing.body);
+}
+
+function pages(scene: Scene): Router {
+  const router = Router();
+  const sessionIn = (request: Request) => atAddress(scene.state.sessions, "checkout.session", idIn(request));
+  const invoiceIn = (request: Request) => atAddress(scene.state.invoices, "invoice", idIn(request));
+  const act = (handle: (request: Request, response: Response) => void): Handler => {
+    return (request, response) => {
+      try {
+        passTime(scene, scene.store.nowMs());
+        handle(request, response);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        response.status(error.status).send(problemPage(error.message));
+      }
+      scene.store.save();
+    };
+  };
+  router.get(
+    "/checkout/:id",
+    act((request, response) => void response.send(checkoutPage(scene, sessionIn(request)))),
+  );
+  router.post(
+    "/checkout/:id/pay",
+    act((request, response) => {
+      const session = sessionIn(request);
+      // Who clicks twice has paid once, and goes on like everybody who has paid.
+      if (session.status !== "complete") paySession(scene, session);
+      response.redirect(303, afterwards(session));
+    }),
+  );
+  router.post(
+    "/checkout/:id/decline",
+    act((request, response) => {
+      const session = sessionIn(request);
+      assertOpen(session);
+      response.status(402).send(checkoutPage(scene, session, "Your card was declined."));
+    }),
+  );
+  router.get(
+    "/invoices/:id",
+    act((request, response) => void response.send(invoicePage(invoiceIn(request)))),
+  );
+  router.post(
+    "/invoices/:id/pay",
+    act((request, response) => {
+      const invoice = invoiceIn(request);
+      if (invoice.status !== "paid") payInvoice(scene, invoice);
+      response.send(invoicePage(invoice));
+    }),
+  );
+  router.post(
+    "/invoices/:id/decline",
+    act((request, response) => {
+      const invoice = invoiceIn(request);
+      declineInvoice(scene, invoice);
+      response.status(402).send(invoicePage(invoice, "Your card was declined."));
+    }),
+  );
+  router.post(
+    "/invoices/:id/void",
+    act((request, response) => {
+      const invoice = invoiceIn(request);
+      voidInvoice(scene, invoice);
+      response.send(invoicePage(invoice));
+    }),
+  );
+  return router;
+}
+
+const idIn = (request: Request): string => String(request.params["id"]);
+
+/** Where a buyer goes on to. */
+export const afterwards = ({ successUrl, id }: SessionRecord): string =>
+  successUrl.replaceAll("{CHECKOUT_SESSION_ID}", id);

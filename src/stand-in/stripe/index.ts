@@ -1,0 +1,150 @@
+/**
+ * A stand-in for Stripe, for development and tests: an HTTP server that speaks the part of Stripe's API that the
+ * service uses, in the form of the version that the `stripe` package is made for. No money moves.
+ *
+ * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, events and webhook endpoints;
+ * authentication, idempotency keys, expansion, paging and errors; and the course of a subscription's life along a
+ * clock of its own. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts says how it
+ * is told what to do over HTTP.
+ *
+ * It does not imitate taxes, coupons, trials, metered and tiered prices, several intervals in one subscription,
+ * currencies but one, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
+ * due until its latest invoice is paid), drafts of invoices, credit for what was paid too much, final invoices of
+ * cancellations (`invoice_now` and `prorate` are taken and have no effect), limits of rate, connected accounts,
+ * restricted keys and API version 2. Prorations are rough. Parameters that Stripe knows and this does not are
+ * refused as unknown ones, and so is what cannot be expanded here. An event is shown in the version of this SDK.
+ */
+import { once } from "node:events";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Api, type StandInRequest } from "./api.js";
+import { Courier } from "./delivery.js";
+import { passTime } from "./due.js";
+import { type Fault, Faults } from "./faults.js";
+import { application } from "./http.js";
+import { assertOpen, payInvoice, paySession } from "./lifecycle.js";
+import { readyPrice } from "./routes/catalogue.js";
+import { atAddress } from "./routes/route.js";
+import { Scene } from "./scene.js";
+import type { StandInOptions, StandInStripe } from "./stand-in-stripe.js";
+import { Store, newId } from "./state.js";
+
+export type { Fault, StandInOptions, StandInRequest, StandInStripe };
+
+const KEEP_ALIVE_MS = 60_000;
+
+/** Starts it; an address that is taken and a state file that cannot be read are errors. */
+export async function startStandInStripe(options: StandInOptions = {}): Promise<StandInStripe> {
+  const { host = "127.0.0.1", port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
+  const store = new Store(stateFile, webhook?.secret);
+  const courier = new Courier(store, delivery);
+  const scene = new Scene(store, courier);
+  const faults = new Faults();
+  const api = new Api(scene, faults);
+  forgetEndpoints(scene, webhook?.url);
+  // Before anybody is told of anything: what is ready is not news.
+  const priceId = readyPrice(scene).id;
+  if (webhook) addEndpoint(scene, webhook.url, webhook.secret);
+  const server = createServer();
+  const standIn = controls({ scene, courier, faults, api, server, priceId });
+  server.on("request", application(scene, api, standIn));
+  await listen(server, host, port);
+  scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
+  passTime(scene, store.nowMs());
+  store.save();
+  courier.start();
+  return standIn;
+}
+
+interface Parts {
+  readonly scene: Scene;
+  readonly courier: Courier;
+  readonly faults: Faults;
+  readonly api: Api;
+  readonly server: Server;
+  readonly priceId: string;
+}
+
+function controls({ scene, courier, faults, api, server, priceId }: Parts): StandInStripe {
+  const { store, state } = scene;
+  // Also what is raised at once is to come as a rejection.
+  const saving = async (act: () => void): Promise<void> => {
+    passTime(scene, store.nowMs());
+    act();
+    store.save();
+  };
+  return {
+    get url() {
+      return scene.url;
+    },
+    secretKey: state.secretKey,
+    webhookSecret: state.webhookSecret,
+    priceId,
+    requests: api.requests,
+    sendEventsTo: (url, secret = state.webhookSecret) => addEndpoint(scene, url, secret),
+    fail: (fault) => faults.add(fault),
+    clearFaults: () => faults.clear(),
+    advance: (milliseconds) =>
+      saving(() => {
+        passTime(scene, store.nowMs() + milliseconds);
+        state.clockOffsetMs += milliseconds;
+      }),
+    now: () => new Date(store.nowMs()),
+    delivered: () => courier.idle(),
+    pay: (id) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id))),
+    decline: (id) => saving(() => assertOpen(atAddress(state.sessions, "checkout.session", id))),
+    setCard(customerId, card) {
+      atAddress(state.customers, "customer", customerId).card = card;
+      store.save();
+    },
+    payInvoice: (id) => saving(() => payInvoice(scene, atAddress(state.invoices, "invoice", id))),
+    async [Symbol.asyncDispose]() {
+      await courier.stop();
+      store.save();
+      const closed = once(server, "close");
+      server.close();
+      // Requests that are never answered would keep it open.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The same address is one endpoint, whose secret is the latest. */
+function addEndpoint(scene: Scene, url: string, secret: string): void {
+  const { endpoints } = scene.state;
+  const known = Object.values(endpoints).find((endpoint) => !endpoint.madeByApi && endpoint.url === url);
+  if (known) {
+    known.secret = secret;
+    return;
+  }
+  const id = newId("we");
+  endpoints[id] = {
+    id,
+    created: scene.now(),
+    madeByApi: false,
+    url,
+    secret,
+    enabledEvents: ["*"],
+    status: "enabled",
+    description: null,
+    metadata: {},
+    apiVersion: null,
+  };
+}
+
+/** Where the last run sent events by its options, there may be nobody now; what is still to go elsewhere stays. */
+function forgetEndpoints({ state }: Scene, keptUrl: string | undefined): void {
+  for (const { id, madeByApi, url } of Object.values(state.endpoints)) {
+    if (!madeByApi && url !== keptUrl) delete state.endpoints[id];
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const listening = once(server, "listening");
+  // A connection that ends just when the next request is written to it would look like a fault that nobody asked for.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(port, host);
+  // `once` rejects with what the server tells as an error.
+  await listening;
+}

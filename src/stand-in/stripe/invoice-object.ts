@@ -1,0 +1,151 @@
+import { Stripe } from "stripe";
+import { type InvoiceRecord, type LineRecord, type Source, found } from "./state.js";
+
+/** In the smallest unit of the currency; below zero when there is more to give back than to ask for. */
+export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
+  lines.reduce((sum, { amount }) => sum + amount, 0);
+
+export const amountDue = ({ lines }: InvoiceRecord): number => Math.max(0, invoiceTotal(lines));
+
+export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {
+  const { id, created, currency, customer, status, subscription } = invoice;
+  const known = found(source.state.customers[customer]);
+  const total = invoiceTotal(invoice.lines);
+  const due = amountDue(invoice);
+  const [first] = invoice.lines;
+  return {
+    ...UNUSED,
+    id,
+    object: "invoice",
+    amount_due: due,
+    amount_paid: status === "paid" ? due : 0,
+    amount_remaining: status === "paid" ? 0 : due,
+    attempt_count: invoice.attempts,
+    attempted: invoice.attempts > 0,
+    billing_reason: invoice.reason,
+    created,
+    currency,
+    customer,
+    customer_email: known.email,
+    customer_name: known.name,
+    customer_phone: known.phone,
+    effective_at: created,
+    ending_balance: Math.min(0, total),
+    hosted_invoice_url: `${source.url}/invoices/${id}`,
+    lines: {
+      object: "list",
+      data: invoice.lines.map((line) => lineObject(source, line, invoice)),
+      has_more: false,
+      url: `/v1/invoices/${id}/lines`,
+    },
+    number: invoice.number,
+    parent: {
+      quote_details: null,
+      subscription_details: { metadata: { ...invoice.subscriptionMetadata }, subscription },
+      type: "subscription_details",
+    },
+    period_end: first?.end ?? created,
+    period_start: first?.start ?? created,
+    status,
+    status_transitions: {
+      finalized_at: created,
+      marked_uncollectible_at: null,
+      paid_at: invoice.paidAt,
+      voided_at: invoice.voidedAt,
+    },
+    subtotal: total,
+    subtotal_excluding_tax: total,
+    total,
+    total_excluding_tax: total,
+  } satisfies Stripe.Invoice;
+}
+
+/** What of an invoice is the same for all of them here. */
+const UNUSED = {
+  account_country: "US",
+  account_name: "Stand-in",
+  account_tax_ids: null,
+  amount_overpaid: 0,
+  amount_shipping: 0,
+  application: null,
+  auto_advance: false,
+  automatic_tax: { disabled_reason: null, enabled: false, liability: null, provider: null, status: null },
+  automatically_finalizes_at: null,
+  collection_method: "charge_automatically",
+  custom_fields: null,
+  customer_account: null,
+  customer_address: null,
+  customer_shipping: null,
+  customer_tax_exempt: "none",
+  customer_tax_ids: [],
+  default_payment_method: null,
+  default_source: null,
+  default_tax_rates: [],
+  description: null,
+  discounts: [],
+  due_date: null,
+  footer: null,
+  from_invoice: null,
+  invoice_pdf: null,
+  issuer: { type: "self" },
+  last_finalization_error: null,
+  latest_revision: null,
+  livemode: false,
+  metadata: {},
+  next_payment_attempt: null,
+  on_behalf_of: null,
+  payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
+  post_payment_credit_notes_amount: 0,
+  pre_payment_credit_notes_amount: 0,
+  receipt_number: null,
+  rendering: null,
+  shipping_cost: null,
+  shipping_details: null,
+  starting_balance: 0,
+  statement_descriptor: null,
+  test_clock: null,
+  total_discount_amounts: [],
+  total_pretax_credit_amounts: [],
+  total_taxes: [],
+  webhooks_delivered_at: null,
+} satisfies Partial<Stripe.Invoice>;
+
+function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord): Stripe.InvoiceLineItem {
+  const price = found(state.prices[line.price]);
+  return {
+    id: line.id,
+    object: "line_item",
+    amount: line.amount,
+    currency: price.currency,
+    description: line.description,
+    discount_amounts: [],
+    discountable: !line.proration,
+    discounts: [],
+    invoice: invoice.id,
+    livemode: false,
+    metadata: { ...invoice.subscriptionMetadata },
+    parent: {
+      invoice_item_details: null,
+      subscription_item_details: {
+        invoice_item: null,
+        proration: line.proration,
+        proration_details: { credited_items: null },
+        subscription: invoice.subscription,
+        subscription_item: line.item,
+      },
+      type: "subscription_item_details",
+    },
+    period: { end: line.end, start: line.start },
+    pretax_credit_amounts: [],
+    pricing: {
+      price_details: { price: price.id, product: price.product },
+      type: "price_details",
+      unit_amount_decimal: Stripe.Decimal.from(price.unitAmount),
+    },
+    quantity: line.quantity,
+    quantity_decimal: Stripe.Decimal.from(line.quantity),
+    subscription: invoice.subscription,
+    subtotal: line.amount,
+    taxes: [],
+  } satisfies Stripe.InvoiceLineItem;
+}

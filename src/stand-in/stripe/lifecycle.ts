@@ -1,0 +1,246 @@
+import {
+  announceInvoice,
+  cardAccepts,
+  declineInvoice,
+  endOfPeriod,
+  isOwed,
+  makeInvoice,
+  markFailed,
+  markPaid,
+  payInvoice,
+  periodLines,
+  prorationLines,
+  voidInvoice,
+} from "./billing.js";
+import { cardDeclined, invalidRequest } from "./errors.js";
+import { customerObject, subscriptionObject } from "./objects.js";
+import type { Scene } from "./scene.js";
+import { sessionObject } from "./session-object.js";
+import {
+  type CustomerRecord,
+  type ItemRecord,
+  type Metadata,
+  type SessionRecord,
+  type SubscriptionRecord,
+  found,
+  newId,
+} from "./state.js";
+
+export type PaymentBehavior =
+  | "allow_incomplete"
+  | "default_incomplete"
+  | "error_if_incomplete"
+  | "pending_if_incomplete";
+export type ProrationBehavior = "always_invoice" | "create_prorations" | "none";
+
+/** For how long an update may wait to be paid, as may the first invoice of a subscription. */
+export const WAITING_SECONDS = 23 * 3_600;
+
+export { declineInvoice, payInvoice, voidInvoice };
+
+export function createCustomer(
+  scene: Scene,
+  given: Partial<Pick<CustomerRecord, "email" | "name" | "description" | "phone" | "metadata">>,
+): CustomerRecord {
+  const customer: CustomerRecord = {
+    id: newId("cus"),
+    created: scene.now(),
+    email: null,
+    name: null,
+    description: null,
+    phone: null,
+    metadata: {},
+    ...given,
+    card: "accepted",
+    invoices: 0,
+  };
+  scene.state.customers[customer.id] = customer;
+  scene.emit("customer.created", customerObject(customer));
+  return customer;
+}
+
+interface Start {
+  readonly customer: string;
+  readonly items: readonly ItemRecord[];
+  readonly metadata: Metadata;
+  readonly description?: string | null;
+  /** Whether its first invoice is paid at once; if not, it is incomplete until it is. */
+  readonly paid: boolean;
+}
+
+/** Starts a subscription, with a first invoice for its first period. */
+export function startSubscription(scene: Scene, { customer, items, metadata, description, paid }: Start) {
+  const [first] = items;
+  const price = found(scene.state.prices[first?.price ?? ""]);
+  const now = scene.now();
+  const subscription: SubscriptionRecord = {
+    id: newId("sub"),
+    created: now,
+    customer,
+    currency: price.currency,
+    items,
+    metadata,
+    description: description ?? null,
+    status: paid ? "active" : "incomplete",
+    periodStart: now,
+    periodEnd: endOfPeriod(now, now, price),
+    cancelAtPeriodEnd: false,
+    canceledAt: null,
+    endedAt: null,
+    latestInvoice: null,
+    pendingUpdate: null,
+    pendingLines: [],
+  };
+  scene.state.subscriptions[subscription.id] = subscription;
+  const lines = periodLines(scene, subscription);
+  const invoice = makeInvoice(scene, subscription, { reason: "subscription_create", lines });
+  scene.emit("customer.subscription.created", subscriptionObject(scene, subscription));
+  announceInvoice(scene, invoice);
+  if (paid) markPaid(scene, invoice);
+  else markFailed(scene, invoice);
+  return subscription;
+}
+
+/** Pays at a session's page, with a card of its own. Raises an ApiError when the session is over. */
+export function paySession(scene: Scene, session: SessionRecord): void {
+  assertOpen(session);
+  session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
+  const items = session.lines.map(({ price, quantity }) => makeItem(scene, price, quantity));
+  const metadata = session.subscriptionMetadata;
+  const subscription = startSubscription(scene, { customer: session.customer, items, metadata, paid: true });
+  session.subscription = subscription.id;
+  session.invoice = subscription.latestInvoice;
+  session.status = "complete";
+  scene.emit("checkout.session.completed", sessionObject(scene, session));
+}
+
+/** Raises an ApiError when the session is over. */
+export function expireSession(scene: Scene, session: SessionRecord): void {
+  assertOpen(session);
+  session.status = "expired";
+  scene.emit("checkout.session.expired", sessionObject(scene, session));
+}
+
+export function assertOpen({ status }: SessionRecord): void {
+  if (status === "open") return;
+  throw invalidRequest(`This Session is ${status}: only an open one can be paid or expired.`);
+}
+
+export const makeItem = (scene: Scene, price: string, quantity: number, metadata: Metadata = {}): ItemRecord => ({
+  id: newId("si"),
+  created: scene.now(),
+  price,
+  quantity,
+  metadata,
+});
+
+export interface Update {
+  readonly items: readonly ItemRecord[] | undefined;
+  readonly metadata: Metadata | undefined;
+  readonly cancelAtPeriodEnd: boolean | undefined;
+  readonly description: string | null | undefined;
+  readonly payment: PaymentBehavior;
+  readonly proration: ProrationBehavior;
+}
+
+/**
+ * Changes a subscription. Only what makes an invoice at once can be refused by the bank; then the payment's behavior
+ * says whether the change waits, stays with the subscription past due, or is refused with an ApiError.
+ */
+export function updateSubscription(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
+  const lines = update.items ? prorationLines(scene, subscription, update.items) : [];
+  if (lines.length === 0 || update.proration !== "always_invoice") {
+    scene.change(subscription, () => {
+      if (update.proration === "create_prorations")
+        subscription.pendingLines = [...subscription.pendingLines, ...lines];
+      apply(scene, subscription, update);
+    });
+    return;
+  }
+  const paid = !isOwed(lines) || (cardAccepts(scene, subscription) && update.payment !== "default_incomplete");
+  if (!paid && update.payment === "error_if_incomplete") throw cardDeclined();
+  dropPendingUpdate(scene, subscription);
+  const invoice = scene.state.invoices;
+  const known = makeChangeInvoice(scene, subscription, update, { lines, paid });
+  announceInvoice(scene, found(invoice[known]));
+  if (paid) markPaid(scene, found(invoice[known]));
+  else if (update.payment !== "default_incomplete") markFailed(scene, found(invoice[known]));
+}
+
+/** The id of the invoice for a change, which is made or waits with it. */
+function makeChangeInvoice(
+  scene: Scene,
+  subscription: SubscriptionRecord,
+  update: Update,
+  { lines, paid }: { readonly lines: ReturnType<typeof prorationLines>; readonly paid: boolean },
+): string {
+  let id = "";
+  scene.change(subscription, () => {
+    id = makeInvoice(scene, subscription, { reason: "subscription_update", lines }).id;
+    if (!paid && update.payment === "pending_if_incomplete") {
+      subscription.pendingUpdate = {
+        expiresAt: scene.now() + WAITING_SECONDS,
+        items: update.items ?? subscription.items,
+        invoice: id,
+        metadata: update.metadata ?? null,
+        cancelAtPeriodEnd: update.cancelAtPeriodEnd ?? null,
+      };
+      return;
+    }
+    apply(scene, subscription, update);
+    if (!paid && subscription.status === "active") subscription.status = "past_due";
+  });
+  return id;
+}
+
+function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
+  subscription.items = update.items ?? subscription.items;
+  subscription.metadata = update.metadata ?? subscription.metadata;
+  if (update.description !== undefined) subscription.description = update.description;
+  if (update.cancelAtPeriodEnd === undefined || update.cancelAtPeriodEnd === subscription.cancelAtPeriodEnd) return;
+  subscription.cancelAtPeriodEnd = update.cancelAtPeriodEnd;
+  subscription.canceledAt = update.cancelAtPeriodEnd ? scene.now() : null;
+}
+
+/** The invoice that a waiting update asked for is void, and with it the update. */
+export function dropPendingUpdate(scene: Scene, { pendingUpdate }: SubscriptionRecord): void {
+  if (pendingUpdate) voidInvoice(scene, found(scene.state.invoices[pendingUpdate.invoice]));
+}
+
+/** Ends a subscription at once. Open invoices stay, except one that an update waits for. */
+export function cancelSubscription(scene: Scene, subscription: SubscriptionRecord): void {
+  dropPendingUpdate(scene, subscription);
+  subscription.status = "canceled";
+  subscription.canceledAt ??= scene.now();
+  subscription.endedAt = scene.now();
+  scene.emit("customer.subscription.deleted", subscriptionObject(scene, subscription));
+}
+
+/** Begins the next period, with an invoice for it. */
+export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
+  const paid = cardAccepts(scene, subscription);
+  let id = "";
+  scene.change(subscription, () => {
+    const price = found(scene.state.prices[subscription.items[0]?.price ?? ""]);
+    subscription.periodStart = subscription.periodEnd;
+    subscription.periodEnd = endOfPeriod(subscription.created, subscription.periodStart, price);
+    const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
+    subscription.pendingLines = [];
+    id = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines }).id;
+    subscription.status = paid ? "active" : "past_due";
+  });
+  const invoice = found(scene.state.invoices[id]);
+  announceInvoice(scene, invoice);
+  if (paid) markPaid(scene, invoice);
+  else markFailed(scene, invoice);
+}
+
+/** The first invoice was not paid in time. */
+export function abandonSubscription(scene: Scene, subscription: SubscriptionRecord): void {
+  const invoice = scene.state.invoices[subscription.latestInvoice ?? ""];
+  if (invoice?.status === "open") voidInvoice(scene, invoice);
+  scene.change(subscription, () => {
+    subscription.status = "incomplete_expired";
+    subscription.endedAt = scene.now();
+  });
+}

@@ -1,0 +1,84 @@
+import { type Html, html } from "../../platform/html.js";
+import { amountDue } from "./invoice-object.js";
+import { sessionTotal } from "./objects.js";
+import { type InvoiceRecord, type SessionRecord, type Source, found } from "./state.js";
+
+const OVER = {
+  complete: "This session is paid.",
+  expired: "This session has expired.",
+} as const;
+
+const SETTLED = { paid: "This invoice is paid.", void: "This invoice is void." } as const;
+
+/** The page to buy at. `problem` is what was wrong with the last attempt. */
+export function checkoutPage(source: Source, session: SessionRecord, problem?: string): string {
+  const { id, status, cancelUrl, lines } = session;
+  if (status !== "open") return page("Checkout", html`<p>${OVER[status]}</p>`);
+  const rows = lines.map(({ price, quantity }) => {
+    const { product, unitAmount, recurring } = found(source.state.prices[price]);
+    return html`<li>
+      ${quantity} × ${found(source.state.products[product]).name}, ${money(unitAmount)} each, every
+      ${recurring?.intervalCount} ${recurring?.interval}
+    </li>`;
+  });
+  return page(
+    "Checkout",
+    html`${problemNote(problem)}
+      <ul>
+        ${rows}
+      </ul>
+      <p>Total: <strong>${money(sessionTotal(source, session))}</strong></p>
+      ${button(`/checkout/${id}/pay`, "Pay")} ${button(`/checkout/${id}/decline`, "Pay with a card that is declined")}
+      ${cancelUrl === null ? "" : html`<p><a href="${cancelUrl}">Back</a></p>`}`,
+  );
+}
+
+/** The page that an open invoice is paid at. */
+export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
+  const { id, number, status, lines } = invoice;
+  const rows = lines.map(({ description, amount }) => html`<li>${description}: ${money(amount)}</li>`);
+  const content = html`<ul>
+      ${rows}
+    </ul>
+    <p>To pay: <strong>${money(amountDue(invoice))}</strong></p>`;
+  if (status !== "open")
+    return page(
+      `Invoice ${number}`,
+      html`${content}
+        <p>${SETTLED[status]}</p>`,
+    );
+  return page(
+    `Invoice ${number}`,
+    html`${problemNote(problem)}${content} ${button(`/invoices/${id}/pay`, "Pay")}
+    ${button(`/invoices/${id}/decline`, "Pay with a card that is declined")}
+    ${button(`/invoices/${id}/void`, "Void it")}`,
+  );
+}
+
+export const problemPage = (problem: string): string => page("That did not work", html`<p>${problem}</p>`);
+
+const problemNote = (problem: string | undefined): Html | undefined =>
+  problem === undefined ? undefined : html`<p role="alert"><strong>${problem}</strong></p>`;
+
+const button = (action: string, label: string): Html =>
+  html`<form method="post" action="${action}"><button>${label}</button></form>`;
+
+const money = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
+
+/** A whole page, without a script and without a style: it is for those who build, not for those who buy. */
+const page = (title: string, body: Html): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} – a stand-in for Stripe</title>
+      </head>
+      <body>
+        <main>
+          <h1>${title}</h1>
+          <p>No money moves here: this is a stand-in for Stripe.</p>
+          ${body}
+        </main>
+      </body>
+    </html> `.text;

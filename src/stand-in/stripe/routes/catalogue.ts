@@ -1,0 +1,177 @@
+import { invalidRequest } from "../errors.js";
+import { previousAttributes, toJson } from "../json.js";
+import { createCustomer } from "../lifecycle.js";
+import { customerObject, priceObject, productObject } from "../objects.js";
+import {
+  COMMON,
+  PAGING,
+  boolean,
+  clearable,
+  fields,
+  integer,
+  list,
+  metadata,
+  oneOf,
+  optional,
+  text,
+} from "../params.js";
+import type { Scene } from "../scene.js";
+import { type PriceRecord, type ProductRecord, mergeMetadata, newId } from "../state.js";
+import { type Route, atAddress, listOf, named, route } from "./route.js";
+
+const INTERVALS = ["day", "week", "month", "year"] as const;
+/** Stripe's bounds, in the smallest unit of the currency and in intervals. */
+const AMOUNT_MAX = 99_999_999;
+const INTERVAL_COUNT_MAX = 156;
+
+const CUSTOMER = fields({
+  ...COMMON,
+  email: optional(clearable(512)),
+  name: optional(clearable(256)),
+  description: optional(clearable()),
+  phone: optional(clearable(20)),
+  metadata: optional(metadata),
+});
+
+const PRODUCT = fields({
+  ...COMMON,
+  id: optional(text()),
+  name: text(),
+  description: optional(text()),
+  active: optional(boolean),
+  metadata: optional(metadata),
+});
+
+const PRICE = fields({
+  ...COMMON,
+  product: text(),
+  currency: oneOf("usd"),
+  unit_amount: integer(0, AMOUNT_MAX),
+  recurring: optional(
+    fields({
+      interval: oneOf(...INTERVALS),
+      interval_count: optional(integer(1, INTERVAL_COUNT_MAX)),
+      usage_type: optional(oneOf("licensed")),
+    }),
+  ),
+  lookup_key: optional(text(200)),
+  transfer_lookup_key: optional(boolean),
+  nickname: optional(text()),
+  active: optional(boolean),
+  metadata: optional(metadata),
+});
+
+const PRICES = fields({
+  ...PAGING,
+  active: optional(boolean),
+  currency: optional(text()),
+  lookup_keys: optional(list(text(200), 10)),
+  product: optional(text()),
+  type: optional(oneOf("one_time", "recurring")),
+});
+
+/** Customers, and what they can buy. */
+export const catalogueRoutes: readonly Route[] = [
+  route("POST", "/v1/customers", CUSTOMER, (scene, { email, name, description, phone, ...given }) =>
+    customerObject(
+      createCustomer(scene, {
+        email: email ?? null,
+        name: name ?? null,
+        description: description ?? null,
+        phone: phone ?? null,
+        metadata: mergeMetadata({}, given.metadata),
+      }),
+    ),
+  ),
+  route("GET", "/v1/customers", fields({ ...PAGING, email: optional(text(512)) }), ({ state }, params) => {
+    const matching = Object.values(state.customers).filter(
+      ({ email }) => params.email === undefined || email === params.email,
+    );
+    return listOf("/v1/customers", matching, params, customerObject);
+  }),
+  route("GET", "/v1/customers/:id", fields(COMMON), ({ state }, _params, id) =>
+    customerObject(atAddress(state.customers, "customer", id)),
+  ),
+  route("POST", "/v1/customers/:id", CUSTOMER, (scene, { email, name, description, phone, ...given }, id) => {
+    const customer = atAddress(scene.state.customers, "customer", id);
+    const before = toJson(customerObject(customer));
+    if (email !== undefined) customer.email = email;
+    if (name !== undefined) customer.name = name;
+    if (description !== undefined) customer.description = description;
+    if (phone !== undefined) customer.phone = phone;
+    customer.metadata = mergeMetadata(customer.metadata, given.metadata);
+    const after = customerObject(customer);
+    scene.emit("customer.updated", after, previousAttributes(before, toJson(after)));
+    return after;
+  }),
+  route("POST", "/v1/products", PRODUCT, (scene, params) => productObject(createProduct(scene, params))),
+  route("GET", "/v1/products/:id", fields(COMMON), ({ state }, _params, id) =>
+    productObject(atAddress(state.products, "product", id)),
+  ),
+  route("POST", "/v1/prices", PRICE, (scene, params) => priceObject(createPrice(scene, params))),
+  route("GET", "/v1/prices", PRICES, ({ state }, params) => {
+    const { active, currency, lookup_keys: keys, product, type } = params;
+    const matching = Object.values(state.prices).filter(
+      (price) =>
+        (active === undefined || price.active === active) &&
+        (currency === undefined || price.currency === currency) &&
+        (keys === undefined || (price.lookupKey !== null && keys.includes(price.lookupKey))) &&
+        (product === undefined || price.product === product) &&
+        (type === undefined || (price.recurring ? "recurring" : "one_time") === type),
+    );
+    return listOf("/v1/prices", matching, params, priceObject);
+  }),
+  route("GET", "/v1/prices/:id", fields(COMMON), ({ state }, _params, id) =>
+    priceObject(atAddress(state.prices, "price", id)),
+  ),
+];
+
+function createProduct(scene: Scene, params: ReturnType<typeof PRODUCT>): ProductRecord {
+  const { id = newId("prod"), name, description = null, active = true } = params;
+  if (Object.hasOwn(scene.state.products, id)) {
+    throw invalidRequest("Product already exists.", { code: "resource_already_exists", param: "id" });
+  }
+  const given = mergeMetadata({}, params.metadata);
+  const product: ProductRecord = { id, created: scene.now(), name, description, active, metadata: given };
+  scene.state.products[id] = product;
+  scene.emit("product.created", productObject(product));
+  return product;
+}
+
+function createPrice(scene: Scene, params: ReturnType<typeof PRICE>): PriceRecord {
+  const { state } = scene;
+  named(state.products, "product", params.product, "product");
+  const holder = Object.values(state.prices).find(
+    ({ lookupKey }) => params.lookup_key !== undefined && lookupKey === params.lookup_key,
+  );
+  if (holder && params.transfer_lookup_key !== true) {
+    const message = `A price (\`${holder.id}\`) already uses that lookup key.`;
+    throw invalidRequest(message, { code: "resource_already_exists", param: "lookup_key" });
+  }
+  if (holder) holder.lookupKey = null;
+  const { recurring } = params;
+  const price: PriceRecord = {
+    id: newId("price"),
+    created: scene.now(),
+    active: params.active ?? true,
+    currency: params.currency,
+    unitAmount: params.unit_amount,
+    product: params.product,
+    nickname: params.nickname ?? null,
+    lookupKey: params.lookup_key ?? null,
+    metadata: mergeMetadata({}, params.metadata),
+    recurring: recurring ? { interval: recurring.interval, intervalCount: recurring.interval_count ?? 1 } : null,
+  };
+  state.prices[price.id] = price;
+  scene.emit("price.created", priceObject(price));
+  return price;
+}
+
+/** The ready product and its ready price, which are made at the first start. */
+export function readyPrice(scene: Scene): PriceRecord {
+  const ready = Object.values(scene.state.prices)[0];
+  if (ready) return ready;
+  const product = createProduct(scene, PRODUCT({ name: "Seat" }, ""));
+  const params = { product: product.id, currency: "usd", unit_amount: "800", recurring: { interval: "month" } };
+  return createPrice(scene, PRICE(params, ""));
+}

@@ -1,0 +1,93 @@
+import { invalidRequest } from "../errors.js";
+import { expireSession } from "../lifecycle.js";
+import { COMMON, PAGING, fields, integer, list, metadata, oneOf, optional, text, webAddress } from "../params.js";
+import type { Scene } from "../scene.js";
+import { sessionObject } from "../session-object.js";
+import { type SessionRecord, mergeMetadata, newId } from "../state.js";
+import { type Route, atAddress, exclusive, listOf, named, route } from "./route.js";
+import { QUANTITY_MAX, recurringPrice } from "./items.js";
+
+/** A session is open for a day, or for as long as is asked for within these bounds. */
+const OPEN_SECONDS = 24 * 3_600;
+const OPEN_MIN_SECONDS = 30 * 60;
+
+const SESSION = fields({
+  ...COMMON,
+  mode: oneOf("subscription"),
+  customer: optional(text()),
+  customer_email: optional(text(800)),
+  line_items: list(fields({ price: text(), quantity: optional(integer(1, QUANTITY_MAX)) }), 20),
+  success_url: webAddress,
+  cancel_url: optional(webAddress),
+  client_reference_id: optional(text(200)),
+  metadata: optional(metadata),
+  subscription_data: optional(fields({ metadata: optional(metadata) })),
+  expires_at: optional(integer()),
+});
+
+const SESSIONS = fields({
+  ...PAGING,
+  customer: optional(text()),
+  status: optional(oneOf("open", "complete", "expired")),
+  subscription: optional(text()),
+});
+
+/** Pages to buy at. */
+export const checkoutRoutes: readonly Route[] = [
+  route("POST", "/v1/checkout/sessions", SESSION, (scene, params) =>
+    sessionObject(scene, createSession(scene, params)),
+  ),
+  route("GET", "/v1/checkout/sessions", SESSIONS, (scene, params) => {
+    const { customer, status, subscription } = params;
+    const matching = Object.values(scene.state.sessions).filter(
+      (session) =>
+        (customer === undefined || session.customer === customer) &&
+        (status === undefined || session.status === status) &&
+        (subscription === undefined || session.subscription === subscription),
+    );
+    return listOf("/v1/checkout/sessions", matching, params, (session) => sessionObject(scene, session));
+  }),
+  route("GET", "/v1/checkout/sessions/:id", fields(COMMON), (scene, _params, id) =>
+    sessionObject(scene, atAddress(scene.state.sessions, "checkout.session", id)),
+  ),
+  route("POST", "/v1/checkout/sessions/:id/expire", fields(COMMON), (scene, _params, id) => {
+    const session = atAddress(scene.state.sessions, "checkout.session", id);
+    expireSession(scene, session);
+    return sessionObject(scene, session);
+  }),
+];
+
+function createSession(scene: Scene, params: ReturnType<typeof SESSION>): SessionRecord {
+  const { customer, customer_email: customerEmail } = params;
+  exclusive({ customer, customer_email: customerEmail });
+  if (customer !== undefined) named(scene.state.customers, "customer", customer, "customer");
+  if (params.line_items.length === 0) throw invalidRequest("There must be a line item.", { param: "line_items" });
+  for (const [index, { price }] of params.line_items.entries()) {
+    recurringPrice(scene, price, `line_items[${index}][price]`);
+  }
+  const now = scene.now();
+  const expiresAt = params.expires_at ?? now + OPEN_SECONDS;
+  if (expiresAt < now + OPEN_MIN_SECONDS || expiresAt > now + OPEN_SECONDS) {
+    const message =
+      "The `expires_at` timestamp must be between 30 minutes and 24 hours from Checkout Session creation.";
+    throw invalidRequest(message, { param: "expires_at" });
+  }
+  const session: SessionRecord = {
+    id: newId("cs_test"),
+    created: now,
+    expiresAt,
+    customer: customer ?? null,
+    customerEmail: customerEmail ?? null,
+    lines: params.line_items.map(({ price, quantity = 1 }) => ({ id: newId("li"), price, quantity })),
+    successUrl: params.success_url,
+    cancelUrl: params.cancel_url ?? null,
+    clientReferenceId: params.client_reference_id ?? null,
+    metadata: mergeMetadata({}, params.metadata),
+    subscriptionMetadata: mergeMetadata({}, params.subscription_data?.metadata),
+    status: "open",
+    subscription: null,
+    invoice: null,
+  };
+  scene.state.sessions[session.id] = session;
+  return session;
+}

@@ -1,0 +1,43 @@
+import { cardAccepts } from "../billing.js";
+import { cardDeclined } from "../errors.js";
+import { invoiceObject } from "../invoice-object.js";
+import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
+import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
+import { type Route, atAddress, listOf, route } from "./route.js";
+
+const LIST = fields({
+  ...PAGING,
+  customer: optional(text()),
+  subscription: optional(text()),
+  status: optional(oneOf("draft", "open", "paid", "uncollectible", "void")),
+});
+
+export const invoiceRoutes: readonly Route[] = [
+  route("GET", "/v1/invoices", LIST, (scene, params) => {
+    const { customer, subscription, status } = params;
+    const matching = Object.values(scene.state.invoices).filter(
+      (invoice) =>
+        (customer === undefined || invoice.customer === customer) &&
+        (subscription === undefined || invoice.subscription === subscription) &&
+        (status === undefined || invoice.status === status),
+    );
+    return listOf("/v1/invoices", matching, params, (invoice) => invoiceObject(scene, invoice));
+  }),
+  route("GET", "/v1/invoices/:id", fields(COMMON), (scene, _params, id) =>
+    invoiceObject(scene, atAddress(scene.state.invoices, "invoice", id)),
+  ),
+  route("POST", "/v1/invoices/:id/pay", fields(COMMON), (scene, _params, id) => {
+    const invoice = atAddress(scene.state.invoices, "invoice", id);
+    if (cardAccepts(scene, invoice)) {
+      payInvoice(scene, invoice);
+      return invoiceObject(scene, invoice);
+    }
+    declineInvoice(scene, invoice);
+    throw cardDeclined();
+  }),
+  route("POST", "/v1/invoices/:id/void", fields(COMMON), (scene, _params, id) => {
+    const invoice = atAddress(scene.state.invoices, "invoice", id);
+    voidInvoice(scene, invoice);
+    return invoiceObject(scene, invoice);
+  }),
+];

@@ -1,0 +1,76 @@
+import { invalidRequest, missingResource } from "../errors.js";
+import type { Reader, Tree } from "../params.js";
+import type { Scene } from "../scene.js";
+
+/** An endpoint. Its parameters are read before anything happens; what it then does, it does at once. */
+export interface Route {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** With `:id` in place of an id. */
+  readonly path: string;
+  /** Raises an ApiError for parameters that are not right, before which nothing has begun. */
+  prepare(params: Tree): (scene: Scene, id: string) => object;
+}
+
+export function route<P>(
+  method: Route["method"],
+  path: string,
+  reader: Reader<P>,
+  handle: (scene: Scene, params: P, id: string) => object,
+): Route {
+  return {
+    method,
+    path,
+    prepare(tree) {
+      const params = reader(tree, "");
+      return (scene, id) => handle(scene, params, id);
+    },
+  };
+}
+
+interface Page {
+  readonly limit: number | undefined;
+  readonly starting_after: string | undefined;
+  readonly ending_before: string | undefined;
+}
+
+const PAGE_DEFAULT = 10;
+
+/** A page of what there is, newest first. Raises an ApiError when it is to start at what is not there. */
+export function listOf<R extends { readonly id: string }>(
+  url: string,
+  oldestFirst: readonly R[],
+  { limit = PAGE_DEFAULT, starting_after, ending_before }: Page,
+  toObject: (record: R) => object,
+): object {
+  const all = oldestFirst.toReversed();
+  const placeOf = (id: string, param: string) => {
+    const place = all.findIndex((record) => record.id === id);
+    if (place < 0) throw missingResource("object", id, param);
+    return place;
+  };
+  const after = starting_after === undefined ? 0 : placeOf(starting_after, "starting_after") + 1;
+  const before = ending_before === undefined ? all.length : placeOf(ending_before, "ending_before");
+  const window = all.slice(after, before);
+  // Reading backwards, the page is what stands right before.
+  const data = ending_before === undefined ? window.slice(0, limit) : window.slice(-limit);
+  return { object: "list", data: data.map(toObject), has_more: window.length > data.length, url };
+}
+
+/** What the address names; raises an ApiError when there is no such. */
+export function atAddress<R>(records: Readonly<Record<string, R>>, kind: string, id: string): R {
+  const record = Object.hasOwn(records, id) ? records[id] : undefined;
+  if (record === undefined) throw missingResource(kind, id);
+  return record;
+}
+
+/** What a parameter names; raises an ApiError when there is no such. */
+export function named<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param: string): R {
+  const record = Object.hasOwn(records, id) ? records[id] : undefined;
+  if (record === undefined) throw missingResource(kind, id, param);
+  return record;
+}
+
+export function exclusive(given: Readonly<Record<string, unknown>>): void {
+  const names = Object.keys(given).filter((name) => given[name] !== undefined);
+  if (names.length > 1) throw invalidRequest(`You may only specify one of these parameters: ${names.join(", ")}.`);
+}

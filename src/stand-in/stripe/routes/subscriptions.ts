@@ -1,0 +1,134 @@
+import { cardDeclined, invalidRequest, missingResource } from "../errors.js";
+import { type Update, cancelSubscription, startSubscription, updateSubscription } from "../lifecycle.js";
+import { subscriptionObject } from "../objects.js";
+import { COMMON, PAGING, boolean, clearable, fields, metadata, oneOf, optional, text } from "../params.js";
+import type { Scene } from "../scene.js";
+import { type SubscriptionRecord, mergeMetadata } from "../state.js";
+import { CHANGED_ITEMS, NEW_ITEMS, changedItems, newItems } from "./items.js";
+import { type Route, atAddress, listOf, named, route } from "./route.js";
+
+const STATUSES = [
+  "active",
+  "all",
+  "canceled",
+  "ended",
+  "incomplete",
+  "incomplete_expired",
+  "past_due",
+  "paused",
+  "trialing",
+  "unpaid",
+] as const;
+
+const PAYMENT = oneOf("allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete");
+const PRORATION = oneOf("always_invoice", "create_prorations", "none");
+
+const LIST = fields({
+  ...PAGING,
+  customer: optional(text()),
+  price: optional(text()),
+  status: optional(oneOf(...STATUSES)),
+});
+
+const CREATE = fields({
+  ...COMMON,
+  customer: text(),
+  items: NEW_ITEMS,
+  metadata: optional(metadata),
+  description: optional(text(500)),
+  payment_behavior: optional(PAYMENT),
+  proration_behavior: optional(PRORATION),
+});
+
+const UPDATE = fields({
+  ...COMMON,
+  items: optional(CHANGED_ITEMS),
+  metadata: optional(metadata),
+  description: optional(clearable(500)),
+  cancel_at_period_end: optional(boolean),
+  payment_behavior: optional(PAYMENT),
+  proration_behavior: optional(PRORATION),
+});
+
+const CANCEL = fields({ ...COMMON, invoice_now: optional(boolean), prorate: optional(boolean) });
+
+export const subscriptionRoutes: readonly Route[] = [
+  route("GET", "/v1/subscriptions", LIST, (scene, params) => {
+    const matching = Object.values(scene.state.subscriptions).filter(
+      (subscription) =>
+        (params.customer === undefined || subscription.customer === params.customer) &&
+        (params.price === undefined || subscription.items.some(({ price }) => price === params.price)) &&
+        hasStatus(subscription, params.status),
+    );
+    return listOf("/v1/subscriptions", matching, params, (each) => subscriptionObject(scene, each));
+  }),
+  route("POST", "/v1/subscriptions", CREATE, (scene, params) => {
+    const customer = named(scene.state.customers, "customer", params.customer, "customer");
+    if (params.payment_behavior === "pending_if_incomplete") {
+      throw invalidRequest("`pending_if_incomplete` is only for updates.", { param: "payment_behavior" });
+    }
+    const items = newItems(scene, params.items);
+    const paid = customer.card === "accepted" && params.payment_behavior !== "default_incomplete";
+    if (!paid && params.payment_behavior === "error_if_incomplete") throw cardDeclined();
+    const { description = null } = params;
+    const given = mergeMetadata({}, params.metadata);
+    const start = { customer: customer.id, items, metadata: given, description, paid };
+    return subscriptionObject(scene, startSubscription(scene, start));
+  }),
+  route("GET", "/v1/subscriptions/:id", fields(COMMON), (scene, _params, id) =>
+    subscriptionObject(scene, atAddress(scene.state.subscriptions, "subscription", id)),
+  ),
+  route("POST", "/v1/subscriptions/:id", UPDATE, (scene, params, id) => {
+    const subscription = atAddress(scene.state.subscriptions, "subscription", id);
+    updateSubscription(scene, subscription, updateOf(scene, subscription, params));
+    return subscriptionObject(scene, subscription);
+  }),
+  route("DELETE", "/v1/subscriptions/:id", CANCEL, (scene, _params, id) => {
+    const subscription = atAddress(scene.state.subscriptions, "subscription", id);
+    // To cancel it again is as if there were none.
+    if (hasEnded(subscription)) throw missingResource("subscription", id);
+    cancelSubscription(scene, subscription);
+    return subscriptionObject(scene, subscription);
+  }),
+];
+
+/** Without a status all are meant that have not been canceled. */
+function hasStatus({ status }: SubscriptionRecord, wanted: (typeof STATUSES)[number] | undefined): boolean {
+  if (wanted === undefined) return status !== "canceled";
+  if (wanted === "ended") return status === "canceled" || status === "incomplete_expired";
+  return wanted === "all" || status === wanted;
+}
+
+const hasEnded = ({ status }: SubscriptionRecord): boolean => status === "canceled" || status === "incomplete_expired";
+
+function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
+  const { items, description, cancel_at_period_end: cancelAtPeriodEnd } = params;
+  if (hasEnded(subscription) && (items ?? description ?? cancelAtPeriodEnd) !== undefined) {
+    const message = "A canceled subscription can only update its cancellation_details and metadata.";
+    throw invalidRequest(message, { code: "invalid_canceled_subscription_fields" });
+  }
+  const payment = params.payment_behavior ?? "allow_incomplete";
+  if (payment === "pending_if_incomplete") assertSupportedByPendingUpdates(params);
+  return {
+    items: items && changedItems(scene, subscription, items),
+    metadata: params.metadata === undefined ? undefined : mergeMetadata(subscription.metadata, params.metadata),
+    cancelAtPeriodEnd,
+    description,
+    payment,
+    proration: params.proration_behavior ?? "create_prorations",
+  };
+}
+
+/**
+ * What an update that may wait for its payment can change:
+ * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
+ * `cancel_at_period_end` since 2026-09-30.
+ */
+function assertSupportedByPendingUpdates({ description, items }: ReturnType<typeof UPDATE>): void {
+  const itemName = ["deleted", "metadata"].find((name) =>
+    items?.some((item) => Object.entries(item).some(([own, value]) => own === name && value !== undefined)),
+  );
+  const param = description === undefined ? itemName && `items[${itemName}]` : "description";
+  if (param === undefined) return;
+  throw invalidRequest(`\`${param}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`, { param });
+}

@@ -1,0 +1,60 @@
+import { Stripe } from "stripe";
+import type { Courier } from "./delivery.js";
+import { type JsonObject, previousAttributes, toJson } from "./json.js";
+import { subscriptionObject } from "./objects.js";
+import { type EventRecord, type Source, type State, type Store, type SubscriptionRecord, newId } from "./state.js";
+
+type EventType = Stripe.Event["type"];
+type ObjectOf<T extends EventType> = Extract<Stripe.Event, { type: T }>["data"]["object"];
+
+/** The API request that something happens for; null when it happens by itself, or on a page. */
+export interface Cause {
+  readonly id: string;
+  readonly idempotencyKey: string | null;
+}
+
+/** Where everything happens: the state with its clock, and those who are told of what happens. */
+export class Scene implements Source {
+  /** Where the stand-in listens; known once it does. */
+  url = "";
+  cause: Cause | null = null;
+
+  constructor(
+    readonly store: Store,
+    readonly courier: Courier,
+  ) {}
+
+  get state(): State {
+    return this.store.state;
+  }
+
+  now(): number {
+    return this.store.now();
+  }
+
+  /** Tells that something happened, with the object as it is from now on. */
+  emit<T extends EventType>(type: T, object: ObjectOf<T> & object, previous?: JsonObject): void {
+    const event = {
+      id: newId("evt"),
+      object: "event",
+      api_version: Stripe.API_VERSION,
+      created: this.now(),
+      data: { object: toJson(object), ...(previous && { previous_attributes: previous }) },
+      livemode: false,
+      pending_webhooks: 0,
+      request: { id: this.cause?.id ?? null, idempotency_key: this.cause?.idempotencyKey ?? null },
+      type,
+    } satisfies EventRecord;
+    this.state.events[event.id] = event;
+    event.pending_webhooks = this.courier.send(event);
+  }
+
+  /** Does something to a subscription, and tells of it when that changed anything. */
+  change(subscription: SubscriptionRecord, act: () => void): void {
+    const before = toJson(subscriptionObject(this, subscription));
+    act();
+    const after = subscriptionObject(this, subscription);
+    const previous = previousAttributes(before, toJson(after));
+    if (Object.keys(previous).length > 0) this.emit("customer.subscription.updated", after, previous);
+  }
+}

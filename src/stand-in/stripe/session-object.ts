@@ -1,0 +1,98 @@
+import type { Stripe } from "stripe";
+import { sessionTotal } from "./objects.js";
+import { type SessionRecord, type Source, found } from "./state.js";
+
+export function sessionObject(source: Source, session: SessionRecord): Stripe.Checkout.Session {
+  const total = sessionTotal(source, session);
+  const currency = found(source.state.prices[session.lines[0]?.price ?? ""]).currency;
+  return {
+    ...UNUSED,
+    id: session.id,
+    object: "checkout.session",
+    amount_subtotal: total,
+    amount_total: total,
+    cancel_url: session.cancelUrl,
+    client_reference_id: session.clientReferenceId,
+    created: session.created,
+    currency,
+    customer: session.customer,
+    customer_details: customerDetails(source, session),
+    customer_email: session.customerEmail,
+    expires_at: session.expiresAt,
+    invoice: session.invoice,
+    metadata: { ...session.metadata },
+    payment_status: session.status === "complete" ? "paid" : "unpaid",
+    status: session.status,
+    subscription: session.subscription,
+    success_url: session.successUrl,
+    // A page that is over has no address any more.
+    url: session.status === "open" ? `${source.url}/checkout/${session.id}` : null,
+  } satisfies Stripe.Checkout.Session;
+}
+
+/** What of a session is the same for all of them here. */
+const UNUSED = {
+  adaptive_pricing: { enabled: false },
+  after_expiration: null,
+  allow_promotion_codes: null,
+  allowed_payment_method_types: null,
+  automatic_tax: { enabled: false, liability: null, provider: null, status: null },
+  billing_address_collection: null,
+  client_secret: null,
+  collected_information: null,
+  consent: null,
+  consent_collection: null,
+  currency_conversion: null,
+  custom_fields: [],
+  custom_text: {
+    after_submit: null,
+    shipping_address: null,
+    submit: null,
+    terms_of_service_acceptance: null,
+  },
+  customer_account: null,
+  customer_creation: null,
+  discounts: [],
+  integration_identifier: null,
+  invoice_creation: null,
+  livemode: false,
+  locale: null,
+  managed_payments: null,
+  mode: "subscription",
+  origin_context: null,
+  payment_intent: null,
+  payment_link: null,
+  payment_method_collection: "always",
+  payment_method_configuration_details: null,
+  payment_method_options: null,
+  payment_method_types: ["card"],
+  permissions: null,
+  phone_number_collection: { enabled: false },
+  recovered_from: null,
+  saved_payment_method_options: null,
+  setup_intent: null,
+  shipping_address_collection: null,
+  shipping_cost: null,
+  shipping_options: [],
+  submit_type: null,
+  total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
+  ui_mode: "hosted_page",
+  wallet_options: null,
+} satisfies Partial<Stripe.Checkout.Session>;
+
+function customerDetails(
+  { state }: Source,
+  { customer, customerEmail }: SessionRecord,
+): Stripe.Checkout.Session.CustomerDetails {
+  const known = customer === null ? undefined : state.customers[customer];
+  return {
+    address: null,
+    business_name: null,
+    email: known?.email ?? customerEmail,
+    individual_name: null,
+    name: known?.name ?? null,
+    phone: known?.phone ?? null,
+    tax_exempt: "none",
+    tax_ids: null,
+  } satisfies Stripe.Checkout.Session.CustomerDetails;
+}

@@ -1,0 +1,282 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Times are in seconds since 1970, amounts in the smallest unit of the currency, as in Stripe's own objects. */
+export interface CustomerRecord {
+  readonly id: string;
+  readonly created: number;
+  email: string | null;
+  name: string | null;
+  description: string | null;
+  phone: string | null;
+  metadata: Metadata;
+  /** Whether the bank lets the card on file be charged. */
+  card: "accepted" | "declined";
+  invoices: number;
+}
+
+export interface ProductRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly active: boolean;
+  readonly metadata: Metadata;
+}
+
+export type Interval = "day" | "week" | "month" | "year";
+
+export interface PriceRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly active: boolean;
+  readonly currency: string;
+  readonly unitAmount: number;
+  readonly product: string;
+  readonly nickname: string | null;
+  lookupKey: string | null;
+  readonly metadata: Metadata;
+  /** Null when it is paid once. */
+  readonly recurring: { readonly interval: Interval; readonly intervalCount: number } | null;
+}
+
+export interface SessionRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly expiresAt: number;
+  customer: string | null;
+  readonly customerEmail: string | null;
+  readonly lines: readonly { readonly id: string; readonly price: string; readonly quantity: number }[];
+  readonly successUrl: string;
+  readonly cancelUrl: string | null;
+  readonly clientReferenceId: string | null;
+  readonly metadata: Metadata;
+  readonly subscriptionMetadata: Metadata;
+  status: "open" | "complete" | "expired";
+  subscription: string | null;
+  invoice: string | null;
+}
+
+export interface ItemRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly price: string;
+  readonly quantity: number;
+  readonly metadata: Metadata;
+}
+
+export interface PendingUpdate {
+  readonly expiresAt: number;
+  readonly items: readonly ItemRecord[];
+  readonly invoice: string;
+  readonly metadata: Metadata | null;
+  readonly cancelAtPeriodEnd: boolean | null;
+}
+
+export interface SubscriptionRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly customer: string;
+  readonly currency: string;
+  items: readonly ItemRecord[];
+  metadata: Metadata;
+  description: string | null;
+  status: "active" | "past_due" | "incomplete" | "incomplete_expired" | "canceled";
+  periodStart: number;
+  periodEnd: number;
+  cancelAtPeriodEnd: boolean;
+  canceledAt: number | null;
+  endedAt: number | null;
+  latestInvoice: string | null;
+  pendingUpdate: PendingUpdate | null;
+  /** Prorations that the next invoice will ask for. */
+  pendingLines: readonly LineRecord[];
+}
+
+export interface LineRecord {
+  readonly id: string;
+  readonly item: string;
+  readonly price: string;
+  readonly quantity: number;
+  readonly amount: number;
+  readonly description: string;
+  readonly proration: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface InvoiceRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly number: string;
+  readonly customer: string;
+  readonly subscription: string;
+  readonly subscriptionMetadata: Metadata;
+  readonly currency: string;
+  readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update";
+  readonly lines: readonly LineRecord[];
+  status: "open" | "paid" | "void";
+  attempts: number;
+  paidAt: number | null;
+  voidedAt: number | null;
+}
+
+export interface EndpointRecord {
+  readonly id: string;
+  readonly created: number;
+  /** Those that were not made through the API are forgotten when the stand-in ends. */
+  readonly madeByApi: boolean;
+  url: string;
+  secret: string;
+  enabledEvents: readonly string[];
+  status: "enabled" | "disabled";
+  description: string | null;
+  metadata: Metadata;
+  readonly apiVersion: string | null;
+}
+
+/** An event as it is sent. */
+export interface EventRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly type: string;
+  readonly data: { readonly object: { readonly [name: string]: unknown } };
+  readonly [name: string]: unknown;
+}
+
+export interface DeliveryRecord {
+  readonly event: string;
+  readonly endpoint: string;
+  attempts: number;
+}
+
+export interface SavedAnswer {
+  readonly at: number;
+  readonly request: string;
+  readonly fingerprint: string;
+  readonly status: number;
+  readonly body: string;
+}
+
+/** All that is kept. Every table is in the order of creation. */
+export interface State {
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  /** How far the clock is ahead of the real one. */
+  clockOffsetMs: number;
+  readonly customers: Record<string, CustomerRecord>;
+  readonly products: Record<string, ProductRecord>;
+  readonly prices: Record<string, PriceRecord>;
+  readonly sessions: Record<string, SessionRecord>;
+  readonly subscriptions: Record<string, SubscriptionRecord>;
+  readonly invoices: Record<string, InvoiceRecord>;
+  readonly endpoints: Record<string, EndpointRecord>;
+  readonly events: Record<string, EventRecord>;
+  readonly answers: Record<string, SavedAnswer>;
+  deliveries: readonly DeliveryRecord[];
+}
+
+/** What answers are built from: the state, and where the stand-in's own pages are. */
+export interface Source {
+  readonly state: State;
+  readonly url: string;
+}
+
+/** A record that another one names is never taken away, so its absence is a bug of the stand-in. */
+export function found<T>(record: T | undefined): T {
+  if (record === undefined) throw new Error("A record of the stand-in's state is missing.");
+  return record;
+}
+
+/** More events than this are not kept; the oldest go first. */
+const EVENTS_MAX = 2_000;
+
+/** The state, its clock and its file. */
+export class Store {
+  readonly state: State;
+  readonly #file: string | undefined;
+  #heldAt: number | undefined;
+
+  /** An error of reading a file that is there, or of its JSON, is passed on. */
+  constructor(file: string | undefined, secret: string | undefined) {
+    this.#file = file;
+    const kept = file === undefined ? undefined : readState(file);
+    this.state = { ...emptyState(), ...kept, ...(secret !== undefined && { webhookSecret: secret }) };
+  }
+
+  /** The stand-in's own time, in milliseconds since 1970. */
+  nowMs(): number {
+    return this.#heldAt ?? Date.now() + this.state.clockOffsetMs;
+  }
+
+  now(): number {
+    return Math.floor(this.nowMs() / 1_000);
+  }
+
+  /** Lets the clock stand at a time for as long as `act` takes, so that what was due then happens then. */
+  at<T>(timeMs: number, act: () => T): T {
+    this.#heldAt = timeMs;
+    try {
+      return act();
+    } finally {
+      this.#heldAt = undefined;
+    }
+  }
+
+  /** Written beside and renamed, so that a reader never finds half of it. */
+  save(): void {
+    const events = Object.keys(this.state.events);
+    for (const id of events.slice(0, Math.max(0, events.length - EVENTS_MAX))) delete this.state.events[id];
+    if (this.#file === undefined) return;
+    mkdirSync(dirname(this.#file), { recursive: true });
+    writeFileSync(`${this.#file}.new`, JSON.stringify(this.state, undefined, 1), { mode: 0o600 });
+    renameSync(`${this.#file}.new`, this.#file);
+  }
+}
+
+function readState(file: string): Partial<State> | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Partial<State>;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const emptyState = (): State => ({
+  secretKey: `sk_test_${randomText(24)}`,
+  webhookSecret: `whsec_${randomText(32)}`,
+  clockOffsetMs: 0,
+  customers: {},
+  products: {},
+  prices: {},
+  sessions: {},
+  subscriptions: {},
+  invoices: {},
+  endpoints: {},
+  events: {},
+  answers: {},
+  deliveries: [],
+});
+
+/** An id in Stripe's form. The prefix says what it names. */
+export const newId = (prefix: string): string => `${prefix}_${randomText(prefix.startsWith("cs") ? 58 : 24)}`;
+
+const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+export function randomText(characters: number): string {
+  return Array.from(randomBytes(characters), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+}
+
+/** New names are added, known ones replaced, and those that are null are taken out; null itself takes out all. */
+export function mergeMetadata(
+  old: Metadata,
+  changes: Readonly<Record<string, string | null>> | null | undefined,
+): Metadata {
+  const merged = changes === null ? {} : { ...old, ...changes };
+  const kept = Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries(kept);
+}
