@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   features: ["operation/", "platform/", "features/*/index.ts"],
   surfaces: ["operation/", "platform/"],
   platform: [],
+  "stand-in": ["platform/html.ts"],
 };
 /** Types cost nothing at run time: the machine may name those of the ground it stands on. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = { operation: ["platform/"], surfaces: ["config.ts"] };
@@ -49,6 +50,17 @@ it("holds: no room imports what it must not", () => {
   // Files directly in src/surfaces are shared by the doors below it.
   const shared = (path: string) => /^surfaces\/[^/]+\.ts$/.test(path);
   expect(forbidden.filter(({ file, target }) => !(file.startsWith("surfaces/") && shared(target)))).toEqual([]);
+});
+
+it("holds: what stands in for others is loaded only where it is asked for", () => {
+  const importers = files.filter(
+    (file) => roomOf(file) !== "stand-in" && /["(][^"\n]*\/stand-in\//.test(readFileSync(join("src", file), "utf8")),
+  );
+  const others = importers.filter((file) => file !== "main.ts" && !file.startsWith("commands/"));
+  expect(others).toEqual([]);
+  for (const file of importers) {
+    expect(readFileSync(join("src", file), "utf8")).not.toMatch(/^(import|export) (?!type )[^;]*\/stand-in\//m);
+  }
 });
 
 it("holds: only the file of the environment reads a variable of it", () => {
