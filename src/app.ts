@@ -5,21 +5,24 @@ import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Config } from "./config.js";
+import { billingOperations, checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
 import { accessOperations, forgetEndedCodes } from "./features/access/index.js";
 import { invitationOperations, invitationRelations } from "./features/invitations/index.js";
 import { sendDueMails } from "./features/mail/index.js";
 import { memberOperations, memberRelations } from "./features/members/index.js";
 import { memoryOperations, memoryRelations } from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
+import { forgetOldPaymentEvents, reconcileDueAccount } from "./features/subscriptions/index.js";
 import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
 import { Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
 import { type Services, createServices } from "./operation/context.js";
 import type { Operation } from "./operation/operation.js";
 import { type Chore, startChores } from "./platform/chores.js";
-import { type Database, openDatabase } from "./platform/database.js";
+import { openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
+import { type Billing, Payments } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
@@ -27,10 +30,12 @@ import { graphqlError } from "./surfaces/graphql/errors.js";
 import { buildGraphQLSchema } from "./surfaces/graphql/schema.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
 import { errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
+import { billingPages } from "./surfaces/pages/billing.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
+import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
 import { noSuchPath, restError, restRoutes } from "./surfaces/rest/routes.js";
 import { createExpressServer } from "./surfaces/server.js";
 
@@ -42,6 +47,7 @@ export const operations: readonly Operation[] = [
   ...teamOperations,
   ...memberOperations,
   ...invitationOperations,
+  ...billingOperations,
 ];
 
 const relations = [
@@ -83,6 +89,7 @@ export async function createApp({ config, services, budgets, health, log }: AppP
       healthRoutes(health),
       playgroundRoutes(),
       invitationPages(operations, services),
+      billingPages((sessionId) => checkoutReturned(services, sessionId)),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );
@@ -92,6 +99,7 @@ export async function createApp({ config, services, budgets, health, log }: AppP
     await graphqlDoor(operations, await graphqlSchema(), services, budgets),
     errorAnswer(graphqlError),
   );
+  app.use(paymentWebhook(budgets, (body, signature) => receivePaymentWebhook(services, body, signature)));
   const isPublic = ({ permission }: Operation) => permission === "public";
   app.use(restRoutes(operations.filter(isPublic), await graphqlSchema(), services));
   app.use(authenticated(services, budgets, { optional: false }), charged(budgets));
@@ -181,8 +189,10 @@ export async function startApp(
   budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
 ): Promise<RunningApp> {
   const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
-  const services = createServices(database, budgets);
+  const services = createServices({ database, budgets, billing: billingOf(config, log, () => url) });
   let stopping = false;
+  // Known once it listens; nobody is served before.
+  let url = "";
   const health: Health = { pool: database.pool, isStopping: () => stopping };
   const handler = await createApp({ config, services, budgets, health, log });
   const server = createExpressServer(handler, { requestTimeout: REQUEST_TIMEOUT_MS });
@@ -197,9 +207,9 @@ export async function startApp(
     throw error;
   }
   const { port } = server.address() as AddressInfo;
-  const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   // Not before: mails link to the address, which may only now be known.
-  const chores = startChores(choresOf(config, { database, url, log }), log);
+  const chores = startChores(choresOf(config, { services, url, log }), log);
   const stop = async () => {
     stopping = true;
     await closed(server);
@@ -210,8 +220,27 @@ export async function startApp(
   return { url, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
 }
 
+/** Billing through Stripe, where all is given that it takes. */
+export function billingOf(config: Config, log: Logger, ownUrl: () => string): Billing {
+  const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = config;
+  const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
+  if (secretKey !== undefined && !isComplete) {
+    log.warn("STRIPE_SECRET_KEY needs STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID beside it: billing is off");
+  }
+  return {
+    payments: isComplete
+      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: config.stripeApiBase })
+      : undefined,
+    freeSeats: config.freeTeamSeats,
+    returnOrigins: config.allowedOrigins,
+    publicUrl: () => config.publicUrl ?? ownUrl(),
+    log,
+  };
+}
+
 /** What is done in the background, by every server; which of them does a piece of it, the database decides. */
-function choresOf(config: Config, { database, url, log }: { database: Database; url: string; log: Logger }): Chore[] {
+function choresOf(config: Config, { services, url, log }: { services: Services; url: string; log: Logger }): Chore[] {
+  const { database } = services;
   const mailer = createMailer(config, log);
   if (!mailer) log.warn("SMTP_URL is not set: mails wait in the database until a server that has it sends them");
   const outbox = mailer && { database, mailer, publicUrl: config.publicUrl ?? url, log };
@@ -219,6 +248,8 @@ function choresOf(config: Config, { database, url, log }: { database: Database; 
     { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database) },
     { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
     { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
+    { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
+    { name: "forget payment events", intervalMs: 60_000, run: () => forgetOldPaymentEvents(services) },
     ...(outbox ? [{ name: "send mails", intervalMs: 1_000, run: () => sendDueMails(outbox) }] : []),
   ];
 }

@@ -13,6 +13,14 @@ export interface Config {
   readonly smtpUrl: string | undefined;
   /** Who mails come from: an address, or a name and an address in angle brackets. */
   readonly mailFrom: string;
+  /** Billing needs all three: the key of the account, the secret of its webhook, and the price of a seat. */
+  readonly stripeSecretKey: string | undefined;
+  readonly stripeWebhookSecret: string | undefined;
+  readonly stripePriceId: string | undefined;
+  /** Undefined: Stripe itself. */
+  readonly stripeApiBase: string | undefined;
+  /** How many members a team may have without a paid subscription, where billing is configured. */
+  readonly freeTeamSeats: number;
   /** Origins whose pages may call the service from a browser. */
   readonly allowedOrigins: readonly string[];
   /** How many proxies of the operator's own stand in front of the service. */
@@ -36,10 +44,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const value = (name: string) => environment[name]?.trim() || undefined;
   const wrong = (name: string, must: string) => problems.push(`  ${name} must be ${must}; it is "${value(name)}".`);
 
-  const whole = (name: string, fallback: number, max: number) => {
+  const whole = (name: string, fallback: number, max: number, min = 0) => {
     const text = value(name);
     if (text === undefined) return fallback;
-    if (!/^\d{1,9}$/.test(text) || Number(text) > max) wrong(name, `a whole number from 0 to ${max}`);
+    const fits = /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max;
+    if (!fits) wrong(name, `a whole number from ${min} to ${max}`);
     return Number(text);
   };
   const url = (name: string, protocols: readonly string[]) => {
@@ -85,6 +94,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),
     smtpUrl,
     mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>",
+    stripeSecretKey: value("STRIPE_SECRET_KEY"),
+    stripeWebhookSecret: value("STRIPE_WEBHOOK_SECRET"),
+    stripePriceId: value("STRIPE_TEAM_PRICE_ID"),
+    stripeApiBase: url("STRIPE_API_BASE", ["http:", "https:"])?.replace(/\/+$/, ""),
+    freeTeamSeats: whole("FREE_TEAM_SEATS", 5, 1_000, 1),
     allowedOrigins: origins,
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),

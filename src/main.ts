@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
 import { type Config, ConfigError } from "./config.js";
 import { configOfProcess } from "./environment.js";
@@ -15,14 +15,35 @@ async function main(): Promise<void> {
   await using ground = await openDataFolder(config, { exclusive: true });
   const applied = await migrate(ground.databaseUrl);
   for (const name of applied) log.info({ migration: name }, "migration applied");
-  await using app = await startApp(config, ground.databaseUrl, log);
-  await announce(config, app);
+  await using standIn = await standInFor(config);
+  await using app = await startApp({ ...config, ...standIn?.settings }, ground.databaseUrl, log);
+  standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  await announce(config, app, standIn?.url);
   const signal = await stopSignal();
   log.info({ signal }, "stopping: finishing what runs");
 }
 
+/** In development something stands in for Stripe, unless there is a key to an account. It is no part of production. */
+async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
+  if (!development || stripeSecretKey !== undefined) return undefined;
+  const { startStandInStripe } = await import("./stand-in/stripe/index.js");
+  const standIn = await startStandInStripe({ stateFile: join(dataDir, "stand-in-stripe.json") });
+  const settings = {
+    stripeSecretKey: standIn.secretKey,
+    stripeWebhookSecret: standIn.webhookSecret,
+    stripePriceId: standIn.priceId,
+    stripeApiBase: standIn.url,
+  };
+  return {
+    url: standIn.url,
+    settings,
+    sendEventsTo: (url: string) => standIn.sendEventsTo(url),
+    [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),
+  };
+}
+
 /** Tells a newcomer where to look and with which key; in production, whoever reads logs. */
-async function announce(config: Config, app: RunningApp): Promise<void> {
+async function announce(config: Config, app: RunningApp, payments: string | undefined): Promise<void> {
   const url = config.publicUrl ?? app.url;
   if (!config.development) {
     console.log(`Memory Graph Gateway listens on ${app.url}`);
@@ -36,6 +57,7 @@ async function announce(config: Config, app: RunningApp): Promise<void> {
   Address     ${url}
   Playground  ${url}/graphql
   Database    ${database}
+  Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe on ${payments}: no card is charged`}
   Key         ${key}   (of a demo user; development only)
 
   Try it:

@@ -2,9 +2,7 @@ import "reflect-metadata";
 import { Command, Option } from "commander";
 import { ConfigError } from "../config.js";
 import { UserError, createKeyFor, createUser } from "../features/access/index.js";
-import { type Services, createServices } from "../operation/context.js";
-import { ProcessBudgets } from "../platform/rate-limiter.js";
-import { withDatabase } from "./with-database.js";
+import { withServices } from "./with-database.js";
 
 type Made = Awaited<ReturnType<typeof createUser>>;
 
@@ -38,9 +36,6 @@ function print({ userId, email, apiKey }: Made, { json }: { json: boolean }, sen
   if (json) console.log(JSON.stringify({ user_id: userId, email, key: apiKey.key }));
   else console.log(`${sentence}\n\n  User  ${userId}\n  Key   ${apiKey.key}   (shown only now)\n`);
 }
-
-const withServices = <T>(work: (services: Services) => Promise<T>): Promise<T> =>
-  withDatabase((database) => work(createServices(database, new ProcessBudgets())));
 
 try {
   await program.parseAsync();

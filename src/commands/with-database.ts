@@ -1,7 +1,11 @@
+import { billingOf } from "../app.js";
 import { configOfProcess } from "../environment.js";
+import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder } from "../platform/data-folder.js";
 import { type Database, openDatabase } from "../platform/database.js";
+import { loggerTo } from "../platform/logger.js";
 import { migrate } from "../platform/migrations.js";
+import { ProcessBudgets } from "../platform/rate-limiter.js";
 
 /** Does some work on the configured database, beside a running server or without. */
 export async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
@@ -9,4 +13,11 @@ export async function withDatabase<T>(work: (database: Database) => Promise<T>):
   await migrate(ground.databaseUrl);
   await using database = openDatabase(ground.databaseUrl);
   return await work(database);
+}
+
+/** The same for what operations work with. Warnings go to standard error: the output belongs to the command. */
+export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
+  const log = loggerTo(process.stderr, "warn");
+  const billing = billingOf(configOfProcess(), log, () => "http://localhost:4000");
+  return withDatabase((database) => work(createServices({ database, budgets: new ProcessBudgets(), billing })));
 }

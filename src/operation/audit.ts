@@ -9,18 +9,18 @@ const insertEntry: Statement = {
     VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5, $6, $7, $8)`,
 };
 
-/** Who does something: a caller, or a person who has just been verified and has no key yet. */
-interface Actor {
-  readonly userId: string;
+/** Who does something: a caller, a person who has just been verified and has no key yet, or nobody. */
+export interface Actor {
+  readonly userId: string | null;
   readonly keyId: string | null;
 }
 
 /** Records what was done, in the transaction of `context`: both are there or neither. */
 export async function recordAudit(
-  context: Context,
+  context: Pick<Context, "database" | "newId" | "door">,
   action: string,
   { teamId, subject, detail }: AuditNote,
-  actor: Actor = context.caller,
+  actor: Actor,
 ): Promise<void> {
   const who = [actor.userId, actor.keyId, context.door];
   await context.database.run(insertEntry, [context.newId(), teamId, ...who, action, subject, detail ?? null]);

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Database } from "../platform/database.js";
+import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
 import { Unauthorized } from "./failure.js";
 import type { Idempotency } from "./idempotency.js";
@@ -7,7 +8,7 @@ import type { Scope } from "./permission.js";
 
 export type Plan = "free" | "pro" | "team";
 export type TeamRole = "owner" | "admin" | "member";
-export type Door = "rest" | "graphql" | "page";
+export type Door = "rest" | "graphql" | "page" | "billing";
 
 /** Who asks: resolved from the API key once a request, by every door alike. */
 export interface Caller {
@@ -27,6 +28,7 @@ export interface Services {
   readonly database: Database;
   /** What may be done only so often, beside the requests that the doors count. */
   readonly budgets: Budgets;
+  readonly billing: Billing;
   now(): Date;
   /** Makes ids: UUIDv7, so that later ids sort after earlier ones. */
   newId(): string;
@@ -46,8 +48,11 @@ export interface Context extends Services {
 }
 
 /** The services of a running process; a test gives its own clock. */
-export function createServices(database: Database, budgets: Budgets, now: () => Date = () => new Date()): Services {
-  return { database, budgets, now, newId: () => uuidv7() };
+export function createServices(
+  { database, budgets, billing }: Pick<Services, "database" | "budgets" | "billing">,
+  now: () => Date = () => new Date(),
+): Services {
+  return { database, budgets, billing, now, newId: () => uuidv7() };
 }
 
 /** What a door knows of the request that an operation is part of. */
@@ -61,6 +66,7 @@ export const contextOf = (services: Services, facts: RequestFacts): Context => n
 class OperationContext implements Context {
   readonly database: Database;
   readonly budgets: Budgets;
+  readonly billing: Billing;
   readonly now: Services["now"];
   readonly newId: Services["newId"];
   readonly door: Door;
@@ -69,9 +75,10 @@ class OperationContext implements Context {
   readonly selects: Context["selects"];
   private readonly known: Caller | undefined;
 
-  constructor({ database, budgets, now, newId }: Services, { caller, ...facts }: RequestFacts) {
+  constructor({ database, budgets, billing, now, newId }: Services, { caller, ...facts }: RequestFacts) {
     this.database = database;
     this.budgets = budgets;
+    this.billing = billing;
     this.now = now;
     this.newId = newId;
     this.door = facts.door;

@@ -2,7 +2,7 @@ import { recordAudit } from "./audit.js";
 import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
 import { COMMON_FAILURES, Failure, ScopeMissing } from "./failure.js";
-import { once } from "./idempotency.js";
+import { earlierResult, once } from "./idempotency.js";
 import type { Operation } from "./operation.js";
 import type { Scope } from "./permission.js";
 
@@ -27,7 +27,7 @@ export async function execute<Input extends object, Output extends object>(
   }
 }
 
-function run<Input extends object, Output extends object>(
+async function run<Input extends object, Output extends object>(
   operation: Operation<Input, Output>,
   context: Context,
   input: Input,
@@ -35,11 +35,16 @@ function run<Input extends object, Output extends object>(
   const { database, idempotency } = context;
   if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
   if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
+  if (operation.prepare) {
+    const earlier = idempotency && (await earlierResult<Output>(database, context.caller.userId, idempotency));
+    if (earlier) return earlier;
+    await operation.prepare(context, input);
+  }
   return database.transaction((inner) => {
     const here = within(context, inner);
     const change = async () => {
       const output = await operation.handle(here, input);
-      if (operation.audit) await recordAudit(here, operation.name, operation.audit(here, input, output));
+      if (operation.audit) await recordAudit(here, operation.name, operation.audit(here, input, output), here.caller);
       return output;
     };
     return idempotency ? once(inner, context.caller.userId, idempotency, change) : change();

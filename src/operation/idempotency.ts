@@ -71,24 +71,37 @@ export async function once<Output extends object>(
   work: () => Promise<Output>,
 ): Promise<Output> {
   const keyHash = sha256(key);
-  const fingerprint = sha256(request);
   const [lock] = await database.run<{ locked: boolean }>(tryLock, [lockNumber(userId, keyHash)]);
   if (!lock?.locked) throw new IdempotencyInProgress();
 
   // A statement of its own, after the lock: it sees what whoever held the lock before has stored.
+  const earlier = await earlierResult<Output>(database, userId, { key, part, request });
+  if (earlier) return earlier;
+
+  const output = await work();
+  await database.run(keepResult, [userId, keyHash, part, sha256(request), encrypted(JSON.stringify(output), key)]);
+  return output;
+}
+
+/**
+ * The first result of a request that was done before; undefined for one that was not.
+ * @throws IdempotencyKeyReused when the key was used for another request.
+ */
+export async function earlierResult<Output extends object>(
+  database: Database,
+  userId: string,
+  { key, part, request }: Idempotency,
+): Promise<Output | undefined> {
   interface Row {
     readonly part: string;
     readonly fingerprint: Uint8Array;
     readonly result: Uint8Array;
   }
-  const earlier = await database.run<Row>(resultsOfKey, [userId, keyHash]);
-  if (earlier.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
-  const same = earlier.find((row) => row.part === part);
-  if (same) return JSON.parse(decrypted(same.result, key)) as Output;
-
-  const output = await work();
-  await database.run(keepResult, [userId, keyHash, part, fingerprint, encrypted(JSON.stringify(output), key)]);
-  return output;
+  const rows = await database.run<Row>(resultsOfKey, [userId, sha256(key)]);
+  const fingerprint = sha256(request);
+  if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
+  const same = rows.find((row) => row.part === part);
+  return same && (JSON.parse(decrypted(same.result, key)) as Output);
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();

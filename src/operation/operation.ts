@@ -24,6 +24,12 @@ export interface Operation<Input extends object = object, Output extends object 
   readonly example?: { readonly input: Partial<Input>; readonly output: Output };
   /** What to record of it, in the transaction of the change; left out for what nobody has to answer for. */
   audit?(context: Context, input: Input, output: Output): AuditNote;
+  /**
+   * What is done with others than the database, before the change and outside of any transaction, so that nobody's
+   * answer is waited for with a connection in hand. What came of it is read off the database by the handler, and doing
+   * it twice has one effect.
+   */
+  prepare?(context: Context, input: Input): Promise<void>;
   /** The handler writes by one SQL statement, atomic by itself, so it is spared a transaction around it. */
   readonly oneStatement?: true;
   /** The handler makes its transactions itself, since something of it must stay even where it fails. */

@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import type { Caller, TeamRole } from "../operation/context.js";
+import type { Caller, Plan, TeamRole } from "../operation/context.js";
 import { Unauthorized } from "../operation/failure.js";
 import type { Scope } from "../operation/permission.js";
 import { hashApiKey } from "../platform/api-key.js";
@@ -9,7 +9,7 @@ interface CallerRow {
   readonly key_id: string;
   readonly user_id: string;
   readonly scopes: Scope[];
-  readonly plan: "free" | "pro";
+  readonly plan: Plan;
   readonly email: string;
   readonly email_is_verified: boolean;
   readonly personal_graph_id: string;
@@ -22,12 +22,14 @@ interface CallerRow {
 const callerByKey: Statement = {
   name: "caller_by_key",
   text: `
-    SELECT k.id AS key_id, k.scopes, u.id AS user_id, u.plan::text AS plan, g.id AS personal_graph_id,
+    SELECT k.id AS key_id, k.scopes, u.id AS user_id, g.id AS personal_graph_id,
+      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
       u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
       m.team_id, m.role::text AS role, t.id AS team_graph_id,
       coalesce(k.last_used_at < now() - interval '1 minute', true) AS use_is_stale
     FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
       LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id
+      LEFT JOIN billing_account b ON b.team_id = m.team_id
     WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
 };
 

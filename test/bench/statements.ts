@@ -1,5 +1,6 @@
 import type { Caller, Context } from "../../src/operation/context.js";
 import type { Database, Models, Statement } from "../../src/platform/database.js";
+import type { Billing } from "../../src/platform/payments.js";
 import { built } from "./built.js";
 
 const { createMemory } = await built<typeof import("../../src/features/memories/create-memory.js")>(
@@ -16,6 +17,7 @@ const { searchMemories } = await built<typeof import("../../src/features/memorie
 );
 const { contextOf, createServices } =
   await built<typeof import("../../src/operation/context.js")>("operation/context.js");
+const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
 const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
 const { callerOf } = await built<typeof import("../../src/surfaces/caller.js")>("surfaces/caller.js");
 
@@ -83,9 +85,17 @@ const NOBODY: Caller = {
   team: null,
 };
 
+const NO_BILLING: Billing = {
+  payments: undefined,
+  freeSeats: 5,
+  returnOrigins: [],
+  publicUrl: () => "",
+  log: loggerTo(process.stderr, "warn"),
+};
+
 /** The caller will see these fields of the answer; all of them unless given. */
 const recording = (database: Database, ...fields: readonly string[]): Context =>
-  contextOf(createServices(database, new ProcessBudgets()), {
+  contextOf(createServices({ database, budgets: new ProcessBudgets(), billing: NO_BILLING }), {
     caller: NOBODY,
     door: "rest",
     clientAddress: "127.0.0.1",

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/platform/embedded-postgres.js";
@@ -18,9 +19,7 @@ const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "o
 /** One PostgreSQL for all tests: that of DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["DATABASE_URL"];
-  const embedded = given
-    ? undefined
-    : await startEmbeddedPostgres({ dataDir: "node_modules/.cache/test-postgres", settings: IN_HASTE });
+  const embedded = given ? undefined : await startOwn();
   const url = given ?? embedded?.url ?? "";
   const template = await templateDatabase(url);
   const prefix = `mg_test_${process.pid}_`;
@@ -30,6 +29,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await dropDatabases(url, (name) => name.startsWith(prefix));
     await embedded?.stop();
   };
+}
+
+const CLUSTER = "node_modules/.cache/test-postgres";
+
+/** A cluster that was cut off while it wrote in haste may be beyond repair; nothing in it is worth keeping. */
+async function startOwn() {
+  const start = () => startEmbeddedPostgres({ dataDir: CLUSTER, settings: IN_HASTE });
+  try {
+    return await start();
+  } catch {
+    await rm(CLUSTER, { recursive: true, force: true });
+    return start();
+  }
 }
 
 /** Drops what tests that were cut off left behind. */

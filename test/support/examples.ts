@@ -122,6 +122,10 @@ export function exampleInput(
     invitation: { token },
     acceptInvitation: { token },
     declineInvitation: { token },
+    createTeamCheckout: { successUrl: "https://app.example.com/paid" },
+    teamSubscription: {},
+    upgradeTeam: { maxMembers: 60 },
+    cancelTeamSubscription: {},
   }[name];
   if (!example) throw new Error(`The operation ${name} needs an example in this file.`);
   return example;

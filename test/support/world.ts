@@ -16,6 +16,7 @@ import type { Operation } from "../../src/operation/operation.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import { type OpenDatabase, openDatabase, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
+import { Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/surfaces/caller.js";
 import { databaseOn, onServer } from "./database-server.js";
@@ -94,16 +95,33 @@ export class Actor {
   }
 }
 
-export async function createWorld(): Promise<World> {
+/** Who stands in for Stripe in a world, and what that takes. */
+export interface WorldsStripe {
+  readonly url: string;
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  readonly priceId: string;
+}
+
+/** Without a payment provider, unless one is given. */
+export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): Promise<World> {
   const { url, prefix, template } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
   const databaseUrl = databaseOn(url, name);
   const database = openDatabase(databaseUrl);
   let offsetMs = 0;
-  const services = createServices(database, new ProcessBudgets(), () => new Date(Date.now() + offsetMs));
   const log: string[] = [];
   const bugs: unknown[] = [];
+  const billing = {
+    payments: stripe && new Payments({ ...stripe, apiBase: stripe.url }),
+    freeSeats: 5,
+    returnOrigins: ["https://app.example.com"],
+    publicUrl: () => "https://memory.example.com",
+    log: logTo(log, bugs),
+  };
+  const parts = { database, budgets: new ProcessBudgets(), billing };
+  const services = createServices(parts, () => new Date(Date.now() + offsetMs));
   const apps: RunningApp[] = [];
   const dataDir = await mkdtemp(join(tmpdir(), "memory-graph-world-"));
   return {
@@ -136,7 +154,11 @@ export async function createWorld(): Promise<World> {
       });
     },
     async serve(environment = {}) {
-      const config = readConfig({ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir, ...environment });
+      const config = readConfig({
+        ...{ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir },
+        ...(stripe ? environmentOf(stripe) : {}),
+        ...environment,
+      });
       const app = await startApp(config, databaseUrl, logTo(log, bugs));
       apps.push(app);
       return app;
@@ -149,6 +171,14 @@ export async function createWorld(): Promise<World> {
     },
   };
 }
+
+/** What tells a server of a payment provider. */
+export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: WorldsStripe): Record<string, string> => ({
+  STRIPE_API_BASE: url,
+  STRIPE_SECRET_KEY: secretKey,
+  STRIPE_WEBHOOK_SECRET: webhookSecret,
+  STRIPE_TEAM_PRICE_ID: priceId,
+});
 
 async function makeUser(
   services: Services,

@@ -4,6 +4,7 @@ import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { CHECK_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
 import { AlreadyInTeam, TeamFull, lockAnyTeam } from "../teams/index.js";
 import {
   INVITATION_EXAMPLE,
@@ -36,6 +37,11 @@ const seat: Statement = {
     ON CONFLICT (user_id) DO NOTHING RETURNING user_id`,
 };
 
+const countMembers: Statement = {
+  name: "count_team_members",
+  text: "SELECT member_count AS members FROM team WHERE id = $1::uuid",
+};
+
 const failures = [InvitationNotFound, InvitationNotPending, InvitationEmailMismatch] as const;
 const EXAMPLE_TOKEN = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
@@ -46,7 +52,7 @@ export const acceptInvitation = defineOperation({
   input: AnswerInvitationInput,
   output: Invitation,
   permission: "teams:write",
-  failures: [...failures, AlreadyInTeam, TeamFull],
+  failures: [...failures, AlreadyInTeam, TeamFull, SubscriptionRequired],
   rest: { method: "POST", path: "/teams/invitations/:token/accept" },
   example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
   audit: (_context, _input, { teamId, id, role }) => ({ teamId, subject: id, detail: `role: ${role}` }),
@@ -57,14 +63,22 @@ export const acceptInvitation = defineOperation({
     const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
     const seated = await seatOrFull(context, settled);
     if (!seated) throw new AlreadyInTeam();
+    await assertMembersPaid(context, teamId, seated.members);
     return settled;
   },
 });
 
-/** Whether the caller could be seated: not if they are in a team. The database counts seats, and refuses one too many. */
-async function seatOrFull({ database, caller }: Context, { teamId, role }: Invitation): Promise<boolean> {
+/**
+ * How many members there are with the caller; undefined for a caller who is in a team. The database counts seats, and
+ * refuses one too many.
+ */
+async function seatOrFull(
+  { database, caller }: Context,
+  { teamId, role }: Invitation,
+): Promise<{ members: number } | undefined> {
   try {
-    return (await database.run(seat, [caller.userId, teamId, role])).length > 0;
+    const seated = await database.run(seat, [caller.userId, teamId, role]);
+    return seated.length === 0 ? undefined : (await database.run<{ members: number }>(countMembers, [teamId]))[0];
   } catch (error) {
     if (sqlStateOf(error) === CHECK_VIOLATION) throw new TeamFull();
     throw error;

@@ -6,6 +6,7 @@ import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
 import { normalEmail } from "../access/index.js";
 import { AssignableRole } from "../members/index.js";
+import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamFull, TeamNotFound, lockTeam } from "../teams/index.js";
 import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, LIFETIME_DAYS } from "./invitation.js";
 
@@ -93,7 +94,15 @@ export const inviteMember = defineOperation({
   input: InviteMemberInput,
   output: Invitation,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, TeamFull, InvitationExists, AlreadyMember, TooManyInvitations],
+  failures: [
+    TeamNotFound,
+    RoleTooSmall,
+    TeamFull,
+    SubscriptionRequired,
+    InvitationExists,
+    AlreadyMember,
+    TooManyInvitations,
+  ],
   rest: { method: "POST", path: "/teams/:team_id/invitations", status: 201 },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, email: INVITATION_EXAMPLE.email, role: AssignableRole.MEMBER },
@@ -115,7 +124,9 @@ export const inviteMember = defineOperation({
     const [found] = await database.run<Obstacles>(obstacles, [teamId, email]);
     if (found?.is_member) throw new AlreadyMember();
     if (found?.is_invited) throw new InvitationExists();
-    if (team.memberCount + (found?.pending ?? 0) >= team.maxMembers) throw new TeamFull();
+    const seated = team.memberCount + (found?.pending ?? 0);
+    if (seated >= team.maxMembers) throw new TeamFull();
+    await assertMembersPaid(context, teamId, seated + 1);
     if (found?.wait_seconds != null) throw new TooManyInvitations(found.wait_seconds);
     const values = [newId(), teamId, email, role, caller.userId];
     const [invitation] = await database.run<Invitation>(insertInvitation, values);

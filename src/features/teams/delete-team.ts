@@ -3,7 +3,15 @@ import type { Services } from "../../operation/context.js";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, lockTeam } from "./team.js";
+import {
+  BillingNotConfigured,
+  PaymentProviderError,
+  SubscriptionActive,
+  accountOf,
+  endBilling,
+  isLive,
+} from "../subscriptions/index.js";
+import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, lockTeam, teamNow } from "./team.js";
 
 @InputType({ description: "Which team to delete." })
 export class DeleteTeamInput {
@@ -20,12 +28,17 @@ export const deleteTeam = defineOperation({
   input: DeleteTeamInput,
   output: Deletion,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall],
+  failures: [TeamNotFound, RoleTooSmall, SubscriptionActive, PaymentProviderError, BillingNotConfigured],
   rest: { method: "DELETE", path: "/teams/:team_id", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { id: TEAM_EXAMPLE.id } },
   audit: (_context, { teamId }) => ({ teamId, subject: teamId }),
+  async prepare(context, { teamId }) {
+    await teamNow(context, teamId, "owner");
+    await endBilling(context, teamId);
+  },
   async handle(context, { teamId }) {
     await lockTeam(context, teamId, "owner");
+    if (isLive(await accountOf(context, teamId))) throw new SubscriptionActive();
     const [removed] = await context.database.run<Deletion>(removeTeam, [teamId]);
     if (!removed) throw new TeamNotFound();
     return removed;

@@ -12,6 +12,7 @@ export { OwnerMustTransfer } from "./leave-team.js";
 export { MemberNotFound } from "./member-not-found.js";
 export {
   AlreadyInTeam,
+  type MembersTeam,
   RoleTooSmall,
   TEAM_EXAMPLE,
   Team,

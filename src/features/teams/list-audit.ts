@@ -35,13 +35,18 @@ export class AuditEntry {
   @Field(() => ID, { description: "The entry's id." })
   id!: string;
 
-  @Field(() => ID, { description: "The user who did it." })
-  actorId!: string;
+  @Field(() => ID, {
+    nullable: true,
+    description: "The user who did it; null for what the service did by itself, such as ending a second subscription.",
+  })
+  actorId!: string | null;
 
   @Field(() => ID, { nullable: true, description: "The API key it was done with; null without one, as on sign-up." })
   keyId!: string | null;
 
-  @Field(() => String, { description: "Which way it came in: rest, graphql or page." })
+  @Field(() => String, {
+    description: "Which way it came in: rest, graphql, page, or billing for what the payment provider caused.",
+  })
   door!: string;
 
   @Field(() => String, { description: "The operation, such as inviteMember." })

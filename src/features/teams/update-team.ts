@@ -4,6 +4,7 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
+import { SizeManagedByBilling, accountOf, isLive } from "../subscriptions/index.js";
 import {
   MEMBERS_MAX,
   NAME_MAX,
@@ -55,7 +56,7 @@ export const updateTeam = defineOperation({
   input: UpdateTeamInput,
   output: Team,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, TooManyMembers],
+  failures: [TeamNotFound, RoleTooSmall, TooManyMembers, SizeManagedByBilling],
   rest: { method: "PUT", path: "/teams/:team_id" },
   example: { input: { teamId: TEAM_EXAMPLE.id, maxMembers: 8 }, output: { ...TEAM_EXAMPLE, maxMembers: 8 } },
   audit: (_context, { name, maxMembers }, team) => ({
@@ -67,7 +68,10 @@ export const updateTeam = defineOperation({
     if (name === undefined && maxMembers === undefined) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
-    const { memberCount } = await lockTeam(context, teamId, "owner");
+    const { memberCount, maxMembers: seats } = await lockTeam(context, teamId, "owner");
+    // Clients that put the whole team back say the size that it has.
+    const isResized = maxMembers !== undefined && maxMembers !== seats;
+    if (isResized && isLive(await accountOf(context, teamId))) throw new SizeManagedByBilling();
     if (maxMembers !== undefined && maxMembers < memberCount) throw new TooManyMembers(memberCount);
     const [changed] = await context.database.run<Team>(changeTeam, [teamId, name ?? null, maxMembers ?? null]);
     if (!changed) throw new TeamNotFound();

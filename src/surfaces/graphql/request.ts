@@ -22,6 +22,7 @@ const ERRORS_MAX = 20;
 export class RequestContext implements GraphQLContext {
   readonly database: Context["database"];
   readonly budgets: Context["budgets"];
+  readonly billing: Context["billing"];
   readonly now: Context["now"];
   readonly newId: Context["newId"];
   readonly scope: RequestScope;
@@ -29,9 +30,10 @@ export class RequestContext implements GraphQLContext {
   readonly clientAddress: string;
   request = "";
 
-  constructor({ database, budgets, now, newId }: Services, scope: RequestScope) {
+  constructor({ database, budgets, billing, now, newId }: Services, scope: RequestScope) {
     this.database = database;
     this.budgets = budgets;
+    this.billing = billing;
     this.now = now;
     this.newId = newId;
     this.scope = scope;

@@ -10,7 +10,7 @@ import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "ty
 import { type Context, contextOf } from "../../operation/context.js";
 import type { Idempotency } from "../../operation/idempotency.js";
 import { execute } from "../../operation/execute.js";
-import type { Operation } from "../../operation/operation.js";
+import { NoInput, type Operation } from "../../operation/operation.js";
 import { selectedFields } from "../../operation/selection.js";
 import type { RequestScope } from "../http.js";
 
@@ -64,8 +64,11 @@ function resolverFor(operation: Operation): ResolverClass {
 
   const prototype = OperationResolver.prototype;
   const decorateField = kind === "query" ? Query : Mutation;
+  // GraphQL has no input without fields.
   const decorateInput =
-    kind === "query" ? Args(() => input) : Arg("input", () => input, { description: "What to do, and to what." });
+    kind === "query" || input === NoInput
+      ? Args(() => input)
+      : Arg("input", () => input, { description: "What to do, and to what." });
   decorateInput(prototype, name, 0);
   Ctx()(prototype, name, 1);
   Info()(prototype, name, 2);

@@ -118,7 +118,7 @@ const refuseOtherBodies: Handler = (request, _response, next) => {
   next();
 };
 
-class MethodNotAllowed extends Failure {
+export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor(methods: readonly string[]) {

@@ -1,0 +1,96 @@
+import "reflect-metadata";
+import { Command, InvalidArgumentError } from "commander";
+import { ConfigError } from "../config.js";
+import { configOfProcess } from "../environment.js";
+import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
+import { type Reconciled, reconcileAccounts } from "../features/subscriptions/index.js";
+import { stripeClient } from "../platform/payments.js";
+import { withServices } from "./with-database.js";
+
+/** Something that the operator can put right. */
+class UserError extends Error {}
+
+const program = new Command("billing").description("Prepares a Stripe account, and compares what is known of it.");
+
+program
+  .command("setup")
+  .description(
+    "make product, monthly and yearly price and webhook endpoint in the account of STRIPE_SECRET_KEY, where they are " +
+      "missing, and print what to put into the environment",
+  )
+  .option("--monthly <cents>", "what a seat costs a month, in the currency's smallest unit", amount, 800)
+  .option("--yearly <cents>", "what a seat costs a year", amount, 8_000)
+  .option("--currency <code>", "three letters, as usd", currency, "usd")
+  .option("--url <address>", "where Stripe reaches the service; PUBLIC_URL, unless given")
+  .option("--json", "print one JSON value and nothing else", false)
+  .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json: boolean }) => {
+    const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
+    if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
+    const reachable = url ?? publicUrl;
+    if (!reachable) throw new UserError("Say where Stripe reaches the service: --url https://…, or PUBLIC_URL.");
+    if (!URL.canParse(reachable)) throw new UserError(`${reachable} is no address, such as https://memory.example.com`);
+    const stripe = stripeClient(stripeSecretKey, stripeApiBase);
+    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") });
+    console.log(json ? JSON.stringify(made) : described(made));
+  });
+
+program
+  .command("reconcile")
+  .description("read every team's subscription anew from Stripe, and finish what was begun")
+  .option("--team <id>", "only this team")
+  .option("--json", "print one JSON value and nothing else", false)
+  .action(async ({ team, json }: { team?: string; json: boolean }) => {
+    await withServices(async (services) => {
+      if (!services.billing.payments) {
+        throw new UserError("Set STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID first.");
+      }
+      const all: Reconciled[] = [];
+      for await (const account of reconcileAccounts(services, team)) {
+        all.push(account);
+        if (!json) console.log(outcomeOf(account));
+      }
+      const failed = all.filter(({ after }) => !after).length;
+      if (json) console.log(JSON.stringify({ accounts: all.map(plain) }));
+      else console.log(`Accounts: ${all.length}, failed: ${failed}.`);
+      if (failed > 0) process.exitCode = 1;
+    });
+  });
+
+function amount(text: string): number {
+  if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError("It must be a whole number from 1 to 99999999.");
+  return Number(text);
+}
+
+function currency(text: string): string {
+  if (!/^[a-z]{3}$/i.test(text)) throw new InvalidArgumentError("It must be three letters, as usd.");
+  return text.toLowerCase();
+}
+
+const described = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup): string => `
+${made.length === 0 ? "Everything is there already." : `Made: ${made.join(", ")}.`}
+
+  STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
+  # or by the year: STRIPE_TEAM_PRICE_ID=${yearlyPriceId}
+  ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was told when the endpoint was made; Stripe's dashboard shows it"}
+`;
+
+function outcomeOf({ teamId, before, after }: Reconciled): string {
+  if (!after) return `${teamId}  the payment provider failed`;
+  const [then, now] = [before, after].map(({ status, seats }) =>
+    seats === null ? status : `${status}, ${seats} seats`,
+  );
+  return `${teamId}  ${then === now ? now : `${then} → ${now}`}`;
+}
+
+const plain = ({ teamId, before, after }: Reconciled) => ({
+  team_id: teamId,
+  before: { status: before.status, seats: before.seats },
+  after: after ? { status: after.status, seats: after.seats } : null,
+});
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(error instanceof UserError || error instanceof ConfigError ? error.message : error);
+  process.exitCode = 1;
+}

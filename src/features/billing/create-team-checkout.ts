@@ -1,0 +1,151 @@
+import { Field, InputType, ObjectType } from "type-graphql";
+import { Nullable, TextLength } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import {
+  type AccountDesk,
+  BillingNotConfigured,
+  PaymentProviderError,
+  type Requests,
+  accountOf,
+  askerOf,
+  isLive,
+  openCheckouts,
+  withAccountDesk,
+  withdrawCheckout,
+} from "../subscriptions/index.js";
+import { type MembersTeam, RoleTooSmall, TeamNotFound } from "../teams/index.js";
+import { callersTeam } from "./team-subscription.js";
+
+const URL_MAX = 2_000;
+
+@InputType({ description: "Where to go on after a checkout." })
+export class CreateTeamCheckoutInput {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Where to go once it is paid, on an origin that the service's operator allows; `{CHECKOUT_SESSION_ID}` in it is " +
+      "filled in. Unless given, a page of this service says what was bought.",
+  })
+  @Nullable()
+  @TextLength(1, URL_MAX)
+  successUrl?: string | null;
+
+  @Field(() => String, { nullable: true, description: "Where to go back to without paying, on such an origin." })
+  @Nullable()
+  @TextLength(1, URL_MAX)
+  cancelUrl?: string | null;
+}
+
+@ObjectType({ description: "A page of the payment provider on which seats are bought." })
+export class TeamCheckout {
+  @Field(() => String, { description: "The provider's id of it." })
+  sessionId!: string;
+
+  @Field(() => String, { description: "Where the owner pays." })
+  url!: string;
+
+  @Field(() => Date, { description: "Until when." })
+  expiresAt!: Date;
+}
+
+export class AlreadySubscribed extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "already_subscribed";
+
+  constructor() {
+    super("The team has a subscription already. Upgrade it for more seats.");
+  }
+}
+
+export const createTeamCheckout = defineOperation({
+  name: "createTeamCheckout",
+  kind: "mutation",
+  summary: "Opens a page on which the owner buys as many seats as the team has room for; an open one is given again.",
+  input: CreateTeamCheckoutInput,
+  output: TeamCheckout,
+  permission: "billing:write",
+  failures: [TeamNotFound, RoleTooSmall, AlreadySubscribed, PaymentProviderError, BillingNotConfigured],
+  rest: { method: "POST", path: "/billing/team-checkout", status: 201 },
+  example: {
+    input: { successUrl: "https://app.example.com/billing?session={CHECKOUT_SESSION_ID}" },
+    output: {
+      sessionId: "cs_live_a1q2W3e4R5t6Y7u8I9o0",
+      url: "https://checkout.stripe.com/c/pay/cs_live_a1q2W3e4R5t6Y7u8I9o0",
+      expiresAt: new Date("2026-03-03T22:56:04.000Z"),
+    },
+  },
+  async prepare(context, { successUrl, cancelUrl }) {
+    const { publicUrl } = context.billing;
+    const back = `${publicUrl()}/billing/return`;
+    const returns = {
+      success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
+      cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
+    };
+    const team = await callersTeam(context, "owner");
+    await withAccountDesk(context, team.id, (desk) => openCheckout(context, desk, { team, returns }));
+  },
+  async handle(context) {
+    const { id } = await callersTeam(context, "owner");
+    const { checkoutId, checkoutUrl, checkoutExpiresAt } = await accountOf(context, id);
+    // Paid by somebody in this very moment.
+    if (!checkoutId || !checkoutUrl || !checkoutExpiresAt) throw new AlreadySubscribed();
+    return { sessionId: checkoutId, url: checkoutUrl, expiresAt: checkoutExpiresAt };
+  },
+});
+
+interface Wanted {
+  readonly team: MembersTeam;
+  readonly returns: { readonly success_url: string; readonly cancel_url: string };
+}
+
+/** Leaves exactly one checkout open, for as many seats as the team has room for. */
+async function openCheckout(context: Context, desk: AccountDesk, { team, returns }: Wanted): Promise<void> {
+  await desk.settle();
+  const { customerId } = await desk.account();
+  const customer = customerId ?? (await desk.perform("customer", newCustomer(context, team), askerOf(context))).id;
+  // In this order: a checkout that is paid in between is missing here, and there a subscription.
+  const open = await openCheckouts(desk, customer);
+  if (isLive(await desk.mirror())) throw new AlreadySubscribed();
+  const [same, ...others] = open.toSorted((one) => (one.metadata?.["seats"] === String(team.maxMembers) ? -1 : 1));
+  const isSame = same?.metadata?.["seats"] === String(team.maxMembers);
+  for (const { id } of isSame ? others : open) await withdrawCheckout(desk, id, askerOf(context));
+  if (isSame) return desk.keepCheckout(same);
+  // What could not be withdrawn was paid.
+  if (open.length > 0 && isLive(await desk.mirror())) throw new AlreadySubscribed();
+  await desk.perform("checkout", newCheckout(desk.priceId, customer, { team, returns }), askerOf(context));
+}
+
+const newCustomer = ({ caller }: Context, { id, name }: MembersTeam): Requests["customer"] => ({
+  params: { name, email: caller.email, metadata: { team_id: id } },
+});
+
+function newCheckout(price: string, customer: string, { team, returns }: Wanted): Requests["checkout"] {
+  const metadata = { team_id: team.id, seats: String(team.maxMembers) };
+  return {
+    params: {
+      mode: "subscription",
+      customer,
+      client_reference_id: team.id,
+      line_items: [{ price, quantity: team.maxMembers }],
+      metadata,
+      subscription_data: { metadata: { team_id: team.id } },
+      ...returns,
+    },
+  };
+}
+
+/** Stripe fills the id of the session into its place, which must not be escaped. */
+const TEMPLATE = "{CHECKOUT_SESSION_ID}";
+
+/** @throws InvalidInput for an address outside of the service and the origins that its operator has named. */
+function allowedUrl({ billing }: Context, path: string, text: string | null | undefined): string | undefined {
+  if (text == null) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const origins = [...billing.returnOrigins, new URL(billing.publicUrl()).origin];
+  if (!url || !origins.includes(url.origin) || url.username || url.password) {
+    throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
+  }
+  return url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
+}

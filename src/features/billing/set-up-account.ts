@@ -1,0 +1,103 @@
+import { Stripe } from "stripe";
+
+const PRODUCT_ID = "memory_graph_team";
+/** What the service acts upon: anything that may change what a team pays for. */
+const EVENTS = [
+  "checkout.session.completed",
+  "checkout.session.expired",
+  "customer.subscription.created",
+  "customer.subscription.updated",
+  "customer.subscription.deleted",
+  "customer.subscription.paused",
+  "customer.subscription.resumed",
+  "customer.subscription.pending_update_applied",
+  "customer.subscription.pending_update_expired",
+  "invoice.paid",
+  "invoice.payment_failed",
+  "invoice.voided",
+] as const satisfies Stripe.WebhookEndpointCreateParams.EnabledEvent[];
+
+export interface SetupWishes {
+  /** What a seat costs, in the currency's smallest unit. */
+  readonly monthly: number;
+  readonly yearly: number;
+  /** Three letters in lower case. */
+  readonly currency: string;
+  /** Where Stripe reaches the service, without a slash at the end. */
+  readonly url: string;
+}
+
+export interface AccountSetup {
+  readonly monthlyPriceId: string;
+  readonly yearlyPriceId: string;
+  /** Stripe tells it once, when the endpoint is made. */
+  readonly webhookSecret: string | null;
+  /** What was missing; nothing the second time. */
+  readonly made: readonly string[];
+}
+
+/**
+ * Makes what the service needs in a Stripe account, where it is missing. Prices cannot be changed: for another amount a
+ * new one takes over the old one's look-up key, and those who pay the old one go on paying it.
+ * @throws Stripe's errors, which are for the operator to read.
+ */
+export async function setUpAccount(stripe: Stripe, wishes: SetupWishes): Promise<AccountSetup> {
+  const made: string[] = [];
+  const product = await productOf(stripe, made);
+  const monthly = await priceOf(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
+  const yearly = await priceOf(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
+  const webhookSecret = await endpointOf(stripe, `${wishes.url}/billing/stripe-webhook`, made);
+  return { monthlyPriceId: monthly, yearlyPriceId: yearly, webhookSecret, made };
+}
+
+async function productOf(stripe: Stripe, made: string[]): Promise<string> {
+  try {
+    return (await stripe.products.retrieve(PRODUCT_ID)).id;
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")) throw error;
+  }
+  made.push("product");
+  return (await stripe.products.create({ id: PRODUCT_ID, name: "Memory Graph Team", unit_label: "seat" })).id;
+}
+
+interface WantedPrice {
+  readonly product: string;
+  readonly interval: "month" | "year";
+  readonly amount: number;
+  readonly currency: string;
+}
+
+async function priceOf(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
+  const { product, interval, amount, currency } = wanted;
+  const lookupKey = `${PRODUCT_ID}_${interval}ly`;
+  const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], active: true, limit: 1 });
+  const [known] = data;
+  if (known?.unit_amount === amount && known.currency === currency) return known.id;
+  made.push(`price by the ${interval}`);
+  const price = await stripe.prices.create({
+    product,
+    currency,
+    unit_amount: amount,
+    recurring: { interval },
+    lookup_key: lookupKey,
+    transfer_lookup_key: true,
+  });
+  return price.id;
+}
+
+/** The secret of the endpoint, if it had to be made. */
+async function endpointOf(stripe: Stripe, url: string, made: string[]): Promise<string | null> {
+  const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
+  const known = data.find((endpoint) => endpoint.url === url);
+  if (!known) {
+    made.push("webhook endpoint");
+    const { secret } = await stripe.webhookEndpoints.create({ url, enabled_events: [...EVENTS] });
+    return secret ?? null;
+  }
+  const hearsAll = EVENTS.every((event) => known.enabled_events.some((name) => name === event || name === "*"));
+  if (!hearsAll || known.status !== "enabled") {
+    made.push("the webhook endpoint's events");
+    await stripe.webhookEndpoints.update(known.id, { enabled_events: [...EVENTS], disabled: false });
+  }
+  return null;
+}

@@ -1,0 +1,128 @@
+import { Field, InputType, Int } from "type-graphql";
+import { Between } from "../../operation/bounds.js";
+import { Failure, InvalidInput, RateLimited } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import {
+  type AccountDesk,
+  type BillingAccount,
+  BillingNotConfigured,
+  PaymentProviderError,
+  type Requests,
+  SubscriptionRequired,
+  askerOf,
+  isLive,
+  isPaid,
+  withAccountDesk,
+} from "../subscriptions/index.js";
+import { RoleTooSmall, TeamNotFound } from "../teams/index.js";
+import { SUBSCRIPTION_EXAMPLE, TeamSubscription, callersTeam, subscriptionNow } from "./team-subscription.js";
+
+/** Stripe makes 10 invoices a minute and 20 a day of one subscription; a renewal has to find room as well. */
+const UPGRADES_PER_MINUTE = 8;
+const UPGRADES_PER_DAY = 16;
+
+@InputType({ description: "How large a team shall be." })
+export class UpgradeTeamInput {
+  @Field(() => Int, { description: "How many seats there shall be: more than now, up to 1000." })
+  @Between(1, 1_000)
+  maxMembers!: number;
+}
+
+export class SubscriptionUnpaid extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "subscription_unpaid";
+
+  constructor() {
+    super("The team's subscription has an unpaid invoice. Pay it first: `hosted_invoice_url` of the subscription.");
+  }
+}
+
+export class UpgradePending extends Failure {
+  static readonly example = new UpgradePending(8);
+  readonly kind = "conflict";
+  override readonly reason = "upgrade_pending";
+  override readonly details: { readonly seats: number };
+
+  constructor(seats: number) {
+    super(`An upgrade to ${seats} seats waits to be paid. Pay its invoice, or let it lapse.`);
+    this.details = { seats };
+  }
+}
+
+export class TooManyUpgrades extends RateLimited {
+  static override readonly example = new TooManyUpgrades(60);
+  override readonly reason = "too_many_upgrades";
+
+  constructor(retryAfterSeconds: number) {
+    super(retryAfterSeconds);
+    this.message = `A team may be upgraded ${UPGRADES_PER_MINUTE} times a minute and ${UPGRADES_PER_DAY} times a day.`;
+  }
+}
+
+export const upgradeTeam = defineOperation({
+  name: "upgradeTeam",
+  kind: "mutation",
+  summary: "Buys more seats, for the rest of the period at once; they count when they are paid.",
+  input: UpgradeTeamInput,
+  output: TeamSubscription,
+  permission: "billing:write",
+  failures: [
+    TeamNotFound,
+    RoleTooSmall,
+    SubscriptionRequired,
+    SubscriptionUnpaid,
+    UpgradePending,
+    TooManyUpgrades,
+    PaymentProviderError,
+    BillingNotConfigured,
+  ],
+  rest: { method: "POST", path: "/billing/team-upgrade" },
+  example: { input: { maxMembers: 8 }, output: { ...SUBSCRIPTION_EXAMPLE, seats: 8 } },
+  async prepare(context, { maxMembers }) {
+    const { id } = await callersTeam(context, "owner");
+    const asker = askerOf(context);
+    await withAccountDesk(context, id, async (desk) => {
+      const settled = await desk.settle();
+      const account = await desk.mirror();
+      // The same was asked for before, and nobody heard what became of it.
+      if (settled?.kind === "upgrade" && seatsIn(settled.request) === maxMembers) return;
+      if (await desk.wasDone("upgrade", asker)) return;
+      if (account.pendingSeats === maxMembers) return;
+      const { subscriptionId, itemId } = upgradable(account, maxMembers);
+      await assertSeldom(desk);
+      await desk.perform("upgrade", moreSeats(subscriptionId, itemId, maxMembers), asker);
+    });
+  },
+  handle: subscriptionNow,
+});
+
+/** @throws a failure that says why there can be no such upgrade. */
+function upgradable(account: BillingAccount, maxMembers: number): { subscriptionId: string; itemId: string } {
+  const { subscriptionId, itemId, seats, pendingSeats } = account;
+  if (!isLive(account) || subscriptionId === null || itemId === null) throw new SubscriptionRequired();
+  if (!isPaid(account)) throw new SubscriptionUnpaid();
+  if (pendingSeats !== null) throw new UpgradePending(pendingSeats);
+  if (seats !== null && maxMembers <= seats) {
+    throw new InvalidInput([{ path: "maxMembers", message: `must be more than the ${seats} seats there are` }]);
+  }
+  return { subscriptionId, itemId };
+}
+
+/** @throws TooManyUpgrades before Stripe would refuse another invoice. */
+async function assertSeldom(desk: AccountDesk): Promise<void> {
+  const { inMinute, inDay } = await desk.upgradesLately();
+  if (inDay >= UPGRADES_PER_DAY) throw new TooManyUpgrades(3_600);
+  if (inMinute >= UPGRADES_PER_MINUTE) throw new TooManyUpgrades(60);
+}
+
+/** Without the item's id another item would be added. What is not paid at once changes nothing yet. */
+const moreSeats = (id: string, item: string, quantity: number): Requests["upgrade"] => ({
+  id,
+  params: {
+    items: [{ id: item, quantity }],
+    proration_behavior: "always_invoice",
+    payment_behavior: "pending_if_incomplete",
+  },
+});
+
+const seatsIn = ({ params }: Pick<Requests["upgrade"], "params">): number | undefined => params.items?.[0]?.quantity;

@@ -1,0 +1,273 @@
+import type Stripe from "stripe";
+import { type Actor, recordAudit } from "../../operation/audit.js";
+import type { Door } from "../../operation/context.js";
+import type { Database, Statement } from "../../platform/database.js";
+import { Deadline, type Payments, PaymentsError } from "../../platform/payments.js";
+import { type BillingAccount, type BillingServices, accountOf, isLive } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { type AccountLock, withAccountLock } from "./lock.js";
+import { grantSeats, lockTeamOfAccount, mirrorValues, ranked, seen, timeOf, writeMirror } from "./mirror.js";
+import {
+  type Answers,
+  type Asker,
+  CALLS,
+  type RecordedRequest,
+  type RequestKind,
+  type Requests,
+  type UpgradesLately,
+  closeRequest,
+  openRequest,
+  recordRequest,
+  requestDone,
+  upgradesLately,
+} from "./requests.js";
+
+const ensureAccount: Statement = {
+  name: "ensure_billing_account",
+  text: "INSERT INTO billing_account (team_id) VALUES ($1::uuid) ON CONFLICT (team_id) DO NOTHING",
+};
+
+const keepCustomer: Statement = {
+  name: "keep_billing_customer",
+  text: `UPDATE billing_account SET customer_id = $3 WHERE team_id = $1::uuid AND locked_by = $2::uuid
+    RETURNING team_id`,
+};
+
+const keepCheckout: Statement = {
+  name: "keep_billing_checkout",
+  text: `UPDATE billing_account
+    SET checkout_id = $3, checkout_url = $4, checkout_seats = $5::int, checkout_expires_at = $6::timestamptz
+    WHERE team_id = $1::uuid AND locked_by = $2::uuid RETURNING team_id`,
+};
+
+/** How requests that somebody asked for are called in the team's audit. */
+const AUDITED: Partial<Readonly<Record<RequestKind, string>>> = {
+  checkout: "createTeamCheckout",
+  upgrade: "upgradeTeam",
+  cancel: "cancelTeamSubscription",
+};
+
+/**
+ * Deals with the provider about one team while nobody else does: no connection of the database is held meanwhile, and
+ * all of it together takes no longer than an operation may.
+ * @throws BillingNotConfigured without a provider.
+ * @throws PaymentProviderError when the provider fails; what was begun is then brought to its end by the next call.
+ */
+export async function withAccountDesk<T>(
+  services: BillingServices,
+  teamId: string,
+  work: (desk: AccountDesk) => Promise<T>,
+): Promise<T> {
+  const { database, billing } = services;
+  const { payments } = billing;
+  if (!payments) throw new BillingNotConfigured();
+  await database.run(ensureAccount, [teamId]);
+  const deadline = new Deadline();
+  try {
+    return await withAccountLock(database, { teamId, deadline }, (lock) =>
+      work(new AccountDesk(services, payments, lock, deadline)),
+    );
+  } catch (error) {
+    if (!(error instanceof PaymentsError)) throw error;
+    billing.log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
+    throw new PaymentProviderError();
+  }
+}
+
+/** What may be done for one team at the provider, by whoever holds its lock. */
+export class AccountDesk {
+  constructor(
+    private readonly services: BillingServices,
+    private readonly payments: Payments,
+    private readonly lock: AccountLock,
+    private readonly deadline: Deadline,
+  ) {}
+
+  get priceId(): string {
+    return this.payments.priceId;
+  }
+
+  account(): Promise<BillingAccount> {
+    return accountOf(this.services, this.lock.teamId);
+  }
+
+  /** Reads from the provider. */
+  ask<Answer extends { object: string }>(
+    object: Answer["object"],
+    send: (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>,
+  ): Promise<Answer> {
+    return this.payments.ask(object, this.deadline, send);
+  }
+
+  /**
+   * Brings to its end what was asked before and of which nobody knows what became: the same request under the same key
+   * has one effect, however often it arrives. Answers with it, if it was done.
+   */
+  async settle(): Promise<RecordedRequest | undefined> {
+    const [open] = await this.services.database.run<RecordedRequest>(openRequest, [this.lock.teamId]);
+    if (!open) return undefined;
+    if (open.isOld) {
+      // Whether it had an effect is read off the provider by whoever goes on from here.
+      await this.services.database.run(closeRequest, [open.id, "abandoned"]);
+      return undefined;
+    }
+    try {
+      await this.#complete(open);
+      return open;
+    } catch (error) {
+      if (error instanceof PaymentsError && error.outcome === "refused") return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether the same client has asked for this under the same Idempotency-Key, and it was done. */
+  async wasDone(kind: RequestKind, { askedUnder }: Asker): Promise<boolean> {
+    if (!askedUnder) return false;
+    const done = await this.services.database.run(requestDone, [this.lock.teamId, kind, askedUnder]);
+    return done.length > 0;
+  }
+
+  async upgradesLately(): Promise<UpgradesLately> {
+    const [lately] = await this.services.database.run<UpgradesLately>(upgradesLately, [this.lock.teamId]);
+    return lately ?? { inMinute: 0, inDay: 0 };
+  }
+
+  /** Writes the request down, sends it, and takes note of what came of it. Nothing may be open any more: `settle`. */
+  async perform<Kind extends RequestKind>(kind: Kind, request: Requests[Kind], asker: Asker): Promise<Answers[Kind]> {
+    const { teamId, holder } = this.lock;
+    const { actorId, keyId, door, askedUnder } = asker;
+    const values = [teamId, holder, this.services.newId(), kind, JSON.stringify(request)];
+    const [recorded] = await this.services.database.run<RecordedRequest<Kind>>(recordRequest, [
+      ...values,
+      ...[actorId, keyId, door, askedUnder],
+    ]);
+    if (!recorded) throw new PaymentProviderError();
+    return this.#complete<Kind>(recorded);
+  }
+
+  /**
+   * Writes the local copy: the only function that does. It reads the customer's subscriptions anew, so the order in
+   * which events arrive does not matter, nor how often. What must not be is ended: a second subscription, which would
+   * charge twice, and any of a team that is gone.
+   */
+  async mirror(closing?: RecordedRequest): Promise<BillingAccount> {
+    const { customerId } = await this.account();
+    const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
+    const [counts, ...others] = ranked(found);
+    for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
+    const hasTeam = await this.#write(counts, closing);
+    if (!hasTeam && counts && isLive(counts)) await this.#write(await this.#end(counts, "endOrphanedSubscription"));
+    return this.account();
+  }
+
+  async #subscriptionsOf(customer: string): Promise<readonly Stripe.Subscription[]> {
+    // More than a hundred of one team is out of reach: each begins with a checkout that a person pays.
+    const { data } = await this.ask("list", (stripe, options) =>
+      stripe.subscriptions.list({ customer, status: "all", limit: 100, expand: ["data.latest_invoice"] }, options),
+    );
+    return data;
+  }
+
+  /** Ends a subscription now, what was paid for the time left being credited, and tells the operator. */
+  async #end({ id, customer }: Stripe.Subscription, action: string): Promise<Stripe.Subscription> {
+    const { teamId } = this.lock;
+    const facts = { alert: action, team_id: teamId, subscription: id, customer };
+    this.services.billing.log.error(facts, "a subscription that must not be is ended: see whether to refund it");
+    // Without a key: ending what has ended has no second effect, and Stripe takes none with this method.
+    const ended = await this.ask("subscription", (stripe, options) =>
+      stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }, options),
+    );
+    await this.#audit(this.services.database, { action, subject: id, door: "billing" }, NOBODY);
+    return ended;
+  }
+
+  /** Answers with whether there is a team still. */
+  async #write(subscription: Stripe.Subscription | undefined, closing?: RecordedRequest): Promise<boolean> {
+    const { teamId, holder } = this.lock;
+    const values = mirrorValues(subscription && seen(subscription, this.priceId));
+    return this.services.database.transaction(async (inner) => {
+      const [team] = await inner.run(lockTeamOfAccount, [teamId]);
+      held(await inner.run(writeMirror, [teamId, holder, ...values]));
+      const paysFor = subscription && subscription.status !== "incomplete" && isLive(subscription);
+      const { seats } = await accountOf({ database: inner }, teamId);
+      if (team && paysFor && seats !== null) await inner.run(grantSeats, [teamId, seats]);
+      if (closing) await this.#close(inner, closing);
+      return team !== undefined;
+    });
+  }
+
+  /** Sends what is written down. Refused, it is done with; else it stays open until its effect is in the database. */
+  async #complete<Kind extends RequestKind>(recorded: RecordedRequest<Kind>): Promise<Answers[Kind]> {
+    const { kind, request, idempotencyKey } = recorded;
+    const { object, send } = CALLS[kind];
+    const answer = await this.ask<Answers[Kind]>(object, (stripe, options) =>
+      send(stripe, request, { ...options, idempotencyKey }),
+    ).catch(async (error: unknown) => {
+      if (error instanceof PaymentsError && error.outcome === "refused") {
+        await this.services.database.run(closeRequest, [recorded.id, "refused"]);
+      }
+      throw error;
+    });
+    if (answer.object === "subscription") {
+      await this.mirror(recorded);
+      return answer;
+    }
+    await this.services.database.transaction(async (inner) => {
+      await this.#keep(inner, answer);
+      await this.#close(inner, recorded);
+    });
+    return answer;
+  }
+
+  async #keep(inner: Database, answer: Stripe.Customer | Stripe.Checkout.Session): Promise<void> {
+    const { teamId, holder } = this.lock;
+    if (answer.object === "customer") held(await inner.run(keepCustomer, [teamId, holder, answer.id]));
+    else held(await inner.run(keepCheckout, [teamId, holder, ...checkoutValues(answer)]));
+  }
+
+  async #close(inner: Database, { id, kind, request, actorId, keyId, door }: RecordedRequest): Promise<void> {
+    const [closed] = await inner.run(closeRequest, [id, "done"]);
+    const action = AUDITED[kind];
+    if (!closed || action === undefined) return;
+    const subject = "id" in request ? request.id : null;
+    await this.#audit(inner, { action, subject, door, detail: detailOf(request) }, { userId: actorId, keyId });
+  }
+
+  async #audit(database: Database, { action, door, ...note }: AuditedChange, actor: Actor): Promise<void> {
+    const { newId } = this.services;
+    await recordAudit({ database, newId, door: door as Door }, action, { teamId: this.lock.teamId, ...note }, actor);
+  }
+
+  /** Notes which checkout may be paid; for a team that has none any more, none. */
+  async keepCheckout(session: Stripe.Checkout.Session): Promise<void> {
+    await this.#keep(this.services.database, session);
+  }
+}
+
+interface AuditedChange {
+  readonly action: string;
+  readonly subject: string | null;
+  readonly door: string;
+  readonly detail?: string;
+}
+
+/** What the service does by itself. */
+const NOBODY: Actor = { userId: null, keyId: null };
+
+/** @throws PaymentProviderError when nothing was written because another server holds the lock by now. */
+function held(rows: readonly unknown[]): void {
+  if (rows.length === 0) throw new PaymentProviderError();
+}
+
+/** Only one that is open can be paid. */
+function checkoutValues({ id, url, status, metadata, expires_at }: Stripe.Checkout.Session): unknown[] {
+  if (status !== "open") return [null, null, null, null];
+  return [id, url, Number(metadata?.["seats"]), timeOf(expires_at)];
+}
+
+/** How many seats it is about, for the audit. */
+function detailOf(request: Requests[RequestKind]): string {
+  const { params } = request;
+  const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
+  return items?.[0]?.quantity === undefined ? "at the end of the period" : `seats: ${items[0].quantity}`;
+}

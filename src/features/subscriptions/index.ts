@@ -1,0 +1,21 @@
+export {
+  type BillingAccount,
+  type BillingServices,
+  accountOf,
+  isLive,
+  isPaid,
+  isUnsure,
+} from "./account.js";
+export { type AccountDesk, withAccountDesk } from "./account-desk.js";
+export { endBilling, openCheckouts, withdrawCheckout } from "./end-billing.js";
+export { forgetOldPaymentEvents, receivePaymentEvent } from "./events.js";
+export {
+  BillingNotConfigured,
+  PaymentProviderError,
+  SizeManagedByBilling,
+  SubscriptionActive,
+  SubscriptionRequired,
+} from "./failures.js";
+export { type Reconciled, reconcileAccount, reconcileAccounts, reconcileDueAccount } from "./reconcile.js";
+export { type Requests, askerOf } from "./requests.js";
+export { assertMembersPaid } from "./seats.js";

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Stripe } from "stripe";
+import type { Logger } from "./logger.js";
+
+/** What billing works with. */
+export interface Billing {
+  /** Undefined: billing is not configured. */
+  readonly payments: Payments | undefined;
+  /** How many members a team may have without a paid subscription, where billing is configured. */
+  readonly freeSeats: number;
+  /** Origins to which a checkout may return, beside the service's own. */
+  readonly returnOrigins: readonly string[];
+  /** Where clients reach the service, without a slash at the end. */
+  publicUrl(): string;
+  /** For what an operator must hear of. */
+  readonly log: Logger;
+}
+
+export interface PaymentSettings {
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  /** The price of one seat. */
+  readonly priceId: string;
+  /** Undefined: Stripe itself. */
+  readonly apiBase: string | undefined;
+}
+
+/**
+ * Stripe did not do what it was asked. `refused`: it said so, and did nothing. `unknown`: it may have done it; whether
+ * it did is found out by asking the same again under the same idempotency key.
+ */
+export class PaymentsError extends Error {
+  constructor(
+    readonly outcome: "refused" | "unknown",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** How long one request may take before it is sent a second time; two of them fit into an operation's patience. */
+const REQUEST_TIMEOUT_MS = 5_000;
+/** How long all that one operation asks of Stripe may take: with what comes around it, an answer is there in 15 s. */
+const PATIENCE_MS = 12_000;
+
+/** The end of an operation's patience. */
+export class Deadline {
+  readonly #end = performance.now() + PATIENCE_MS;
+
+  get remainingMs(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+}
+
+type Send<Answer> = (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>;
+
+/** Stripe, with answers that can be believed: in time, of a good status, and of the kind that was asked for. */
+export class Payments {
+  readonly priceId: string;
+  readonly #stripe: Stripe;
+  readonly #webhookSecret: string;
+
+  constructor({ secretKey, webhookSecret, priceId, apiBase }: PaymentSettings) {
+    this.priceId = priceId;
+    this.#webhookSecret = webhookSecret;
+    this.#stripe = stripeClient(secretKey, apiBase);
+  }
+
+  /**
+   * Sends one request, and once more if the connection fails.
+   * @throws PaymentsError when there is no answer in time, or another than an object of this kind.
+   */
+  async ask<Answer extends { object: string }>(
+    object: Answer["object"],
+    deadline: Deadline,
+    send: Send<Answer>,
+  ): Promise<Answer> {
+    const timeout = Math.max(1, Math.round(Math.min(REQUEST_TIMEOUT_MS, deadline.remainingMs)));
+    const late = new AbortController();
+    try {
+      // The client's own timeout is for silence; an answer that trickles in must end as well.
+      const answer = await Promise.race([send(this.#stripe, { timeout }), tooLate(deadline, late.signal)]);
+      // An error of a proxy is JSON as well, and has no `error` by which the client would know it.
+      const { statusCode } = answer.lastResponse;
+      if (statusCode >= 300 || answer.object !== object) {
+        throw new PaymentsError("unknown", `Stripe answered ${statusCode} with something else than a ${object}.`);
+      }
+      return answer;
+    } catch (error) {
+      throw error instanceof Stripe.errors.StripeError ? paymentsError(error) : error;
+    } finally {
+      late.abort();
+    }
+  }
+
+  /** The event in a webhook's body; undefined unless Stripe has signed it within the last five minutes. */
+  event(body: Buffer, signature: string): Stripe.Event | undefined {
+    try {
+      return this.#stripe.webhooks.constructEvent(body, signature, this.#webhookSecret);
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeSignatureVerificationError || error instanceof SyntaxError)
+        return undefined;
+      throw error;
+    }
+  }
+}
+
+/** A client of Stripe, or of what stands in for it at another address. */
+export function stripeClient(secretKey: string, apiBase: string | undefined): Stripe {
+  const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
+  return new Stripe(secretKey, {
+    protocol: protocol === "http:" ? "http" : "https",
+    host: hostname,
+    port: port || (protocol === "http:" ? "80" : "443"),
+    timeout: REQUEST_TIMEOUT_MS,
+    maxNetworkRetries: 1,
+    telemetry: false,
+    appInfo: { name: "memory-graph-gateway" },
+  });
+}
+
+async function tooLate(deadline: Deadline, signal: AbortSignal): Promise<never> {
+  await sleep(deadline.remainingMs, undefined, { signal });
+  throw new PaymentsError("unknown", "Stripe did not answer in time.");
+}
+
+/**
+ * What an error says about the effect. A conflict or too many requests were stopped before any effect, but may be
+ * asked again under the same key; a wrong API key says nothing of an earlier try. A server error is kept by Stripe
+ * under the idempotency key: when it is told a second time, asking again will tell nothing new.
+ */
+function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): PaymentsError {
+  const { statusCode = 0, type, code, param, requestId, message, headers } = error;
+  const isReplayed = headers?.["idempotent-replayed"] === "true";
+  const isRefusal = statusCode >= 400 && statusCode < 500 && ![401, 403, 409, 429].includes(statusCode);
+  const facts = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
+  return new PaymentsError(
+    isRefusal || (isReplayed && statusCode >= 500) ? "refused" : "unknown",
+    `${facts}: ${message}`,
+  );
+}

@@ -1,0 +1,40 @@
+import { type Handler, Router } from "express";
+import { html } from "../../platform/html.js";
+import { noteFailure } from "../http.js";
+import { PAGE_HEADERS, page } from "./layout.js";
+
+/** What became of a checkout: how many seats its team has now, null until it is paid; undefined for an unknown one. */
+export type FindCheckout = (
+  sessionId: string,
+) => Promise<{ readonly team: string; readonly seats: number | null } | undefined>;
+
+/** Where the payment page sends people, unless the client who opened the checkout said otherwise. */
+export function billingPages(find: FindCheckout): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  return router.get("/billing/return", returned(find));
+}
+
+const returned =
+  (find: FindCheckout): Handler =>
+  async (request, response) => {
+    response.set(PAGE_HEADERS);
+    const { session_id: sessionId } = request.query;
+    if (typeof sessionId !== "string") {
+      response.send(page("Nothing was bought", html`<p>You can close this page, or go back and pay later.</p>`));
+      return;
+    }
+    response.send(await find(sessionId).then(shown, (error: unknown) => unsure(noteFailure(error, response))));
+  };
+
+const shown = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
+  if (!checkout) return page("No such checkout", html`<p>It has ended, or there never was one.</p>`);
+  const { team, seats } = checkout;
+  if (seats === null)
+    return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page.</p>`);
+  return page("Thank you", html`<p>${team} has <strong>${seats} seats</strong> now. You can close this page.</p>`);
+};
+
+const unsure = (failure: object | undefined): string =>
+  failure
+    ? page("One moment", html`<p>What you paid for is not known here yet. Reload this page in a minute.</p>`)
+    : page("Something went wrong", html`<p>That is our mistake. What you paid for counts all the same.</p>`);

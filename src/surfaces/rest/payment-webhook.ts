@@ -1,0 +1,44 @@
+import { type Handler, Router } from "express";
+import { Failure } from "../../operation/failure.js";
+import type { Budgets } from "../../platform/rate-limiter.js";
+import { noteFailure, readBody, scopeOf } from "../http.js";
+import { chargeFailure } from "../rate-limit.js";
+import { MethodNotAllowed, restError } from "./routes.js";
+
+/** Takes the body, byte by byte as it was signed, and its signature. */
+export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;
+
+const PATH = "/billing/stripe-webhook";
+
+/**
+ * Where Stripe tells what has happened: no operation, since it is no caller who asks, and a signature stands in place
+ * of a key. What could not be acted upon is answered 500, and Stripe sends it again.
+ */
+export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post(PATH, readBody, received(budgets, receive));
+  router.all(PATH, (_request, response) => {
+    response.set("Allow", "POST");
+    throw new MethodNotAllowed(["POST"]);
+  });
+  return router;
+}
+
+const received =
+  (budgets: Budgets, receive: ReceiveEvent): Handler =>
+  async (request, response) => {
+    const scope = scopeOf(response);
+    scope.operations.push("stripeWebhook");
+    const body: unknown = request.body;
+    try {
+      await receive(Buffer.isBuffer(body) ? body : Buffer.alloc(0), request.get("stripe-signature") ?? "");
+    } catch (error) {
+      const reason = error instanceof Failure ? error.reason : undefined;
+      if (reason === "invalid_signature") await chargeFailure(budgets, scope, scope.clientAddress);
+      if (reason === "invalid_signature" || reason === "billing_not_configured") throw error;
+      noteFailure(error, response);
+      response.status(500).json(restError(undefined));
+      return;
+    }
+    response.json({ received: true });
+  };

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { aSubscriber, changesAsked, createBillingWorld } from "../../support/billing.js";
+import { manyAtOnce } from "../../support/races.js";
+import { aTeam } from "../../support/teams.js";
+
+const cancels = (world: Parameters<typeof changesAsked>[0]) =>
+  changesAsked(world).filter((change) => change.startsWith("POST /v1/subscriptions/"));
+
+it("lets the subscription end with its period; again is the same and asks nobody", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+
+  const first = await owner.did(cancelTeamSubscription);
+  const second = await owner.did(cancelTeamSubscription);
+
+  expect(first).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: true });
+  expect(second).toEqual(first);
+  expect(cancels(world)).toHaveLength(1);
+});
+
+it("ends it when the time has come, and a new one can be bought then", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+  await owner.did(cancelTeamSubscription);
+
+  await world.stripe.advance(32 * 24 * 3_600_000);
+  await world.stripe.delivered();
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null });
+  expect(await owner.does(cancelTeamSubscription)).toBeRefused("conflict", "subscription_required");
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  await world.stripe.delivered();
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: false });
+});
+
+it("is the owner's alone, and needs a subscription", async () => {
+  await using world = await createBillingWorld();
+  const { owner, admin, member } = await aTeam(world);
+
+  expect(await admin.does(cancelTeamSubscription)).toBeRefused("forbidden", "role_too_small");
+  expect(await member.does(cancelTeamSubscription)).toBeRefused("forbidden", "role_too_small");
+  expect(await owner.does(cancelTeamSubscription)).toBeRefused("conflict", "subscription_required");
+  expect(await (await world.user()).does(cancelTeamSubscription)).toBeRefused("not_found");
+});
+
+it("is asked of the provider once, however many ask at once", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+
+  const answers = await manyAtOnce(() => owner.did(cancelTeamSubscription));
+
+  expect(new Set(answers.map(({ cancelAtPeriodEnd }) => cancelAtPeriodEnd))).toEqual(new Set([true]));
+  expect(cancels(world)).toHaveLength(1);
+});

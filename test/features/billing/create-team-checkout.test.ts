@@ -1,0 +1,135 @@
+import { expect, it } from "vitest";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
+import { CALLERS, manyAtOnce } from "../../support/races.js";
+import { aTeam } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+const SESSIONS = "POST /v1/checkout/sessions";
+
+it("opens a checkout for as many seats as the team has room for, at the server's price", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aPayer(world, { seats: 7 });
+
+  const checkout = await owner.did(createTeamCheckout);
+
+  expect(checkout.url).toContain(checkout.sessionId);
+  expect(checkout.expiresAt.getTime()).toBeGreaterThan(world.stripe.now().getTime());
+  const [customer, session] = world.stripe.requests.filter(({ method }) => method === "POST");
+  expect(customer?.params).toEqual({ name: "Team", email: owner.email, metadata: { team_id: teamId } });
+  expect(session?.params).toMatchObject({
+    mode: "subscription",
+    line_items: [{ price: world.stripe.priceId, quantity: "7" }],
+    client_reference_id: teamId,
+    subscription_data: { metadata: { team_id: teamId } },
+    success_url: "https://memory.example.com/billing/return?session_id={CHECKOUT_SESSION_ID}",
+    cancel_url: "https://memory.example.com/billing/return",
+  });
+});
+
+it("gives an open checkout for the same seats again, and replaces one for others", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aPayer(world, { seats: 7 });
+
+  const first = await owner.did(createTeamCheckout);
+  const again = await owner.did(createTeamCheckout);
+  await owner.did(updateTeam, { teamId, maxMembers: 9 });
+  const other = await owner.did(createTeamCheckout);
+
+  expect(again).toEqual(first);
+  expect(other.sessionId).not.toBe(first.sessionId);
+  expect(changesAsked(world)).toEqual([
+    "POST /v1/customers",
+    SESSIONS,
+    `${SESSIONS}/${first.sessionId}/expire`,
+    SESSIONS,
+  ]);
+  // What was withdrawn cannot be paid any more.
+  await expect(world.stripe.pay(first.sessionId)).rejects.toThrow();
+});
+
+it("opens another one when the first has expired", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+  const first = await owner.did(createTeamCheckout);
+
+  await world.stripe.advance(25 * 3_600_000);
+  const second = await owner.did(createTeamCheckout);
+
+  expect(second.sessionId).not.toBe(first.sessionId);
+});
+
+it("returns to the service and to allowed origins alone", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+  const successUrl = "https://app.example.com/paid?session={CHECKOUT_SESSION_ID}";
+
+  const refused = [
+    "https://evil.example.com/",
+    "https://app.example.com.evil.com/",
+    "https://app.example.com@evil.com/",
+    "https://user:pass@app.example.com/",
+    "http://app.example.com/",
+    "https://app.example.com\n.evil.com/",
+    "//evil.com",
+    "javascript:alert(1)",
+    "paid",
+  ];
+  for (const url of refused) {
+    for (const field of ["successUrl", "cancelUrl"]) {
+      expect(await owner.does(createTeamCheckout, { [field]: url })).toBeRefused("bad_request");
+    }
+  }
+  expect(world.stripe.requests).toEqual([]);
+  await owner.did(createTeamCheckout, { successUrl, cancelUrl: "https://memory.example.com/back" });
+  expect(world.stripe.requests.findLast(({ method }) => method === "POST")?.params).toMatchObject({
+    success_url: successUrl,
+    cancel_url: "https://memory.example.com/back",
+  });
+});
+
+it("is the owner's alone, and a team's", async () => {
+  await using world = await createBillingWorld();
+  const { admin, member } = await aTeam(world);
+  const loner = await world.user();
+
+  expect(await admin.does(createTeamCheckout)).toBeRefused("forbidden", "role_too_small");
+  expect(await member.does(createTeamCheckout)).toBeRefused("forbidden", "role_too_small");
+  expect(await loner.does(createTeamCheckout)).toBeRefused("not_found");
+  expect(world.stripe.requests).toEqual([]);
+});
+
+it("is refused to a team that has a subscription", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+
+  expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
+});
+
+it("is refused to a team that has just paid, though no event has told", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world);
+  const { sessionId } = await payer.owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+
+  expect(await payer.owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
+  expect((await accountNow(world, payer)).status).toBe("active");
+});
+
+it("says so where there is no payment provider", async () => {
+  await using world = await createWorld();
+  const { owner } = await aTeam(world);
+
+  expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error", "billing_not_configured");
+});
+
+it(`opens one checkout for ${CALLERS} who ask at once`, async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+
+  const checkouts = await manyAtOnce(() => owner.did(createTeamCheckout));
+
+  expect(new Set(checkouts.map(({ sessionId }) => sessionId)).size).toBe(1);
+  expect(changesAsked(world)).toEqual(["POST /v1/customers", SESSIONS]);
+});

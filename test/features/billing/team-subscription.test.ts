@@ -1,0 +1,191 @@
+import { expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { aPayer, aSubscriber, accountNow, createBillingWorld, customerOf, seatsOf } from "../../support/billing.js";
+import { ask } from "../../support/http.js";
+import { CALLERS } from "../../support/races.js";
+import { aTeam, anInvitee, brokenInvariants, manyOf, tally } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+const DAY_MS = 24 * 3_600_000;
+
+it("reads none for a team that has bought nothing, and asks nobody", async () => {
+  await using world = await createBillingWorld();
+  const { member } = await aTeam(world);
+
+  expect(await member.did(teamSubscription)).toEqual({
+    id: null,
+    status: "none",
+    plan: null,
+    seats: null,
+    memberCount: 3,
+    currentPeriodStart: null,
+    currentPeriodEnd: null,
+    cancelAtPeriodEnd: false,
+    pendingUpdate: null,
+    hostedInvoiceUrl: null,
+    stale: false,
+  });
+  expect(world.stripe.requests).toEqual([]);
+  expect(await (await world.user()).does(teamSubscription)).toBeRefused("not_found");
+});
+
+it("reads none where there is no payment provider", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+
+  expect(await member.did(teamSubscription)).toMatchObject({ status: "none", stale: false });
+});
+
+it("shows what was bought, from the copy alone", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world, { seats: 7 });
+  const asked = world.stripe.requests.length;
+
+  const shown = await owner.did(teamSubscription);
+
+  expect(shown).toMatchObject({ status: "active", plan: "team", seats: 7, memberCount: 1, stale: false });
+  expect(shown.id).toMatch(/^sub_/);
+  expect(Number(shown.currentPeriodEnd) - Number(shown.currentPeriodStart)).toBeGreaterThan(27 * DAY_MS);
+  expect(world.stripe.requests.length).toBe(asked);
+});
+
+it("finds out by itself that a checkout was paid, though no event has told", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aPayer(world);
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
+});
+
+it("says that it may be outdated when it is unsure and the provider fails", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aPayer(world);
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  world.stripe.fail({ kind: "500", times: 10 });
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "none", stale: true });
+  world.stripe.clearFaults();
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
+});
+
+it("shows the page of an open invoice to the owner alone", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 5 });
+  const member = await world.user();
+  await world.seat(member, payer.teamId);
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await payer.owner.did(upgradeTeam, { maxMembers: 8 });
+
+  expect((await payer.owner.did(teamSubscription)).hostedInvoiceUrl).toMatch(/^http/);
+  expect((await member.did(teamSubscription)).hostedInvoiceUrl).toBeNull();
+});
+
+it("raises every member's plan and rate limit at the next request on every server, and takes them back", async () => {
+  await using world = await createBillingWorld();
+  const { url: other } = await world.serve();
+  const { owner, teamId } = await aSubscriber(world);
+  const member = await world.user({ plan: "free" });
+  await world.seat(member, teamId);
+  const policies = async () => {
+    const asked = [world.app.url, other].flatMap((url) => [owner, member].map(({ key }) => ask(`${url}/me`, { key })));
+    return (await Promise.all(asked)).map(({ headers }) => headers.get("ratelimit-policy"));
+  };
+
+  expect(new Set(await policies())).toEqual(new Set(['"team";q=1000;w=60']));
+  await owner.did(cancelTeamSubscription);
+  expect(new Set(await policies())).toEqual(new Set(['"team";q=1000;w=60']));
+  await world.stripe.advance(32 * DAY_MS);
+  await world.stripe.delivered();
+  expect(new Set(await policies())).toEqual(new Set(['"free";q=60;w=60']));
+});
+
+it("falls back while a renewal is unpaid: nobody is removed, nobody comes in", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 10 });
+  for (const actor of await manyOf(7, () => world.user())) await world.seat(actor, payer.teamId);
+  const { teamId, owner } = payer;
+  expect(await owner.does(inviteMember, { teamId, email: "one@example.com", role: "member" })).toMatchObject({
+    ok: true,
+  });
+
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await world.stripe.advance(32 * DAY_MS);
+  await world.stripe.delivered();
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null, memberCount: 8 });
+  const wish = { teamId, email: "two@example.com", role: "member" };
+  expect(await owner.does(inviteMember, wish)).toBeRefused("conflict", "subscription_required");
+});
+
+it("leaves five members to a team that pays nothing, whatever it has room for", async () => {
+  await using world = await createBillingWorld();
+  const { teamId, owner } = await aTeam(world, { maxMembers: 20 });
+  const invite = (name: string) => owner.does(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
+
+  const verdicts = [];
+  for (const name of ["ann", "bob", "cleo"]) verdicts.push(await invite(name));
+
+  expect(tally(verdicts)).toEqual({ ok: 2, subscription_required: 1 });
+});
+
+it(`lets ${CALLERS} who accept at once in up to what is free, and all when it is paid`, async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 40 });
+  const invitees = await manyOf(CALLERS, () => anInvitee(world, payer));
+  const acceptAll = () => Promise.all(invitees.map(({ actor, token }) => actor.does(acceptInvitation, { token })));
+  await world.database.pool.query("UPDATE billing_account SET status = 'unpaid'");
+
+  const unpaid = await acceptAll();
+  expect(tally(unpaid)).toEqual({ ok: 4, subscription_required: CALLERS - 4 });
+  await world.database.pool.query("UPDATE billing_account SET status = 'active'");
+  const paid = await acceptAll();
+  expect(paid.filter(({ ok }) => ok)).toHaveLength(CALLERS - 4);
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("decides the team's size while it lives; the name stays the owner's", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 7 });
+  const { owner, teamId } = payer;
+
+  const grown = await owner.does(updateTeam, { teamId, maxMembers: 9 });
+  expect(grown).toBeRefused("conflict", "size_managed_by_billing");
+  expect(await owner.does(updateTeam, { teamId, maxMembers: 2 })).toBeRefused("conflict", "size_managed_by_billing");
+  expect(await owner.did(updateTeam, { teamId, name: "Renamed", maxMembers: 7 })).toMatchObject({ name: "Renamed" });
+  expect(await seatsOf(world, payer)).toBe(7);
+});
+
+it("keeps its team from being deleted while it lives, with the provider's word for it", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world);
+  const { owner, teamId } = payer;
+
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
+  world.stripe.fail({ kind: "500", times: 10 });
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("payment_provider_error");
+  world.stripe.clearFaults();
+  await owner.did(cancelTeamSubscription);
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
+  await world.stripe.advance(32 * DAY_MS);
+  await owner.did(deleteTeam, { teamId });
+  expect(await accountNow(world, payer)).toMatchObject({ status: "canceled" });
+});
+
+it("withdraws an open checkout before its team is deleted", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aPayer(world);
+  const { sessionId } = await owner.did(createTeamCheckout);
+
+  await owner.did(deleteTeam, { teamId });
+
+  await expect(world.stripe.pay(sessionId)).rejects.toThrow();
+});

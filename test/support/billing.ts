@@ -1,0 +1,68 @@
+import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import type { RunningApp } from "../../src/app.js";
+import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
+import { type BillingAccount, accountOf } from "../../src/features/subscriptions/account.js";
+import { createTeam } from "../../src/features/teams/create-team.js";
+import { type Actor, type World, createWorld } from "./world.js";
+
+/** A world with something that stands in for Stripe, and a server that hears of its events. */
+export interface BillingWorld extends World {
+  readonly stripe: StandInStripe;
+  readonly app: RunningApp;
+}
+
+/** `deaf`: no event arrives, as if each got lost. */
+export async function createBillingWorld({ deaf = false }: { deaf?: boolean } = {}): Promise<BillingWorld> {
+  const stripe = await startStandInStripe();
+  const world = await createWorld({ stripe });
+  const app = await world.serve();
+  if (!deaf) stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  return {
+    ...world,
+    stripe,
+    app,
+    async [Symbol.asyncDispose]() {
+      // The sender first: it must not repeat what nobody answers.
+      await stripe[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A team, its owner, and its customer at the payment provider once it has one. */
+export interface Payer {
+  readonly owner: Actor;
+  readonly teamId: string;
+}
+
+export async function aPayer(world: World, { seats = 10 }: { seats?: number } = {}): Promise<Payer> {
+  const owner = await world.user({ plan: "free" });
+  const { id } = await owner.did(createTeam, { name: "Team", maxMembers: seats });
+  return { owner, teamId: id };
+}
+
+/** A team whose owner has paid for its seats. */
+export async function aSubscriber(world: BillingWorld, wishes: { seats?: number } = {}): Promise<Payer> {
+  const payer = await aPayer(world, wishes);
+  const { sessionId } = await payer.owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  await world.stripe.delivered();
+  return payer;
+}
+
+/** The local copy. */
+export const accountNow = ({ database }: World, { teamId }: Payer): Promise<BillingAccount> =>
+  accountOf({ database }, teamId);
+
+export async function customerOf(world: World, payer: Payer): Promise<string> {
+  return (await accountNow(world, payer)).customerId ?? "";
+}
+
+/** The requests that changed something at the provider, as "POST /v1/customers". */
+export const changesAsked = ({ stripe }: BillingWorld): string[] =>
+  stripe.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+/** How many members a team may have by its row. */
+export async function seatsOf({ database }: World, { teamId }: Payer): Promise<number> {
+  return (await database.models.team.findUniqueOrThrow({ where: { id: teamId } })).maxMembers;
+}
