@@ -14,6 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   Boolean: "bool",
   Bytes: "bytea",
   Json: "jsonb",
+  "Json @db.Json": "json",
   "DateTime @db.Timestamptz(3)": "timestamptz",
   'Unsupported("tsvector")': "tsvector",
 };

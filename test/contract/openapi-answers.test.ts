@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/app.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { type Answer, ask } from "../support/http.js";
 import { type Method, closedValidator, document, problemsOf, resolved } from "../support/openapi.js";
 import { askRest } from "../support/operations.js";
-import { createWorld } from "../support/world.js";
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))(
   "what %s answers",
   (_name, operation) => {
     it("is what the document says, body and headers, whether it is done or refused", async () => {
-      await using world = await createWorld();
+      await using world = await worldFor(operation);
       const { url } = await world.serve();
       const ann = await world.user();
       const input = exampleInput(operation, await thingsOf(world, ann, operation));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/app.js";
 import { SCOPES } from "../../src/operation/permission.js";
+import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { saidByGraphQL, saidByRest } from "../support/operations.js";
-import { createWorld } from "../support/world.js";
 
 const named = operations.map((operation) => [operation.name, operation] as const);
 const [open, guarded] = [true, false].map((isOpen) =>
@@ -12,7 +12,7 @@ const [open, guarded] = [true, false].map((isOpen) =>
 
 describe.each(open ?? [])("%s", (_name, operation) => {
   it("is open at every door to somebody without a key", async () => {
-    await using world = await createWorld();
+    await using world = await worldFor(operation);
     const { url } = await world.serve();
     const [ann, bob] = [await world.user(), await world.user()];
     const inputs = [ann, bob].map(async (actor) => exampleInput(operation, await thingsOf(world, actor, operation)));
@@ -26,7 +26,7 @@ describe.each(open ?? [])("%s", (_name, operation) => {
 
 describe.each(guarded ?? [])("%s", (_name, operation) => {
   it("is refused at every door to a key without its scope, and accepted from one with that alone", async () => {
-    await using world = await createWorld();
+    await using world = await worldFor(operation);
     const { url } = await world.serve();
     const schema = await graphqlSchema();
     const ann = await world.user();

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/app.js";
 import type { Operation } from "../../src/operation/operation.js";
+import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
+import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { type Answer, ask } from "../support/http.js";
 import { document } from "../support/openapi.js";
-import { askRest } from "../support/operations.js";
-import { type Actor, type World, createWorld } from "../support/world.js";
+import { askRest, operationNamed } from "../support/operations.js";
+import type { Actor, World } from "../support/world.js";
 
 /** What produces an answer: a world with somebody in it who has things, and a server over it. */
 interface Scene {
-  readonly world: World;
+  readonly world: World & { readonly stripe?: StandInStripe };
   readonly url: string;
   readonly ann: Actor;
   readonly operation: Operation;
@@ -72,6 +74,15 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     await rename("_lost", "");
     return answer;
   },
+  async "502"(scene) {
+    const { stripe } = scene.world;
+    // A team without anything to pay is deleted without asking.
+    if (scene.operation.name === "deleteTeam") await scene.ann.did(operationNamed("createTeamCheckout"));
+    stripe?.fail({ kind: "500", times: 10 });
+    const answer = await rightly(scene);
+    stripe?.clearFaults();
+    return answer;
+  },
   async "503"(scene) {
     // Another server, whose budgets are not used up.
     const { url } = await scene.world.serve();
@@ -94,14 +105,17 @@ async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
 }
 
 /** In this order one world is enough for them all: refusals change nothing, and what breaks it comes last. */
-const ORDER = ["400", "401", "403", "404", "409", "413", "415", "200", "201", "202", "204", "500", "429", "503"];
+const ORDER = ["400", "401", "403", "404", "409", "413", "415", "502", "200", "201", "202", "204", "500", "429", "503"];
+
+/** Enough for the largest budget, 15 at a time. */
+const ATTEMPTS = 80;
 
 async function firstOf(status: number, produce: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 0; attempt < 50; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const answer = await produce();
     if (answer.status === status) return answer;
   }
-  throw new Error(`No ${status} in 50 attempts.`);
+  throw new Error(`No ${status} in ${ATTEMPTS} attempts.`);
 }
 
 const offered = operations.flatMap((operation) =>
@@ -119,7 +133,7 @@ describe("every status that the document promises", () => {
   const named = offered.map((operation) => [`${operation.rest.method} ${operation.rest.path}`, operation] as const);
 
   it.each(named)("is produced: %s", async (_name, operation) => {
-    await using world = await createWorld();
+    await using world = await worldFor(operation);
     const { url } = await world.serve();
     const ann = await world.user();
     const input = exampleInput(operation, await thingsOf(world, ann, operation));

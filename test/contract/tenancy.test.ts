@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/app.js";
+import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import type { World } from "../support/world.js";
 import { askRest, idFields, saidByGraphQL } from "../support/operations.js";
-import { createWorld } from "../support/world.js";
 
 const schema = await graphqlSchema();
 const takingIds = operations.filter((operation) => idFields(schema, operation).length > 0);
@@ -13,7 +14,7 @@ it("knows the operations that take an id", () => {
 
 describe.each(takingIds.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
   it.each(idFields(schema, operation))("answers for another's %s as for one that nobody has", async (field) => {
-    await using world = await createWorld();
+    await using world = await worldFor(operation);
     const { url } = await world.serve();
     const [ann, bob] = [await world.user(), await world.user()];
     const mine = exampleInput(operation, await thingsOf(world, ann, operation));
@@ -37,7 +38,7 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
 });
 
 /** Every row that an operation could have touched. */
-async function everything({ database }: Awaited<ReturnType<typeof createWorld>>) {
+async function everything({ database }: World) {
   const tables = ["memory", "memory_version", "relationship", "team", "team_member", "invitation", "audit_entry"].map(
     (table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2`),
   );

@@ -1,32 +1,49 @@
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
+import { PaymentProviderError } from "../../src/features/subscriptions/failures.js";
 import { type BillingAccount, accountOf } from "../../src/features/subscriptions/account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
+import type { Operation } from "../../src/operation/operation.js";
 import { type Actor, type World, createWorld } from "./world.js";
 
-/** A world with something that stands in for Stripe, and a server that hears of its events. */
-export interface BillingWorld extends World {
+/** A world with something that stands in for Stripe. */
+export interface StripeWorld extends World {
   readonly stripe: StandInStripe;
-  readonly app: RunningApp;
 }
 
-/** `deaf`: no event arrives, as if each got lost. */
-export async function createBillingWorld({ deaf = false }: { deaf?: boolean } = {}): Promise<BillingWorld> {
+async function createStripeWorld(): Promise<StripeWorld> {
   const stripe = await startStandInStripe();
   const world = await createWorld({ stripe });
-  const app = await world.serve();
-  if (!deaf) stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   return {
     ...world,
     stripe,
-    app,
     async [Symbol.asyncDispose]() {
       // The sender first: it must not repeat what nobody answers.
       await stripe[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A world in which the operation can be done: with a payment provider where it asks one. */
+export function worldFor({ permission, failures }: Operation): Promise<World & { readonly stripe?: StandInStripe }> {
+  const asksProvider =
+    permission.startsWith("billing:") || failures.some((failure) => failure === PaymentProviderError);
+  return asksProvider ? createStripeWorld() : createWorld();
+}
+
+/** A world with a server that hears of the provider's events. */
+export interface BillingWorld extends StripeWorld {
+  readonly app: RunningApp;
+}
+
+/** `deaf`: no event arrives, as if each got lost. */
+export async function createBillingWorld({ deaf = false }: { deaf?: boolean } = {}): Promise<BillingWorld> {
+  const world = await createStripeWorld();
+  const app = await world.serve();
+  if (!deaf) world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  return { ...world, app };
 }
 
 /** A team, its owner, and its customer at the payment provider once it has one. */

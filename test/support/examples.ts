@@ -1,4 +1,5 @@
 import type { Operation } from "../../src/operation/operation.js";
+import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { Actor, World } from "./world.js";
 import { operationNamed } from "./operations.js";
 
@@ -27,13 +28,23 @@ const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
   leaveTeam: "member",
 };
 
+const NEED_SUBSCRIPTION: ReadonlySet<string> = new Set(["upgradeTeam", "cancelTeamSubscription"]);
+
 /**
  * A team of theirs, or of another where the operation wants that, with two members and two pending invitations. Three
  * memories in a row, two relationships between them, one memory in the personal graph, and two more keys.
  */
-export async function thingsOf(world: World, actor: Actor, operation?: Operation): Promise<Things> {
+export async function thingsOf(
+  world: World & { readonly stripe?: StandInStripe },
+  actor: Actor,
+  operation?: Operation,
+): Promise<Things> {
   const make = makerFor(actor);
   const team = await teamAround(world, actor, STANDINGS[operation?.name ?? ""] ?? "owner");
+  if (world.stripe && NEED_SUBSCRIPTION.has(operation?.name ?? "")) {
+    const checkout = operationNamed("createTeamCheckout");
+    await world.stripe.pay((await actor.did<object, { sessionId?: string }>(checkout)).sessionId ?? "");
+  }
   const memories: string[] = [];
   for (const title of ["One", "Two", "Three"]) {
     memories.push(await make("createMemory", { type: "general", title, content: `${title} of three.` }));

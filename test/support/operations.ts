@@ -83,14 +83,14 @@ export async function askGraphQL(
   const variables = fields.map((field) => `$${field.name}: ${String(field.type)}`).join(", ");
   const args = fields.map((field) => `${field.name}: $${field.name}`).join(", ");
   const inParentheses = (text: string) => (text ? `(${text})` : "");
-  const query =
-    kind === "mutation"
-      ? `mutation($input: ${type.name}!) { ${name}(input: $input) { __typename } }`
-      : `query${inParentheses(variables)} { ${name}${inParentheses(args)} { __typename } }`;
+  const takesInput = kind === "mutation" && inputFields(type).length > 0;
+  const query = takesInput
+    ? `mutation($input: ${type.name}!) { ${name}(input: $input) { __typename } }`
+    : `${kind}${inParentheses(variables)} { ${name}${inParentheses(args)} { __typename } }`;
   return ask(`${url}/graphql`, {
     key,
     headers,
-    body: { query, variables: kind === "mutation" ? { input: given } : given },
+    body: { query, variables: takesInput ? { input: given } : given },
   });
 }
 

@@ -178,6 +178,7 @@ export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: Worlds
   STRIPE_SECRET_KEY: secretKey,
   STRIPE_WEBHOOK_SECRET: webhookSecret,
   STRIPE_TEAM_PRICE_ID: priceId,
+  ALLOWED_ORIGINS: "https://app.example.com",
 });
 
 async function makeUser(

@@ -1,11 +1,4 @@
-export {
-  type BillingAccount,
-  type BillingServices,
-  accountOf,
-  isLive,
-  isPaid,
-  isUnsure,
-} from "./account.js";
+export { type BillingAccount, type BillingServices, accountOf, isLive, isPaid, isUnsure } from "./account.js";
 export { type AccountDesk, withAccountDesk } from "./account-desk.js";
 export { endBilling, openCheckouts, withdrawCheckout } from "./end-billing.js";
 export { forgetOldPaymentEvents, receivePaymentEvent } from "./events.js";

@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import type { Fault } from "../../../src/stand-in/stripe/index.js";
+import {
+  type BillingWorld,
+  type Payer,
+  aPayer,
+  aSubscriber,
+  createBillingWorld,
+  customerOf,
+  seatsOf,
+} from "../../support/billing.js";
+import { type Answer, ask } from "../../support/http.js";
+import { environmentOf } from "../../support/world.js";
+
+/** No answer may take longer, whatever the provider does. */
+const PATIENCE_MS = 15_000;
+
+/** Each change, the request at the provider that makes it, and what is true when it is done. */
+const CHANGES = [
+  {
+    name: "createTeamCheckout",
+    path: "/billing/team-checkout",
+    request: /^\/v1\/checkout\/sessions$/,
+    status: 201,
+    body: {},
+    begin: aPayer,
+    async done(world: BillingWorld, payer: Payer) {
+      const { data } = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
+      expect(data.map(({ status }) => status)).toEqual(["open"]);
+      const again = await payer.owner.did(createTeamCheckout);
+      expect(again.sessionId).toBe(data[0]?.id);
+    },
+  },
+  {
+    name: "upgradeTeam",
+    path: "/billing/team-upgrade",
+    request: /^\/v1\/subscriptions\/sub_/,
+    status: 200,
+    body: { max_members: 12 },
+    begin: aSubscriber,
+    async done(world: BillingWorld, payer: Payer) {
+      const { data } = await stripeOf(world).subscriptions.list({ customer: await customerOf(world, payer) });
+      expect(data.map(({ items }) => items.data.map(({ quantity }) => quantity))).toEqual([[12]]);
+      expect(await seatsOf(world, payer)).toBe(12);
+      expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 12, stale: false });
+      // The first one, and one for the seats that came later: nobody pays twice.
+      const invoices = await stripeOf(world).invoices.list({ customer: await customerOf(world, payer) });
+      expect(invoices.data).toHaveLength(2);
+      expect(await payer.owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("bad_request");
+    },
+  },
+  {
+    name: "cancelTeamSubscription",
+    path: "/billing/team-cancel",
+    request: /^\/v1\/subscriptions\/sub_/,
+    status: 200,
+    body: {},
+    begin: aSubscriber,
+    async done(world: BillingWorld, payer: Payer) {
+      const { data } = await stripeOf(world).subscriptions.list({ customer: await customerOf(world, payer) });
+      expect(data.map((subscription) => subscription.cancel_at_period_end)).toEqual([true]);
+      expect(await payer.owner.did(cancelTeamSubscription)).toMatchObject({ cancelAtPeriodEnd: true });
+    },
+  },
+] as const;
+
+const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, stripe.url);
+
+/** Every way in which the provider fails, more often than the client repeats by itself. */
+const FAULTS: readonly Fault[] = [
+  { kind: "hang", times: 2 },
+  { kind: "slow", times: 4, delayMs: 7_000 },
+  { kind: "cut-before", times: 2 },
+  { kind: "cut-after", times: 2 },
+  { kind: "429", times: 2 },
+  { kind: "409-lock", times: 2 },
+  { kind: "500", times: 2 },
+  { kind: "502-html", times: 2 },
+  { kind: "502-json", times: 2 },
+  { kind: "400", times: 1 },
+];
+
+describe.each(CHANGES.map((change) => [change.name, change] as const))("%s", (_name, change) => {
+  it.each(FAULTS.map((fault) => [fault.kind, fault] as const))(
+    "answers 502 in time when the provider fails by %s, and a repeat does it once",
+    async (_kind, fault) => {
+      await using world = await createBillingWorld({ deaf: true });
+      const payer = await change.begin(world as BillingWorld, { seats: 10 });
+      if (change.begin === aSubscriber) await payer.owner.did(teamSubscription);
+      const attempt = (headers: Record<string, string> = {}): Promise<Answer> =>
+        ask(world.app.url + change.path, { key: payer.owner.key, body: change.body, headers });
+      world.stripe.fail({ ...fault, method: "POST", path: change.request });
+
+      const startedAt = performance.now();
+      const failed = await attempt();
+      const tookMs = performance.now() - startedAt;
+      world.stripe.clearFaults();
+      const repeated = await attempt();
+
+      expect([failed.status, failed.body]).toMatchObject([502, { error: { code: "payment_provider_error" } }]);
+      expect(JSON.stringify(failed.body)).not.toMatch(/stripe|stand-in/i);
+      expect(tookMs).toBeLessThan(PATIENCE_MS);
+      expect(repeated.status).toBe(change.status);
+      await change.done(world, payer);
+      // One effect is one idempotency key that was not refused.
+      const keys = world.stripe.requests
+        .filter(({ method, path, status }) => method === "POST" && change.request.test(path) && (status ?? 500) < 300)
+        .map(({ idempotencyKey }) => idempotencyKey);
+      expect(new Set(keys).size).toBe(1);
+      expect(world.bugs).toEqual([]);
+    },
+  );
+});
+
+it("answers 502 with a wrong key, and goes on with the right one", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world);
+  const wrong = await world.serve({ ...environmentOf(world.stripe), STRIPE_SECRET_KEY: "sk_test_wrong" });
+  const attempt = (url: string) => ask(`${url}/billing/team-checkout`, { key: payer.owner.key, body: {} });
+
+  expect((await attempt(wrong.url)).status).toBe(502);
+  expect((await attempt(world.app.url)).status).toBe(201);
+});
+
+it("does by the same Idempotency-Key what a client that heard nothing asked for, once", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  await payer.owner.did(teamSubscription);
+  const attempt = () =>
+    ask(`${world.app.url}/billing/team-upgrade`, {
+      key: payer.owner.key,
+      headers: { "idempotency-key": "upgrade" },
+      body: { max_members: 12 },
+    });
+
+  const first = await attempt();
+  // As if the server had been killed after the change and before it kept its answer.
+  await world.database.pool.query("DELETE FROM idempotent_result");
+  const second = await attempt();
+
+  expect([second.status, second.body]).toEqual([200, first.body]);
+  expect(await seatsOf(world, payer)).toBe(12);
+});
+
+it("finishes in the background what nobody asks for again", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  await payer.owner.did(teamSubscription);
+  world.stripe.fail({ kind: "cut-after", times: 2, method: "POST" });
+  expect(await payer.owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("payment_provider_error");
+  expect(await seatsOf(world, payer)).toBe(10);
+
+  // As if a while had passed.
+  await world.database.pool.query(
+    "UPDATE billing_operation SET created_at = now() - interval '1 minute'; UPDATE billing_account SET checked_at = NULL",
+  );
+
+  await expect.poll(() => seatsOf(world, payer), { timeout: 15_000 }).toBe(12);
+});
+
+it("does not send again what Stripe may have forgotten, and reads what became of it", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  await payer.owner.did(teamSubscription);
+  world.stripe.fail({ kind: "cut-before", times: 2, method: "POST" });
+  expect(await payer.owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("payment_provider_error");
+  await world.database.pool.query("UPDATE billing_operation SET created_at = now() - interval '24 hours'");
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 10, stale: false });
+
+  const { rows } = await world.database.pool.query("SELECT outcome FROM billing_operation ORDER BY id DESC LIMIT 1");
+  expect(rows).toEqual([{ outcome: "abandoned" }]);
+});

@@ -1,0 +1,235 @@
+import { Stripe } from "stripe";
+import { describe, expect, it } from "vitest";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { forgetOldPaymentEvents } from "../../../src/features/subscriptions/events.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import {
+  type BillingWorld,
+  aPayer,
+  aSubscriber,
+  accountNow,
+  createBillingWorld,
+  customerOf,
+  seatsOf,
+} from "../../support/billing.js";
+import { type Answer, ask } from "../../support/http.js";
+import { CALLERS, manyAtOnce } from "../../support/races.js";
+import { createWorld } from "../../support/world.js";
+
+/** An event as Stripe would send it. */
+const eventOf = (id: string, customer: string, type = "customer.subscription.updated"): string =>
+  JSON.stringify({ id, object: "event", type, data: { object: { object: "subscription", id: "sub_x", customer } } });
+
+interface Sending {
+  readonly url?: string;
+  readonly secret?: string;
+  readonly timestamp?: number;
+}
+
+function send(world: BillingWorld, payload: string, { url, secret, timestamp }: Sending = {}): Promise<Answer> {
+  const signature = Stripe.webhooks.generateTestHeaderString({
+    payload,
+    secret: secret ?? world.stripe.webhookSecret,
+    ...(timestamp === undefined ? {} : { timestamp }),
+  });
+  return ask(`${url ?? world.app.url}/billing/stripe-webhook`, {
+    headers: { "stripe-signature": signature },
+    body: payload,
+  });
+}
+
+const listsAsked = ({ stripe }: BillingWorld): number =>
+  stripe.requests.filter(({ method, path }) => method === "GET" && path === "/v1/subscriptions").length;
+
+describe("what Stripe sends", () => {
+  it("is believed only with its signature, of the last five minutes", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payload = eventOf("evt_1", "cus_x");
+    const now = Math.floor(Date.now() / 1_000);
+    const refused = [
+      await send(world, payload, { secret: "whsec_other" }),
+      await send(world, payload, { timestamp: now - 400 }),
+      await ask(`${world.app.url}/billing/stripe-webhook`, { body: payload }),
+      await ask(`${world.app.url}/billing/stripe-webhook`, {
+        headers: { "stripe-signature": "t=1,v1=x" },
+        body: payload,
+      }),
+      await ask(`${world.app.url}/billing/stripe-webhook`, { method: "POST", headers: { "stripe-signature": "" } }),
+    ];
+
+    for (const { status, body } of refused) {
+      expect([status, body]).toMatchObject([400, { error: { code: "bad_request", reason: "invalid_signature" } }]);
+    }
+    expect((await send(world, payload)).status).toBe(200);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("is refused when it is too large, by another method, or too often wrong", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const url = `${world.app.url}/billing/stripe-webhook`;
+    const large = JSON.stringify({ id: "evt_1", text: "x".repeat(5_000_000) });
+
+    expect((await send(world, large)).status).toBe(413);
+    expect((await ask(url)).status).toBe(405);
+    const wrong = [];
+    for (let n = 0; n < 61; n++) wrong.push((await ask(url, { body: {} })).status);
+    expect(wrong.slice(-2)).toEqual([400, 429]);
+    // Whoever has the secret is not kept out by who has not.
+    expect((await send(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
+  });
+
+  it("is answered 502 where there is no payment provider", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+
+    const { status, body } = await ask(`${url}/billing/stripe-webhook`, { body: {} });
+
+    expect([status, body]).toMatchObject([502, { error: { reason: "billing_not_configured" } }]);
+  });
+
+  it("is acted upon once, however often it comes", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    await payer.owner.did(createTeamCheckout);
+    const payload = eventOf("evt_1", await customerOf(world, payer));
+    await send(world, payload);
+    const asked = listsAsked(world);
+
+    const again = await manyAtOnce(() => send(world, payload));
+
+    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(listsAsked(world)).toBe(asked);
+    const { rows } = await world.database.pool.query("SELECT id, processed_at IS NOT NULL AS done FROM payment_event");
+    expect(rows).toEqual([{ id: "evt_1", done: true }]);
+  });
+
+  it("leads to the same end in any order, since it is read anew", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world, { seats: 6 });
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    await world.stripe.pay(sessionId);
+    const customer = await customerOf(world, payer);
+
+    // The end before the beginning: what the events say does not matter.
+    for (const type of ["deleted", "updated", "created"]) {
+      await send(world, eventOf(`evt_${type}`, customer, `customer.subscription.${type}`));
+      expect(await accountNow(world, payer)).toMatchObject({ status: "active", seats: 6 });
+    }
+  });
+
+  it("is not ours when its customer is another service's", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+
+    expect((await send(world, eventOf("evt_1", "cus_of_somebody_else"))).status).toBe(200);
+    expect((await send(world, JSON.stringify({ id: "evt_2", type: "x", data: { object: {} } }))).status).toBe(200);
+    expect(world.stripe.requests).toEqual([]);
+  });
+
+  it("is answered 500 while it cannot be acted upon, and acted upon when it comes again", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    await world.stripe.pay(sessionId);
+    const payload = eventOf("evt_1", await customerOf(world, payer));
+    world.stripe.fail({ kind: "502-json", times: 10 });
+
+    const failed = await send(world, payload);
+    expect([failed.status, failed.body]).toMatchObject([500, { error: { code: "internal_error" } }]);
+    expect((await accountNow(world, payer)).status).toBe("none");
+    world.stripe.clearFaults();
+    expect((await send(world, payload)).status).toBe(200);
+    expect((await accountNow(world, payer)).status).toBe("active");
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("arrives by itself, twice and shuffled, and all is well when it has", async () => {
+    await using world = await createBillingWorld();
+    const payers = await Promise.all([3, 4, 5].map((seats) => aSubscriber(world, { seats })));
+    for (const { owner } of payers) await owner.did(upgradeTeam, { maxMembers: 9 });
+    await world.stripe.delivered();
+
+    for (const payer of payers) expect(await seatsOf(world, payer)).toBe(9);
+    const { rows } = await world.database.pool.query(
+      "SELECT count(*)::int AS events, count(processed_at)::int AS processed FROM payment_event",
+    );
+    expect(rows[0]?.processed).toBe(rows[0]?.events);
+    expect(rows[0]?.events).toBeGreaterThan(10);
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+describe("what must not be", () => {
+  it("is a second subscription: the older one stays, and an alert is raised", async () => {
+    await using world = await createBillingWorld();
+    const payer = await aSubscriber(world, { seats: 6 });
+    const { id: older } = await payer.owner.did(teamSubscription);
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    await world.stripe.advance(60_000);
+
+    const second = await stripe.subscriptions.create({
+      customer: await customerOf(world, payer),
+      items: [{ price: world.stripe.priceId, quantity: 9 }],
+    });
+    await world.stripe.delivered();
+
+    expect((await stripe.subscriptions.retrieve(second.id)).status).toBe("canceled");
+    expect((await stripe.subscriptions.retrieve(older ?? "")).status).toBe("active");
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ id: older, seats: 6 });
+    expect(world.bugs).toMatchObject([
+      { alert: "endSecondSubscription", subscription: second.id, team_id: payer.teamId },
+    ]);
+    const { events } = await payer.owner.did(teamAudit, { teamId: payer.teamId, action: "endSecondSubscription" });
+    expect(events).toMatchObject([{ actorId: null, keyId: null, door: "billing", subject: second.id }]);
+  });
+
+  it("is a subscription of a team that was deleted", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    // As if it had been paid between the last look and the deletion.
+    await world.database.pool.query("UPDATE billing_account SET checkout_url = NULL");
+    await payer.owner.did(deleteTeam, { teamId: payer.teamId });
+    await world.stripe.pay(sessionId);
+
+    const customer = await customerOf(world, payer);
+    expect((await send(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    const { data } = await stripe.subscriptions.list({ customer, status: "all" });
+    expect(data.map(({ status }) => status)).toEqual(["canceled"]);
+    expect((await accountNow(world, payer)).status).toBe("canceled");
+    expect(world.bugs).toMatchObject([{ alert: "endOrphanedSubscription", team_id: payer.teamId }]);
+  });
+
+  it("is more than one effect of what is paid while many look", async () => {
+    await using world = await createBillingWorld();
+    const payer = await aPayer(world, { seats: 6 });
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    await world.stripe.pay(sessionId);
+
+    const shown = await manyAtOnce(() => payer.owner.did(teamSubscription));
+    await world.stripe.delivered();
+
+    expect(shown).toHaveLength(CALLERS);
+    expect(new Set(shown.map(({ status, seats }) => `${status} ${seats}`))).toEqual(new Set(["active 6"]));
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+it("is forgotten after a month", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  await send(world, eventOf("evt_old", "cus_x"));
+  await send(world, eventOf("evt_new", "cus_x"));
+  await world.database.pool.query(
+    "UPDATE payment_event SET received_at = now() - interval '31 days' WHERE id = 'evt_old'",
+  );
+
+  await forgetOldPaymentEvents(world.services);
+
+  const { rows } = await world.database.pool.query("SELECT id FROM payment_event");
+  expect(rows).toEqual([{ id: "evt_new" }]);
+});
