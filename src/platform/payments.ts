@@ -43,6 +43,9 @@ const REQUEST_TIMEOUT_MS = 5_000;
 /** How long all that one operation asks of Stripe may take: with what comes around it, an answer is there in 15 s. */
 const PATIENCE_MS = 12_000;
 
+/** How long to wait before asking again what Stripe is at work on. */
+const BUSY_WAIT_MS = 300;
+
 /** The end of an operation's patience. */
 export class Deadline {
   readonly #end = performance.now() + PATIENCE_MS;
@@ -67,10 +70,27 @@ export class Payments {
   }
 
   /**
-   * Sends one request, and once more if the connection fails.
+   * Sends one request, once more if the connection fails, and again while Stripe is at work on an earlier one under
+   * the same idempotency key.
    * @throws PaymentsError when there is no answer in time, or another than an object of this kind.
    */
   async ask<Answer extends { object: string }>(
+    object: Answer["object"],
+    deadline: Deadline,
+    send: Send<Answer>,
+  ): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#askOnce(object, deadline, send);
+      } catch (error) {
+        if (!(error instanceof Stripe.errors.StripeError)) throw error;
+        if (error.code !== "idempotency_key_in_use" || deadline.remainingMs < BUSY_WAIT_MS) throw paymentsError(error);
+      }
+      await sleep(BUSY_WAIT_MS);
+    }
+  }
+
+  async #askOnce<Answer extends { object: string }>(
     object: Answer["object"],
     deadline: Deadline,
     send: Send<Answer>,
@@ -86,8 +106,6 @@ export class Payments {
         throw new PaymentsError("unknown", `Stripe answered ${statusCode} with something else than a ${object}.`);
       }
       return answer;
-    } catch (error) {
-      throw error instanceof Stripe.errors.StripeError ? paymentsError(error) : error;
     } finally {
       late.abort();
     }

@@ -12,7 +12,7 @@ export interface StripeWorld extends World {
   readonly stripe: StandInStripe;
 }
 
-async function createStripeWorld(): Promise<StripeWorld> {
+export async function createStripeWorld(): Promise<StripeWorld> {
   const stripe = await startStandInStripe();
   const world = await createWorld({ stripe });
   return {
