@@ -12,7 +12,7 @@ import {
   exampleOf,
 } from "../../operation/failure.js";
 import type { GraphQLSchema } from "graphql";
-import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "../../operation/json-schema.js";
+import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "./json-schema.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";

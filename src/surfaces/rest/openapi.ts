@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { GraphQLSchema } from "graphql";
-import { type PlainField, objectSchema, plainFieldsOf } from "../../operation/json-schema.js";
+import { type PlainField, objectSchema, plainFieldsOf } from "./json-schema.js";
 import { snakeCase } from "../../operation/names.js";
 import type { HttpMethod, Operation } from "../../operation/operation.js";
 import type { Permission } from "../../operation/permission.js";
