@@ -32,7 +32,9 @@ function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const { database, idempotency } = context;
+  const { database } = context;
+  // Results are kept by user, and an operation that is open to everybody may have none.
+  const idempotency = operation.permission === "public" ? undefined : context.idempotency;
   if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
   if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
   return database.transaction((inner) => {

@@ -9,7 +9,6 @@ import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import {
   BUG_MESSAGE,
-  type RequestScope,
   UnsupportedMediaType,
   checkIdempotencyKey,
   claimsJson,
@@ -64,9 +63,10 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = request.method === "GET" ? undefined : jsonBody(request);
     const input = read({ path: { ...request.params, ...headers }, query: request.query, body });
-    const idempotency = idempotencyOf(operation, scope, input);
-    const { caller, clientAddress } = scope;
-    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency, selects: () => true });
+    const { caller, clientAddress, idempotencyKey: key } = scope;
+    // The same request is the same operation with the same input, however it was written.
+    const idempotency = key === undefined ? undefined : { key, part: "", request: JSON.stringify([name, input]) };
+    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency });
     const output = await execute(operation, context, input).catch(inRestNames);
     if (rest.status === 204) {
       response.status(204).end();
@@ -86,12 +86,6 @@ function answerJson(response: Response, status: number, plain: object): void {
   response.setHeader("Content-Type", "application/json; charset=utf-8");
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);
-}
-
-/** The same request is the same operation with the same input, however it was written. */
-function idempotencyOf({ name, kind, permission }: Operation, { idempotencyKey }: RequestScope, input: object) {
-  if (kind !== "mutation" || permission === "public" || idempotencyKey === undefined) return undefined;
-  return { key: idempotencyKey, part: "", request: JSON.stringify([name, input]) };
 }
 
 /** `If-Match: "3"` is REST's way to say `expected_version`; `*` expects nothing in particular. */
