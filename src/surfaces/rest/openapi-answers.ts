@@ -17,7 +17,7 @@ import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import { HTTP_STATUS, UnsupportedMediaType, failureBehind } from "../http.js";
-import { restError } from "./routes.js";
+import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
