@@ -1,7 +1,8 @@
 import type { ApolloServerPlugin } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
 import { type FragmentDefinitionNode, type GraphQLSchema, Kind } from "graphql";
-import { Failure, RateLimited, Unauthorized } from "../../operation/failure.js";
+import { RateLimited } from "../../operation/budget.js";
+import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { failureBehind } from "../http.js";
