@@ -35,8 +35,9 @@ import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
+import { noSuchPath, restError } from "./surfaces/rest/errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
-import { noSuchPath, restError, restRoutes } from "./surfaces/rest/routes.js";
+import { restRoutes } from "./surfaces/rest/routes.js";
 import { createExpressServer } from "./surfaces/server.js";
 
 /** Everything the service can do. */

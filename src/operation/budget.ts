@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { Context } from "./context.js";
-import { RateLimited } from "./failure.js";
+import { CommonFailure } from "./failure.js";
 
 /** How much of something there may be within a time that begins with the first of it. */
 export interface Allowance {
@@ -9,6 +9,17 @@ export interface Allowance {
 }
 
 export const HOUR_MS = 3_600_000;
+
+export class RateLimited extends CommonFailure {
+  static readonly example = new RateLimited(12);
+  readonly kind = "rate_limited";
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super(`Too many requests. Try again in ${retryAfterSeconds} s.`);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
 
 /**
  * Takes one from the budget of this name.

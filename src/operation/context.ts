@@ -36,7 +36,7 @@ export interface Services {
 
 /** All that one operation works with. */
 export interface Context extends Services {
-  /** For an operation that is open to everybody there may be none: then this throws Unauthorized. */
+  /** For an operation that is open to everybody there may be none: then reading any of it throws Unauthorized. */
   readonly caller: Caller;
   /** Which way the request came in, and from which address. */
   readonly door: Door;
@@ -55,46 +55,27 @@ export function createServices(
   return { database, budgets, billing, now, newId: () => uuidv7() };
 }
 
-/** What a door knows of the request that an operation is part of. */
-export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "idempotency" | "selects"> {
+/** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */
+export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "idempotency"> {
   readonly caller: Caller | undefined;
+  readonly selects?: Context["selects"];
 }
 
 /** The context of one operation. */
-export const contextOf = (services: Services, facts: RequestFacts): Context => new OperationContext(services, facts);
-
-class OperationContext implements Context {
-  readonly database: Database;
-  readonly budgets: Budgets;
-  readonly billing: Billing;
-  readonly now: Services["now"];
-  readonly newId: Services["newId"];
-  readonly door: Door;
-  readonly clientAddress: string;
-  readonly idempotency: Idempotency | undefined;
-  readonly selects: Context["selects"];
-  private readonly known: Caller | undefined;
-
-  constructor({ database, budgets, billing, now, newId }: Services, { caller, ...facts }: RequestFacts) {
-    this.database = database;
-    this.budgets = budgets;
-    this.billing = billing;
-    this.now = now;
-    this.newId = newId;
-    this.door = facts.door;
-    this.clientAddress = facts.clientAddress;
-    this.idempotency = facts.idempotency;
-    this.selects = facts.selects;
-    this.known = caller;
-  }
-
-  get caller(): Caller {
-    if (!this.known) throw new Unauthorized();
-    return this.known;
-  }
+export function contextOf(
+  services: Services,
+  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true }: RequestFacts,
+): Context {
+  // The services last: V8 takes twenty times as long for an object that first spreads another and then grows.
+  return { caller, door, clientAddress, idempotency, selects, ...services };
 }
 
 /** The same context within a transaction. */
-export const within = (context: Context, database: Database): Context =>
-  // Not a copy: that would ask for the caller, of whom an operation that is open to everybody may know nothing.
-  Object.create(context, { database: { value: database, enumerable: true } }) as Context;
+export const within = (context: Context, database: Database): Context => ({ ...context, database });
+
+/** The caller where there is none. Contexts are copied, so having it is no failure; asking anything of it is. */
+const NOBODY = new Proxy({} as Caller, {
+  get() {
+    throw new Unauthorized();
+  },
+});

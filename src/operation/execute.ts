@@ -1,7 +1,7 @@
 import { recordAudit } from "./audit.js";
 import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
-import { COMMON_FAILURES, Failure, ScopeMissing } from "./failure.js";
+import { CommonFailure, Failure, ScopeMissing } from "./failure.js";
 import { earlierResult, once } from "./idempotency.js";
 import type { Operation } from "./operation.js";
 import type { Scope } from "./permission.js";
@@ -32,7 +32,9 @@ async function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const { database, idempotency } = context;
+  const { database } = context;
+  // Results are kept by user, and an operation that is open to everybody may have none.
+  const idempotency = operation.permission === "public" ? undefined : context.idempotency;
   if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
   if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
   if (operation.prepare) {
@@ -58,6 +60,6 @@ export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope):
 
 /** A failure that is not declared is missing from the documentation, so it is a bug even where it is right. */
 function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
-  if ([...COMMON_FAILURES, ...failures].some((declared) => failure instanceof declared)) return;
+  if (failure instanceof CommonFailure || failures.some((declared) => failure instanceof declared)) return;
   throw new Error(`${name} raised ${failure.name}, which it does not declare.`, { cause: failure });
 }

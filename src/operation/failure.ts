@@ -24,13 +24,13 @@ export abstract class Failure extends Error {
   readonly details?: unknown;
 }
 
+/** A failure that any operation may raise and none has to declare. */
+export abstract class CommonFailure extends Failure {}
+
 /** A class of failures that tells what they look like: one that is made from something gives an example of itself. */
 export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
   | { new (...args: never[]): Failure; readonly example: Failure };
-
-export const exampleOf = (declared: FailureClass): Failure =>
-  declared.example === undefined ? new declared() : declared.example;
 
 /** Something in the input that is wrong: where (field names joined by dots) and how. */
 export interface InputIssue {
@@ -38,7 +38,7 @@ export interface InputIssue {
   readonly message: string;
 }
 
-export class InvalidInput extends Failure {
+export class InvalidInput extends CommonFailure {
   static readonly example = new InvalidInput([{ path: "title", message: "must have 1 to 500 characters" }]);
   readonly kind = "bad_request";
   override readonly details: readonly InputIssue[];
@@ -50,7 +50,7 @@ export class InvalidInput extends Failure {
 }
 
 /** No key, or one that is malformed, unknown, expired or revoked: told alike, so nothing can be learnt from it. */
-export class Unauthorized extends Failure {
+export class Unauthorized extends CommonFailure {
   readonly kind = "unauthorized";
 
   constructor() {
@@ -58,7 +58,7 @@ export class Unauthorized extends Failure {
   }
 }
 
-export class ScopeMissing extends Failure {
+export class ScopeMissing extends CommonFailure {
   static readonly example = new ScopeMissing("memories:write");
   readonly kind = "forbidden";
   override readonly reason = "scope_missing";
@@ -67,52 +67,3 @@ export class ScopeMissing extends Failure {
     super(`This API key lacks the scope ${scope}.`);
   }
 }
-
-/** The database cannot be reached or is too busy; nothing was changed that was not acknowledged. */
-export class Unavailable extends Failure {
-  readonly kind = "unavailable";
-
-  constructor() {
-    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
-  }
-}
-
-export class RateLimited extends Failure {
-  static readonly example = new RateLimited(12);
-  readonly kind = "rate_limited";
-  readonly retryAfterSeconds: number;
-
-  constructor(retryAfterSeconds: number) {
-    super(`Too many requests. Try again in ${retryAfterSeconds} s.`);
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
-
-export class IdempotencyKeyReused extends Failure {
-  readonly kind = "conflict";
-  override readonly reason = "idempotency_key_reused";
-
-  constructor() {
-    super("This Idempotency-Key was used for another request. Take a new key for a new request.");
-  }
-}
-
-export class IdempotencyInProgress extends Failure {
-  readonly kind = "conflict";
-  override readonly reason = "idempotency_in_progress";
-
-  constructor() {
-    super("A request with this Idempotency-Key is being worked on. Repeat it a little later for its result.");
-  }
-}
-
-/** Failures that any operation may raise and none has to declare. */
-export const COMMON_FAILURES = [
-  InvalidInput,
-  Unauthorized,
-  ScopeMissing,
-  RateLimited,
-  IdempotencyKeyReused,
-  IdempotencyInProgress,
-  Unavailable,
-] as const;

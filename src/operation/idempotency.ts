@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Database, Statement } from "../platform/database.js";
-import { IdempotencyInProgress, IdempotencyKeyReused } from "./failure.js";
+import { CommonFailure } from "./failure.js";
 
 /** What a request that may be repeated is known by. */
 export interface Idempotency {
@@ -10,6 +10,24 @@ export interface Idempotency {
   readonly part: string;
   /** What makes it the same request. */
   readonly request: string;
+}
+
+export class IdempotencyKeyReused extends CommonFailure {
+  readonly kind = "conflict";
+  override readonly reason = "idempotency_key_reused";
+
+  constructor() {
+    super("This Idempotency-Key was used for another request. Take a new key for a new request.");
+  }
+}
+
+export class IdempotencyInProgress extends CommonFailure {
+  readonly kind = "conflict";
+  override readonly reason = "idempotency_in_progress";
+
+  constructor() {
+    super("A request with this Idempotency-Key is being worked on. Repeat it a little later for its result.");
+  }
 }
 
 /** How long a first result is kept. */

@@ -59,6 +59,10 @@ export interface RestRoute {
   readonly location?: string;
 }
 
+/** Every method by which REST offers an operation. */
+export const methodsOf = ({ method, alsoMethod }: RestRoute): HttpMethod[] =>
+  alsoMethod ? [method, alsoMethod] : [method];
+
 /** Checks a declaration against its own types; adds nothing at run time. */
 export function defineOperation<Input extends object, Output extends object>(
   operation: Operation<Input, Output>,

@@ -25,23 +25,23 @@ export type Projection = (value: object) => Record<string, unknown>;
 export function projectionOf(type: GraphQLObjectType): Projection {
   const known = projections.get(type);
   if (known) return known;
+  const fields: { name: string; key: string; inner: Projection | undefined }[] = [];
   const project: Projection = (value) => {
     const source = value as Readonly<Record<string, unknown>>;
     const plain: Record<string, unknown> = {};
-    for (const [name, key, inner] of fields()) {
+    for (const { name, key, inner } of fields) {
       const field = source[name];
       if (field !== undefined) plain[key] = inner ? projectNested(inner, field) : field;
     }
     return plain;
   };
+  // Its place is taken before its fields are looked at: types refer to each other in circles.
   projections.set(type, project);
-  // Computed at the first use: types refer to each other in circles.
-  let list: ReadonlyArray<readonly [name: string, key: string, inner: Projection | undefined]> | undefined;
-  const fields = () =>
-    (list ??= Object.values(type.getFields()).map((field) => {
-      const named = getNamedType(field.type);
-      return [field.name, snakeCase(field.name), isObjectType(named) ? projectionOf(named) : undefined];
-    }));
+  for (const field of Object.values(type.getFields())) {
+    const named = getNamedType(field.type);
+    const inner = isObjectType(named) ? projectionOf(named) : undefined;
+    fields.push({ name: field.name, key: snakeCase(field.name), inner });
+  }
   return project;
 }
 

@@ -1,16 +1,5 @@
 /** What an API key can be allowed to do. A key's effective permission is its scopes within its user's team role. */
-export const SCOPES = [
-  "memories:read",
-  "memories:write",
-  "teams:read",
-  "teams:write",
-  "billing:read",
-  "billing:write",
-  "keys:write",
-] as const;
-export type Scope = (typeof SCOPES)[number];
-
-export const SCOPE_DESCRIPTIONS: Readonly<Record<Scope, string>> = {
+export const SCOPE_DESCRIPTIONS = {
   "memories:read": "Read memories and relationships.",
   "memories:write": "Store, change and delete memories and relationships.",
   "teams:read": "Read the team, its members and its invitations.",
@@ -19,6 +8,9 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<Scope, string>> = {
   "billing:write": "Buy, enlarge and cancel the team's subscription.",
   "keys:write": "List, make, replace and revoke API keys.",
 };
+export type Scope = keyof typeof SCOPE_DESCRIPTIONS;
+// TypeScript types keys as text, since an object may have more than its type tells of; this literal has no others.
+export const SCOPES = Object.keys(SCOPE_DESCRIPTIONS) as readonly Scope[];
 
 /** A scope, or `any` for what every valid key may do, or `public` for what needs no key at all. */
 export type Permission = Scope | "any" | "public";

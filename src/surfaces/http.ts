@@ -2,7 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import express, { type ErrorRequestHandler, type Handler, type Request, type Response } from "express";
 import type { Caller } from "../operation/context.js";
-import { Failure, type FailureKind, InvalidInput, RateLimited, Unavailable } from "../operation/failure.js";
+import { RateLimited } from "../operation/budget.js";
+import { Failure, type FailureKind, InvalidInput } from "../operation/failure.js";
 import { isUnavailable } from "../platform/database.js";
 import type { Logger } from "../platform/logger.js";
 
@@ -99,6 +100,15 @@ export function failureBehind(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (isUnavailable(error)) return new Unavailable();
   return refusedByHttp(error);
+}
+
+/** The database cannot be reached or is too busy; nothing was changed that was not acknowledged. */
+export class Unavailable extends Failure {
+  readonly kind = "unavailable";
+
+  constructor() {
+    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
+  }
 }
 
 export class UnsupportedMediaType extends Failure {

@@ -1,7 +1,6 @@
 import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
-import { networkOf } from "../operation/budget.js";
+import { RateLimited, networkOf } from "../operation/budget.js";
 import type { Plan } from "../operation/context.js";
-import { RateLimited } from "../operation/failure.js";
 import { type Budgets, type Taken, WINDOW_MS } from "../platform/rate-limiter.js";
 import type { RequestScope } from "./http.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/app.js";
-import type { Operation } from "../../src/operation/operation.js";
+import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { type Answer, ask } from "../support/http.js";
@@ -18,7 +18,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       const weak = await world.user({ scopes: [] });
       const { rest } = operation;
 
-      for (const method of rest.alsoMethod ? [rest.method, rest.alsoMethod] : [rest.method]) {
+      for (const method of methodsOf(rest)) {
         const same = { ...operation, rest: { ...rest, method } };
         const path = url + rest.path.replaceAll(/:\w+/g, "nothing");
         const asked = { method, key: ann.key };

@@ -5,7 +5,7 @@ import { graphqlSchema, operations } from "../../src/app.js";
 import { withinBounds } from "../../src/operation/bounds.js";
 import { InvalidInput } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
-import { objectSchema, plainFieldsOf } from "../../src/operation/json-schema.js";
+import { objectSchema, plainFieldsOf } from "../../src/surfaces/rest/json-schema.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Content, document, documentText, problemsOf, resolved, validator } from "../support/openapi.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/app.js";
-import type { Operation } from "../../src/operation/operation.js";
+import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
@@ -119,9 +119,7 @@ async function firstOf(status: number, produce: () => Promise<Answer>): Promise<
 }
 
 const offered = operations.flatMap((operation) =>
-  [operation.rest.method, operation.rest.alsoMethod].flatMap((method): Operation[] =>
-    method ? [{ ...operation, rest: { ...operation.rest, method } }] : [],
-  ),
+  methodsOf(operation.rest).map((method): Operation => ({ ...operation, rest: { ...operation.rest, method } })),
 );
 
 function documentedStatuses({ rest }: Operation): string[] {

@@ -65,8 +65,7 @@ export class Actor {
     try {
       // Read anew, as with each request: roles change.
       const caller = await callerOf({ headers: { authorization: `Bearer ${this.key}` } }, this.services.database);
-      const facts = { caller, door: "rest", clientAddress: "127.0.0.1", selects: () => true } as const;
-      const context = contextOf(this.services, facts);
+      const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
       const body = Object.fromEntries(
         Object.entries(input).map(([name, value]) => [snakeCase(name), value as unknown]),

@@ -152,6 +152,26 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
   });
 });
 
+const open = operations.filter(({ permission }) => permission === "public");
+
+it.each(open.map((operation) => [operation.name, operation] as const))(
+  "%s, which needs no key, goes on without keeping its result",
+  async (_name, operation) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const headers = { "idempotency-key": "k" };
+    const fresh = async () => exampleInput(operation, await thingsOf(world, await world.user(), operation));
+    for (const key of [undefined, (await world.user()).key]) {
+      const byRest = await askRest(url, key, operation, await fresh(), headers);
+      const byGraphQL = await askGraphQL(url, key, schema, operation, await fresh(), headers);
+      expect([byRest.status < 300, byGraphQL.status]).toEqual([true, 200]);
+      expect(JSON.stringify(byGraphQL.body)).not.toContain("errors");
+    }
+    expect((await world.database.pool.query("SELECT FROM idempotent_result")).rowCount).toBe(0);
+    expect(world.bugs).toEqual([]);
+  },
+);
+
 it("gives each change of one GraphQL request its own result", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

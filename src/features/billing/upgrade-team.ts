@@ -1,6 +1,7 @@
 import { Field, InputType, Int } from "type-graphql";
 import { Between } from "../../operation/bounds.js";
-import { Failure, InvalidInput, RateLimited } from "../../operation/failure.js";
+import { RateLimited } from "../../operation/budget.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import {
   type AccountDesk,

@@ -1,6 +1,7 @@
 import { Field, InputType } from "type-graphql";
 import { Marked } from "../../operation/bounds.js";
-import { Failure, InvalidInput, RateLimited } from "../../operation/failure.js";
+import { RateLimited } from "../../operation/budget.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";

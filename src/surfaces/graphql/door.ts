@@ -11,10 +11,10 @@ import type { Operation } from "../../operation/operation.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { checkIdempotencyKey, claimsJson, jsonBody, readBody, scopeOf } from "../http.js";
 import { chargeCaller } from "../rate-limit.js";
+import { type RequestContext, requestContextOf } from "./context.js";
 import { formatError } from "./errors.js";
 import { TOKENS_MAX, documentRules } from "./limits.js";
-import { RequestContext, requestPlugin } from "./request.js";
-import type { GraphQLContext } from "./schema.js";
+import { requestPlugin } from "./request.js";
 
 /** How many documents, checked or registered by their hash, are remembered; beyond, the longest unused are forgotten. */
 const REMEMBERED_MAX = 1_000;
@@ -33,7 +33,7 @@ export async function graphqlDoor(
 ): Promise<Router> {
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const isPublic = (name: string) => open.has(name);
-  const apollo = new ApolloServer<GraphQLContext>({
+  const apollo = new ApolloServer<RequestContext>({
     schema,
     introspection: true,
     includeStacktraceInErrorResponses: false,
@@ -69,7 +69,7 @@ export async function graphqlDoor(
 
 /** Hands the request to Apollo and its answer to the client. */
 const answerBy =
-  (apollo: ApolloServer<GraphQLContext>, services: Services): Handler =>
+  (apollo: ApolloServer<RequestContext>, services: Services): Handler =>
   async (request, response) => {
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
@@ -77,7 +77,7 @@ const answerBy =
     const queryAt = url.indexOf("?");
     const answer = await apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body: asked },
-      context: async () => new RequestContext(services, scopeOf(response)),
+      context: async () => requestContextOf(services, scopeOf(response)),
     });
     // There is no @defer in the schema, so an answer is never in parts.
     if (answer.body.kind !== "complete") throw new Error("An answer came in parts.");

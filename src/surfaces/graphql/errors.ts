@@ -1,7 +1,8 @@
 import { unwrapResolverError } from "@apollo/server/errors";
 import type { Response } from "express";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { type Failure, RateLimited } from "../../operation/failure.js";
+import { RateLimited } from "../../operation/budget.js";
+import type { Failure } from "../../operation/failure.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
 /** Apollo's words for what the interface calls a bad request; those for syntax and validation are kept. */

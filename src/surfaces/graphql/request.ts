@@ -1,60 +1,18 @@
 import type { ApolloServerPlugin } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
-import { type FieldNode, type FragmentDefinitionNode, type GraphQLSchema, Kind, type SelectionSetNode } from "graphql";
-import type { Context, Services } from "../../operation/context.js";
-import { Failure, RateLimited, Unauthorized } from "../../operation/failure.js";
-import type { Idempotency } from "../../operation/idempotency.js";
+import { type FragmentDefinitionNode, type GraphQLSchema, Kind } from "graphql";
+import { RateLimited } from "../../operation/budget.js";
+import { Failure, Unauthorized } from "../../operation/failure.js";
+import { type Fragments, fieldsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
-import { type RequestScope, failureBehind } from "../http.js";
+import { failureBehind } from "../http.js";
 import { chargeCaller } from "../rate-limit.js";
+import type { RequestContext } from "./context.js";
 import { codeOf, httpError } from "./errors.js";
 import { assertAffordable } from "./limits.js";
-import type { GraphQLContext } from "./schema.js";
 
 /** How many errors one answer tells. */
 const ERRORS_MAX = 20;
-
-/**
- * Introspection and public operations need no key, so a request may come this far without a caller; whoever then
- * needs one is refused. A
- * class, since Apollo copies the context's own properties for each request, and a getter among them would be called.
- */
-export class RequestContext implements GraphQLContext {
-  readonly database: Context["database"];
-  readonly budgets: Context["budgets"];
-  readonly billing: Context["billing"];
-  readonly now: Context["now"];
-  readonly newId: Context["newId"];
-  readonly scope: RequestScope;
-  readonly door = "graphql";
-  readonly clientAddress: string;
-  request = "";
-
-  constructor({ database, budgets, billing, now, newId }: Services, scope: RequestScope) {
-    this.database = database;
-    this.budgets = budgets;
-    this.billing = billing;
-    this.now = now;
-    this.newId = newId;
-    this.scope = scope;
-    this.clientAddress = scope.clientAddress;
-  }
-
-  get caller() {
-    if (!this.scope.caller) throw new Unauthorized();
-    return this.scope.caller;
-  }
-
-  selects(): boolean {
-    return true;
-  }
-
-  /** Each change of a request has its own result, under its response name. */
-  idempotencyOf(part: string): Idempotency | undefined {
-    const { idempotencyKey: key } = this.scope;
-    return key === undefined ? undefined : { key, part, request: this.request };
-  }
-}
 
 class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
@@ -72,7 +30,7 @@ interface Served {
   isPublic(name: string): boolean;
 }
 
-export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServerPlugin<GraphQLContext> => ({
+export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServerPlugin<RequestContext> => ({
   async unexpectedErrorProcessingRequest({ error, requestContext }) {
     requestContext.contextValue.scope.log.error({ err: error });
   },
@@ -83,7 +41,7 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
       async didResolveOperation({ contextValue, operation, document, request, source }) {
         const { scope } = contextValue;
         if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());
-        const fields = operation ? rootFields(operation.selectionSet, fragmentsOf(document)) : [];
+        const fields = operation ? fieldsOf(operation.selectionSet, fragmentsOf(document)) : [];
         const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
         scope.operations.push(...names);
         // Refused as a whole and before anything runs, with the status that REST answers.
@@ -119,19 +77,7 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
   },
 });
 
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
 const fragmentsOf = ({ definitions }: { definitions: readonly { kind: string }[] }): Fragments =>
-  new Map(definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]));
+  Object.fromEntries(definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]));
 
 const isFragment = (node: { kind: string }): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION;
-
-/** The fields an operation asks of the root, aliases and fragments counted. */
-function rootFields({ selections }: SelectionSetNode, fragments: Fragments): FieldNode[] {
-  return selections.flatMap((selection) => {
-    if (selection.kind === Kind.FIELD) return [selection];
-    if (selection.kind === Kind.INLINE_FRAGMENT) return rootFields(selection.selectionSet, fragments);
-    const fragment = fragments.get(selection.name.value);
-    return fragment ? rootFields(fragment.selectionSet, fragments) : [];
-  });
-}

@@ -62,8 +62,8 @@ class PageDoor {
       scope.caller = await callerOf({ headers: { authorization: `Bearer ${key}` } }, this.#services.database);
     }
     const { caller, clientAddress } = scope;
-    const facts = { caller, clientAddress, door: "page", selects: () => true } as const;
-    return (await execute(operation, contextOf(this.#services, facts), inputOf(operation, input))) as Output;
+    const context = contextOf(this.#services, { caller, clientAddress, door: "page" });
+    return (await execute(operation, context, inputOf(operation, input))) as Output;
   }
 }
 

@@ -1,23 +1,21 @@
+import { RateLimited } from "../../operation/budget.js";
 import {
   FAILURE_KINDS,
   type Failure,
+  type FailureClass,
   type FailureKind,
-  IdempotencyInProgress,
-  IdempotencyKeyReused,
   InvalidInput,
-  RateLimited,
   ScopeMissing,
   Unauthorized,
-  Unavailable,
-  exampleOf,
 } from "../../operation/failure.js";
+import { IdempotencyInProgress, IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { GraphQLSchema } from "graphql";
-import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "../../operation/json-schema.js";
+import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "./json-schema.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
-import { HTTP_STATUS, UnsupportedMediaType, failureBehind } from "../http.js";
-import { restError } from "./routes.js";
+import { HTTP_STATUS, Unavailable, UnsupportedMediaType, failureBehind } from "../http.js";
+import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -114,6 +112,9 @@ function errorAnswers(operation: Operation, hasBody: boolean): Json {
   });
   return Object.fromEntries(answers);
 }
+
+const exampleOf = (declared: FailureClass): Failure =>
+  declared.example === undefined ? new declared() : declared.example;
 
 function errorAnswer(kind: FailureKind, own: readonly Failure[], isCommon: boolean, headers: Json): Json {
   const bodies = own.map((failure) => [failure.constructor.name, restError(failure)] as const);

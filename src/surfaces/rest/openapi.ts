@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import type { GraphQLSchema } from "graphql";
-import { type PlainField, objectSchema, plainFieldsOf } from "../../operation/json-schema.js";
+import { type PlainField, objectSchema, plainFieldsOf } from "./json-schema.js";
 import { snakeCase } from "../../operation/names.js";
-import type { HttpMethod, Operation } from "../../operation/operation.js";
+import { type HttpMethod, type Operation, methodsOf } from "../../operation/operation.js";
 import type { Permission } from "../../operation/permission.js";
 import {
   ERROR_SCHEMA,
@@ -24,8 +24,8 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const path = (paths[operation.rest.path.replaceAll(/:(\w+)/g, "{$1}")] ??= {});
-    for (const method of [operation.rest.method, operation.rest.alsoMethod]) {
-      if (method) path[method.toLowerCase()] = describe(operation, method, source);
+    for (const method of methodsOf(operation.rest)) {
+      path[method.toLowerCase()] = describe(operation, method, source);
     }
   }
   const described = { ...paths, ...HEALTH_PATHS };

@@ -3,7 +3,7 @@ import { Failure } from "../../operation/failure.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { noteFailure, readBody, scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
-import { MethodNotAllowed, restError } from "./routes.js";
+import { MethodNotAllowed, restError } from "./errors.js";
 
 /** Takes the body, byte by byte as it was signed, and its signature. */
 export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;

@@ -2,22 +2,12 @@ import { type Handler, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import { type Services, contextOf } from "../../operation/context.js";
 import { execute } from "../../operation/execute.js";
-import { Failure, InvalidInput } from "../../operation/failure.js";
 import { inputReader, inputTypeOf } from "../../operation/input.js";
-import { snakeCase } from "../../operation/names.js";
-import type { Operation } from "../../operation/operation.js";
+import { type Operation, methodsOf } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
-import {
-  BUG_MESSAGE,
-  type RequestScope,
-  UnsupportedMediaType,
-  checkIdempotencyKey,
-  claimsJson,
-  hasBody,
-  jsonBody,
-  readBody,
-  scopeOf,
-} from "../http.js";
+import { jsonBody, scopeOf } from "../http.js";
+import { MethodNotAllowed, inRestNames } from "./errors.js";
+import { readRequest } from "./request.js";
 
 /** Every operation at its path; a known path asked with another method is 405. */
 export function restRoutes(operations: readonly Operation[], schema: GraphQLSchema, services: Services): Router {
@@ -26,15 +16,8 @@ export function restRoutes(operations: readonly Operation[], schema: GraphQLSche
     const route = router.route(path);
     const methods = new Set<string>();
     for (const operation of operations.filter(({ rest }) => rest.path === path)) {
-      const handlers = [
-        refuseBrokenText,
-        refuseOtherBodies,
-        readBody,
-        checkIdempotencyKey,
-        handlerOf(operation, schema, services),
-      ];
-      for (const method of [operation.rest.method, operation.rest.alsoMethod]) {
-        if (!method) continue;
+      const handlers = [...readRequest, handlerOf(operation, schema, services)];
+      for (const method of methodsOf(operation.rest)) {
         methods.add(method);
         route[method.toLowerCase() as Lowercase<typeof method>](handlers);
       }
@@ -64,9 +47,10 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = request.method === "GET" ? undefined : jsonBody(request);
     const input = read({ path: { ...request.params, ...headers }, query: request.query, body });
-    const idempotency = idempotencyOf(operation, scope, input);
-    const { caller, clientAddress } = scope;
-    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency, selects: () => true });
+    const { caller, clientAddress, idempotencyKey: key } = scope;
+    // The same request is the same operation with the same input, however it was written.
+    const idempotency = key === undefined ? undefined : { key, part: "", request: JSON.stringify([name, input]) };
+    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency });
     const output = await execute(operation, context, input).catch(inRestNames);
     if (rest.status === 204) {
       response.status(204).end();
@@ -88,65 +72,8 @@ function answerJson(response: Response, status: number, plain: object): void {
   response.end(text);
 }
 
-/** The same request is the same operation with the same input, however it was written. */
-function idempotencyOf({ name, kind, permission }: Operation, { idempotencyKey }: RequestScope, input: object) {
-  if (kind !== "mutation" || permission === "public" || idempotencyKey === undefined) return undefined;
-  return { key: idempotencyKey, part: "", request: JSON.stringify([name, input]) };
-}
-
 /** `If-Match: "3"` is REST's way to say `expected_version`; `*` expects nothing in particular. */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
   return { expected_version: /^\s*(?:W\/)?"(\d+)"\s*$/.exec(ifMatch)?.[1] ?? ifMatch };
-}
-
-/** Bytes of a query that are no UTF-8 would be read as replacement characters, and other things found than were meant. */
-const refuseBrokenText: Handler = (request, _response, next) => {
-  if (!request.url.includes("%")) return next();
-  const [, query = ""] = request.url.split("?", 2);
-  try {
-    // A per cent sign that begins no escape stands for itself.
-    decodeURIComponent(query.replaceAll(/%(?![0-9a-f]{2})/gi, "%25"));
-  } catch {
-    throw new InvalidInput([{ path: "", message: "The query must be UTF-8." }]);
-  }
-  next();
-};
-
-const refuseOtherBodies: Handler = (request, _response, next) => {
-  if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
-  next();
-};
-
-export class MethodNotAllowed extends Failure {
-  readonly kind = "method_not_allowed";
-
-  constructor(methods: readonly string[]) {
-    super(`This path takes ${methods.join(", ")}.`);
-  }
-}
-
-class NoSuchPath extends Failure {
-  readonly kind = "not_found";
-
-  constructor() {
-    super("There is nothing at this path.");
-  }
-}
-
-export const noSuchPath: Handler = () => {
-  throw new NoSuchPath();
-};
-
-/** A failure as the interface documents it. */
-export function restError(failure: Failure | undefined): object {
-  if (!failure) return { error: { code: "internal_error", message: BUG_MESSAGE } };
-  const { kind: code, reason, message, details } = failure;
-  return { error: { code, message, reason, details } };
-}
-
-/** Operations name fields as code does. What was read from the request has REST's names already. */
-function inRestNames(error: unknown): never {
-  if (!(error instanceof InvalidInput)) throw error;
-  throw new InvalidInput(error.details.map(({ path, message }) => ({ path: snakeCase(path), message })));
 }

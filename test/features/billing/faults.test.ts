@@ -90,7 +90,7 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
     "answers 502 in time when the provider fails by %s, and a repeat does it once",
     async (_kind, fault) => {
       await using world = await createBillingWorld({ deaf: true });
-      const payer = await change.begin(world as BillingWorld, { seats: 10 });
+      const payer = await change.begin(world, { seats: 10 });
       if (change.begin === aSubscriber) await payer.owner.did(teamSubscription);
       const attempt = (headers: Record<string, string> = {}): Promise<Answer> =>
         ask(world.app.url + change.path, { key: payer.owner.key, body: change.body, headers });

@@ -18,9 +18,9 @@ import {
   isScalarType,
 } from "graphql";
 import { getMetadataStorage as typesStorage } from "type-graphql";
-import { inputTypeOf } from "./input.js";
-import { snakeCase } from "./names.js";
-import type { Operation } from "./operation.js";
+import { inputTypeOf } from "../../operation/input.js";
+import { snakeCase } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,0 +1,23 @@
+import type { GraphQLResolveInfo } from "graphql";
+import { type Context, type Services, contextOf } from "../../operation/context.js";
+import { selectedFields } from "../../operation/selection.js";
+import type { RequestScope } from "../http.js";
+
+/** What resolvers get: the context of one request. Introspection and public operations need no key, so no caller. */
+export interface RequestContext extends Context {
+  readonly scope: RequestScope;
+  /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
+  request: string;
+}
+
+export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
+  const { caller, clientAddress } = scope;
+  return { scope, request: "", ...contextOf(services, { caller, clientAddress, door: "graphql" }) };
+}
+
+/** The context of one root field. Each change of a request has its own result, under its response name. */
+export function fieldContextOf(context: RequestContext, info: GraphQLResolveInfo): Context {
+  const { idempotencyKey: key } = context.scope;
+  const idempotency = key === undefined ? undefined : { key, part: String(info.path.key), request: context.request };
+  return { ...context, idempotency, selects: (field) => selectedFields(info).has(field) };
+}
