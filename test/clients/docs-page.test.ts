@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { describeInBrowser } from "../support/browser.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -53,26 +52,12 @@ describe("the documentation", () => {
   });
 });
 
-const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
-const hasChromium = existsSync(CHROMIUM);
-if (!hasChromium) console.warn(`No Chromium at ${CHROMIUM} (CHROMIUM_PATH): /docs is not tried in a browser.`);
-
-describe.skipIf(!hasChromium && process.env["CI_STRICT"] !== "1")("the page in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-sync", ...quiet],
-    });
-  });
-  afterAll(() => browser?.close());
-
+describeInBrowser("the REST reference", (browser) => {
   it("shows every subject and runs a request with a key, asking no other host for anything", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    const page = await browser().newPage({ viewport: { width: 1280, height: 900 } });
     const problems: string[] = [];
     page.on("console", (message) => void (message.type() === "error" && problems.push(message.text())));
     page.on("pageerror", (error) => void problems.push(error.message));

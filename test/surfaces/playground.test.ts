@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
-import { type Browser, type Page, chromium } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLES, memoriesIn } from "../../src/surfaces/playground/client/examples.js";
+import { describeInBrowser } from "../support/browser.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -96,25 +97,12 @@ describe("the examples", () => {
   });
 });
 
-const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
-const hasChromium = existsSync(CHROMIUM);
-const mustRun = process.env["CI_STRICT"] === "1";
-if (!hasChromium) console.warn(`No Chromium at ${CHROMIUM} (CHROMIUM_PATH): the playground is not tried in a browser.`);
-
-describe.skipIf(!hasChromium && !mustRun)("in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
-    const args = ["--no-sandbox", "--disable-gpu", "--disable-sync", ...quiet];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
-  });
-  afterAll(() => browser?.close());
-
+describeInBrowser("the playground", (browser) => {
   it("takes a key, runs operations and examples, and shows the documentation, all by itself", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
     const problems = problemsOf(page, url);
     await page.goto(`${url}/graphql`);
     expect(await page.title()).toBe("Memory Graph Gateway · GraphQL");
@@ -145,7 +133,7 @@ describe.skipIf(!hasChromium && !mustRun)("in a browser", () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();
-    const context = await browser.newContext();
+    const context = await browser().newContext();
     const page = await context.newPage();
     await page.goto(`${url}/graphql`);
     await giveKey(page, key);

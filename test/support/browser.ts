@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe } from "vitest";
+
+const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
+
+/** Tests in a real browser: skipped where there is none, which is said; an error where nothing may be skipped. */
+export function describeInBrowser(what: string, tests: (browser: () => Browser) => void): void {
+  const hasChromium = existsSync(CHROMIUM);
+  if (!hasChromium) console.warn(`No Chromium at ${CHROMIUM} (CHROMIUM_PATH): ${what} is not tried in a browser.`);
+  describe.skipIf(!hasChromium && process.env["CI_STRICT"] !== "1")(`${what}, in a browser`, () => {
+    let browser: Browser | undefined;
+    beforeAll(async () => {
+      const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking"];
+      const args = ["--no-sandbox", "--disable-gpu", "--disable-sync", "--disable-component-update", ...quiet];
+      browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    });
+    afterAll(() => browser?.close());
+    tests(() => {
+      if (!browser) throw new Error("The browser is not started yet.");
+      return browser;
+    });
+  });
+}
