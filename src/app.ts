@@ -22,7 +22,7 @@ import { type Chore, startChores } from "./platform/chores.js";
 import { openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
-import { type Billing, Payments } from "./platform/payments.js";
+import { billingOf } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
@@ -219,24 +219,6 @@ export async function startApp(
   };
   let stopped: Promise<void> | undefined;
   return { url, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
-}
-
-/** Billing through Stripe, where all is given that it takes. */
-export function billingOf(config: Config, log: Logger, ownUrl: () => string): Billing {
-  const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = config;
-  const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
-  if (secretKey !== undefined && !isComplete) {
-    log.warn("STRIPE_SECRET_KEY needs STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID beside it: billing is off");
-  }
-  return {
-    payments: isComplete
-      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: config.stripeApiBase })
-      : undefined,
-    freeSeats: config.freeTeamSeats,
-    returnOrigins: config.allowedOrigins,
-    publicUrl: () => config.publicUrl ?? ownUrl(),
-    log,
-  };
 }
 
 /** What is done in the background, by every server; which of them does a piece of it, the database decides. */

@@ -1,5 +1,6 @@
 import "reflect-metadata";
 import { Command, InvalidArgumentError } from "commander";
+import { Stripe } from "stripe";
 import { ConfigError } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
@@ -31,7 +32,7 @@ program
     if (!URL.canParse(reachable)) throw new UserError(`${reachable} is no address, such as https://memory.example.com`);
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
     const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") });
-    console.log(json ? JSON.stringify(made) : described(made));
+    console.log(json ? JSON.stringify(inRestNames(made)) : described(made));
   });
 
 program
@@ -74,6 +75,13 @@ ${made.length === 0 ? "Everything is there already." : `Made: ${made.join(", ")}
   ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was told when the endpoint was made; Stripe's dashboard shows it"}
 `;
 
+const inRestNames = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup) => ({
+  monthly_price_id: monthlyPriceId,
+  yearly_price_id: yearlyPriceId,
+  webhook_secret: webhookSecret,
+  made,
+});
+
 function outcomeOf({ teamId, before, after }: Reconciled): string {
   if (!after) return `${teamId}  the payment provider failed`;
   const [then, now] = [before, after].map(({ status, seats }) =>
@@ -91,6 +99,7 @@ const plain = ({ teamId, before, after }: Reconciled) => ({
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof UserError || error instanceof ConfigError ? error.message : error);
+  if (error instanceof Stripe.errors.StripeError) console.error(`Stripe: ${error.message}`);
+  else console.error(error instanceof UserError || error instanceof ConfigError ? error.message : error);
   process.exitCode = 1;
 }

@@ -1,9 +1,9 @@
-import { billingOf } from "../app.js";
 import { configOfProcess } from "../environment.js";
 import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder } from "../platform/data-folder.js";
 import { type Database, openDatabase } from "../platform/database.js";
 import { loggerTo } from "../platform/logger.js";
+import { billingOf } from "../platform/payments.js";
 import { migrate } from "../platform/migrations.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 

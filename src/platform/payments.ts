@@ -25,6 +25,35 @@ export interface PaymentSettings {
   readonly apiBase: string | undefined;
 }
 
+/** What an operator may set of it. */
+export interface BillingSettings {
+  readonly stripeSecretKey: string | undefined;
+  readonly stripeWebhookSecret: string | undefined;
+  readonly stripePriceId: string | undefined;
+  readonly stripeApiBase: string | undefined;
+  readonly freeTeamSeats: number;
+  readonly allowedOrigins: readonly string[];
+  readonly publicUrl: string | undefined;
+}
+
+/** Billing through Stripe, where all is given that it takes. `ownUrl` is where the service listens. */
+export function billingOf(settings: BillingSettings, log: Logger, ownUrl: () => string): Billing {
+  const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
+  const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
+  if (secretKey !== undefined && !isComplete) {
+    log.warn("STRIPE_SECRET_KEY needs STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID beside it: billing is off");
+  }
+  return {
+    payments: isComplete
+      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: settings.stripeApiBase })
+      : undefined,
+    freeSeats: settings.freeTeamSeats,
+    returnOrigins: settings.allowedOrigins,
+    publicUrl: () => settings.publicUrl ?? ownUrl(),
+    log,
+  };
+}
+
 /**
  * Stripe did not do what it was asked. `refused`: it said so, and did nothing. `unknown`: it may have done it; whether
  * it did is found out by asking the same again under the same idempotency key.

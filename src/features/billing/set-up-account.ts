@@ -57,7 +57,7 @@ async function productOf(stripe: Stripe, made: string[]): Promise<string> {
     if (!(error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")) throw error;
   }
   made.push("product");
-  return (await stripe.products.create({ id: PRODUCT_ID, name: "Memory Graph Team", unit_label: "seat" })).id;
+  return (await stripe.products.create({ id: PRODUCT_ID, name: "Memory Graph Team" })).id;
 }
 
 interface WantedPrice {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
+import { ask } from "../../support/http.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
@@ -124,12 +125,25 @@ it("says so where there is no payment provider", async () => {
   expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error", "billing_not_configured");
 });
 
-it(`opens one checkout for ${CALLERS} who ask at once`, async () => {
-  await using world = await createBillingWorld();
-  const { owner } = await aPayer(world);
+it.each([undefined, "double-click"])(
+  `opens one for ${CALLERS} who ask two servers at once, under key %s`,
+  async (key) => {
+    await using world = await createBillingWorld();
+    const servers = [world.app, await world.serve()];
+    const { owner } = await aPayer(world);
 
-  const checkouts = await manyAtOnce(() => owner.did(createTeamCheckout));
+    const checkouts = await manyAtOnce((n) =>
+      ask(`${servers[n % 2]?.url}/billing/team-checkout`, {
+        ...{ key: owner.key, body: {} },
+        ...(key === undefined ? {} : { headers: { "idempotency-key": key } }),
+      }),
+    );
 
-  expect(new Set(checkouts.map(({ sessionId }) => sessionId)).size).toBe(1);
-  expect(changesAsked(world)).toEqual(["POST /v1/customers", SESSIONS]);
-});
+    // Under one Idempotency-Key, who comes while another is answered is told so.
+    const made = checkouts.filter(({ status }) => status === 201);
+    expect(made.length).toBeGreaterThan(key === undefined ? CALLERS - 1 : 0);
+    expect(checkouts.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
+    expect(new Set(made.map(({ body }) => (body as { session_id: string }).session_id)).size).toBe(1);
+    expect(changesAsked(world)).toEqual(["POST /v1/customers", SESSIONS]);
+  },
+);

@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
+import { stripeClient } from "../../src/platform/payments.js";
+import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { aPayer, accountNow, createStripeWorld } from "../support/billing.js";
+import { environmentOf } from "../support/world.js";
+
+/** Runs the built command, as `npm run billing --` does. */
+async function billing(environment: Record<string, string>, ...args: readonly string[]) {
+  const env = { ...process.env, NODE_ENV: "production", ...environment };
+  const child = spawn(process.execPath, ["dist/commands/billing.js", ...args], { env });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, output, errors };
+}
+
+describe("setup", () => {
+  it("makes product, prices and endpoint once, and says what to put into the environment", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const setUp = ["setup", "--url", "https://memory.example.com/", "--json"];
+
+    const first = await billing(environment, ...setUp);
+    const second = await billing(environment, ...setUp);
+
+    const made = JSON.parse(first.output) as Record<string, string>;
+    expect(made).toEqual({
+      monthly_price_id: expect.stringMatching(/^price_/),
+      yearly_price_id: expect.stringMatching(/^price_/),
+      webhook_secret: expect.stringMatching(/^whsec_/),
+      made: ["product", "price by the month", "price by the year", "webhook endpoint"],
+    });
+    expect(JSON.parse(second.output)).toEqual({ ...made, webhook_secret: null, made: [] });
+    const stripe = stripeClient(standIn.secretKey, standIn.url);
+    const [endpoint] = (await stripe.webhookEndpoints.list()).data;
+    expect(endpoint).toMatchObject({ url: "https://memory.example.com/billing/stripe-webhook", status: "enabled" });
+    expect(endpoint?.enabled_events).toContain("customer.subscription.deleted");
+    const price = await stripe.prices.retrieve(made["yearly_price_id"] ?? "");
+    expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
+  });
+
+  it("makes another price for another amount, and leaves the old one to who pays it", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const setUp = (monthly: string) =>
+      billing(environment, "setup", "--url", "https://x.example.com", "--monthly", monthly, "--json");
+
+    const [first, second, third] = [await setUp("800"), await setUp("900"), await setUp("900")];
+
+    const idIn = ({ output }: { output: string }) =>
+      (JSON.parse(output) as { monthly_price_id: string }).monthly_price_id;
+    expect(idIn(second)).not.toBe(idIn(first));
+    expect(idIn(third)).toBe(idIn(second));
+    const stripe = stripeClient(standIn.secretKey, standIn.url);
+    expect(await stripe.prices.retrieve(idIn(first))).toMatchObject({ active: true, unit_amount: 800 });
+  });
+
+  it.each([
+    [{}, ["setup", "--url", "https://x.example.com"], /STRIPE_SECRET_KEY/],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup"], /--url/],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "x"], /no address/],
+    [
+      { STRIPE_SECRET_KEY: "sk_test_x" },
+      ["setup", "--url", "https://x.example.com", "--monthly", "8.5"],
+      /whole number/,
+    ],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "https://x.example.com"], /Stripe: Invalid API Key/],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["reconcile"], /STRIPE_WEBHOOK_SECRET/],
+  ])("says what is missing: %j %j", async (environment, args, message) => {
+    await using world = await createStripeWorld();
+
+    const { code, output, errors } = await billing(
+      { DATABASE_URL: world.databaseUrl, ...environment, STRIPE_API_BASE: world.stripe.url },
+      ...args,
+    );
+
+    expect(code).toBe(1);
+    expect(output).toBe("");
+    expect(errors).toMatch(message);
+    expect(errors).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("reconcile", () => {
+  it("brings every team in line with Stripe, and says what changed and what failed", async () => {
+    await using world = await createStripeWorld();
+    const [paid, open] = [await aPayer(world, { seats: 7 }), await aPayer(world)];
+    for (const payer of [paid, open]) {
+      const { sessionId } = await payer.owner.did(createTeamCheckout);
+      if (payer === paid) await world.stripe.pay(sessionId);
+    }
+    const environment = { DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) };
+
+    const first = await billing(environment, "reconcile", "--json");
+    const second = await billing(environment, "reconcile", "--team", paid.teamId);
+    world.stripe.fail({ kind: "502-html", times: 99 });
+    const failed = await billing(environment, "reconcile");
+
+    const none = { status: "none", seats: null };
+    expect(JSON.parse(first.output)).toEqual({
+      accounts: [
+        { team_id: paid.teamId, before: none, after: { status: "active", seats: 7 } },
+        { team_id: open.teamId, before: none, after: none },
+      ],
+    });
+    expect(await accountNow(world, paid)).toMatchObject({ status: "active", seats: 7 });
+    expect(second.output).toBe(`${paid.teamId}  active, 7 seats\nAccounts: 1, failed: 0.\n`);
+    expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("Accounts: 2, failed: 2.")]);
+  });
+});
