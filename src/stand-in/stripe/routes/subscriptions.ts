@@ -124,11 +124,13 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
  * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
  * `cancel_at_period_end` since 2026-09-30.
  */
-function assertSupportedByPendingUpdates({ description, items }: ReturnType<typeof UPDATE>): void {
-  const itemName = ["deleted", "metadata"].find((name) =>
-    items?.some((item) => Object.entries(item).some(([own, value]) => own === name && value !== undefined)),
-  );
-  const param = description === undefined ? itemName && `items[${itemName}]` : "description";
-  if (param === undefined) return;
-  throw invalidRequest(`\`${param}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`, { param });
+function assertSupportedByPendingUpdates({ description, items = [] }: ReturnType<typeof UPDATE>): void {
+  const unsupported = [
+    description !== undefined && "description",
+    items.some(({ deleted }) => deleted !== undefined) && "items[deleted]",
+    items.some(({ metadata }) => metadata !== undefined) && "items[metadata]",
+  ].find((param) => param !== false);
+  if (unsupported === undefined) return;
+  const message = `\`${unsupported}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`;
+  throw invalidRequest(message, { param: unsupported });
 }
