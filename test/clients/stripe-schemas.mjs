@@ -39,7 +39,7 @@ const generator = createGenerator({
 });
 const { definitions } = generator.createSchema("Answers");
 
-/** A decimal is a class to the SDK, and text on the wire. Values that only a later version may know are not answered. */
+/** A decimal is a class to the SDK, and text on the wire. Values that only a later version knows are not answered. */
 const schemaOf = (name) => {
   if (name === "esm/shared:OtherString") return false;
   if (name === "esm/Decimal:Decimal") return { type: "string", pattern: "^-?\\d+(\\.\\d+)?$" };

@@ -1,5 +1,6 @@
 import { Stripe } from "stripe";
 import { expect, it } from "vitest";
+import type { Fault } from "../../src/stand-in/stripe/index.js";
 import { type World, clientOf, errorOf, startWorld } from "./world.js";
 
 const create = ({ stripe }: World) => stripe.customers.create({ email: "ann@example.com" }, { idempotencyKey: "k" });
@@ -64,11 +65,13 @@ it("500: is kept under the key, so that to ask again does not help", async () =>
   expect(await madeIn(world)).toBe(1);
 });
 
-it.each([
+const REFUSALS: readonly [Fault["kind"], object][] = [
   ["429", { statusCode: 429, type: "StripeRateLimitError", code: "rate_limit" }],
   ["409-lock", { statusCode: 409, code: "lock_timeout" }],
   ["400", { statusCode: 400, type: "StripeInvalidRequestError" }],
-] as const)("%s: refuses, and keeps nothing under the key", async (kind, shape) => {
+];
+
+it.each(REFUSALS)("%s: refuses, and keeps nothing under the key", async (kind, shape) => {
   await using world = await startWorld();
   world.standIn.fail({ kind });
 

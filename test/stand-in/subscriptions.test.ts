@@ -240,3 +240,33 @@ it("is incomplete when its first invoice cannot be paid, and over when it is not
   expect((await stripe.subscriptions.retrieve(paid.id)).status).toBe("active");
   expect((await stripe.subscriptions.retrieve(unpaid.id)).status).toBe("incomplete_expired");
 });
+
+it("pays an open invoice by the card on file, or says that it is declined", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const { id } = whole((await upgrade(world, subscription, 5)).latest_invoice);
+  const { invoices } = world.stripe;
+
+  expect(await errorOf(invoices.pay(id))).toMatchObject({ statusCode: 402, code: "card_declined" });
+  world.standIn.setCard(customer.id, "accepted");
+
+  expect(await invoices.pay(id)).toMatchObject({ status: "paid", attempt_count: 3 });
+  expect(await errorOf(invoices.voidInvoice(id))).toMatchObject({ statusCode: 400 });
+});
+
+it("lets an open invoice be declined and voided at its page, which then says what became of it", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const { hosted_invoice_url: page } = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  const declined = await fetch(`${page}/decline`, { method: "POST" });
+  const voided = await fetch(`${page}/void`, { method: "POST" });
+
+  expect(declined.status).toBe(402);
+  expect(await declined.text()).toContain("Your card was declined.");
+  expect(await voided.text()).toContain("This invoice is void.");
+  expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
+  expect((await fetch(`${page}/pay`, { method: "POST" })).status).toBe(400);
+});
