@@ -90,6 +90,26 @@ it("lets a later update take the place of one that waits", async () => {
   expect(quantityOf(await onlySubscription(world, customer.id))).toBe(7);
 });
 
+it("drops an update that waits with an end that a later one takes back", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const { subscriptions } = world.stripe;
+  world.standIn.setCard(customer.id, "declined");
+  const waiting = await subscriptions.update(subscription.id, {
+    items: [{ id: onlyItem(subscription).id, quantity: 5 }],
+    proration_behavior: "always_invoice",
+    payment_behavior: "pending_if_incomplete",
+    cancel_at_period_end: true,
+    metadata: { seats: "5" },
+  });
+
+  const after = await subscriptions.update(subscription.id, { cancel_at_period_end: false });
+
+  expect(waiting).toMatchObject({ cancel_at_period_end: false, metadata: { team: "1" } });
+  expect(waiting.pending_update).toMatchObject({ cancel_at_period_end: true, metadata: { team: "1", seats: "5" } });
+  expect(after).toMatchObject({ cancel_at_period_end: false, pending_update: null });
+});
+
 it("refuses to let wait what Stripe lets not wait", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world);
@@ -233,6 +253,8 @@ it("is incomplete when its first invoice cannot be paid, and over when it is not
   const make = () => stripe.subscriptions.create({ customer: customer.id, items: [{ price: standIn.priceId }] });
   const [paid, unpaid] = [await make(), await make()];
 
+  const early = stripe.subscriptions.update(unpaid.id, { cancel_at_period_end: true });
+  expect(await errorOf(early)).toMatchObject({ statusCode: 400 });
   await standIn.payInvoice(String(paid.latest_invoice));
   await standIn.advance(DAY_MS);
 

@@ -151,6 +151,7 @@ export interface Update {
 export function updateSubscription(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   const lines = update.items ? prorationLines(scene, subscription, update.items) : [];
   if (lines.length === 0 || update.proration !== "always_invoice") {
+    if (contradictsPendingUpdate(subscription, update)) dropPendingUpdate(scene, subscription);
     scene.change(subscription, () => {
       if (update.proration === "create_prorations")
         subscription.pendingLines = [...subscription.pendingLines, ...lines];
@@ -175,6 +176,12 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
   announceInvoice(scene, invoice);
   if (paid) markPaid(scene, invoice);
   else if (update.payment !== "default_incomplete") markFailed(scene, invoice);
+}
+
+/** https://docs.stripe.com/changelog/endive/2026-09-30/scheduled-subscription-cancellation */
+function contradictsPendingUpdate({ pendingUpdate }: SubscriptionRecord, { cancelAtPeriodEnd }: Update): boolean {
+  const waiting = pendingUpdate?.cancelAtPeriodEnd ?? cancelAtPeriodEnd;
+  return cancelAtPeriodEnd !== undefined && waiting !== cancelAtPeriodEnd;
 }
 
 const waitingUpdate = (

@@ -103,9 +103,13 @@ const hasEnded = ({ status }: SubscriptionRecord): boolean => status === "cancel
 
 function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
   const { items, description, cancel_at_period_end: cancelAtPeriodEnd } = params;
-  if (hasEnded(subscription) && (items ?? description ?? cancelAtPeriodEnd) !== undefined) {
+  const changesMore = (items ?? description ?? cancelAtPeriodEnd) !== undefined;
+  if (changesMore && hasEnded(subscription)) {
     const message = "A canceled subscription can only update its cancellation_details and metadata.";
     throw invalidRequest(message, { code: "invalid_canceled_subscription_fields" });
+  }
+  if (changesMore && subscription.status === "incomplete") {
+    throw invalidRequest("An incomplete subscription can only update its metadata and default_source.");
   }
   const payment = params.payment_behavior ?? "allow_incomplete";
   if (payment === "pending_if_incomplete") assertSupportedByPendingUpdates(params);
