@@ -159,6 +159,8 @@ export class Api {
     const saved = key === undefined ? undefined : this.#saved.find(key, fingerprint);
     if (saved) return { status: saved.status, body: saved.body, original: saved.request };
     const run = this.#prepare(incoming, params);
+    // What came due meanwhile did not come of this request.
+    passTime(this.#scene, this.#scene.store.nowMs());
     const made = this.#run(id, key, fault, run);
     if (key !== undefined) this.#saved.save(key, { request: id, fingerprint, ...made });
     if (incoming.method !== "GET") this.#scene.store.save();
@@ -187,7 +189,6 @@ export class Api {
         this.#faults.use(fault);
         throw serverError();
       }
-      passTime(this.#scene, this.#scene.store.nowMs());
       return { status: 200, body: JSON.stringify(run(), undefined, 2) };
     } catch (error) {
       return madeOf(error);

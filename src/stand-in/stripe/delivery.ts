@@ -1,5 +1,5 @@
 import { createHmac, randomInt } from "node:crypto";
-import type { DeliveryRecord, EndpointRecord, EventRecord, Store } from "./state.js";
+import { type DeliveryRecord, type EndpointRecord, type EventRecord, type Store, newId } from "./state.js";
 
 export type DeliveryMode = "once" | "twice-shuffled";
 
@@ -22,8 +22,6 @@ export class Courier {
   readonly #mode: DeliveryMode;
   readonly #stopped = new AbortController();
   readonly #waiting = new Set<Waiting>();
-  /** Those that wait and those under way: what is not done yet when the process ends. */
-  readonly #undone = new Set<DeliveryRecord>();
   readonly #underWay = new Set<Promise<void>>();
   #idle: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -31,7 +29,7 @@ export class Courier {
   constructor(store: Store, mode: DeliveryMode) {
     this.#store = store;
     this.#mode = mode;
-    for (const record of store.state.deliveries) this.#add(record, Date.now());
+    for (const record of Object.values(store.state.deliveries)) this.#add(record, Date.now());
   }
 
   /** How many endpoints the event is on its way to. */
@@ -40,10 +38,9 @@ export class Courier {
     const dueMs = Date.now() + (this.#mode === "once" ? 0 : GATHER_MS);
     for (const { id } of wanting) {
       for (let copy = 0; copy < (this.#mode === "once" ? 1 : 2); copy++) {
-        this.#add({ event: event.id, endpoint: id, attempts: 0 }, dueMs);
+        this.#add({ id: newId("dlv"), event: event.id, endpoint: id, attempts: 0 }, dueMs);
       }
     }
-    this.#remember();
     this.#wake();
     return wanting.length;
   }
@@ -106,9 +103,8 @@ export class Courier {
       const waitMs = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (record.attempts - 1));
       this.#add(record, Date.now() + waitMs);
     } else {
-      this.#undone.delete(record);
+      delete this.#store.state.deliveries[record.id];
     }
-    this.#remember();
     this.#store.save();
   }
 
@@ -137,11 +133,7 @@ export class Courier {
 
   #add(record: DeliveryRecord, dueMs: number): void {
     this.#waiting.add({ record, dueMs });
-    this.#undone.add(record);
-  }
-
-  #remember(): void {
-    this.#store.state.deliveries = [...this.#undone];
+    this.#store.state.deliveries[record.id] = record;
   }
 }
 

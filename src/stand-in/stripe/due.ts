@@ -9,8 +9,9 @@ import {
 import type { Scene } from "./scene.js";
 import type { SubscriptionRecord } from "./state.js";
 
-/** More than this does not come due in one go: a clock moved so far is a mistake. */
-const STEPS_MAX = 20_000;
+/** More than this does not come due in one go, nor is a clock moved further: that is a mistake. */
+const STEPS_MAX = 5_000;
+const PASSED_MAX_MS = 5 * 366 * 86_400_000;
 
 interface Due {
   readonly at: number;
@@ -19,6 +20,7 @@ interface Due {
 
 /** Lets everything happen that is due until then, each at its own time. Raises a RangeError when it is too much. */
 export function passTime(scene: Scene, untilMs: number): void {
+  if (untilMs - scene.store.nowMs() > PASSED_MAX_MS) throw new RangeError("The clock moves five years at most.");
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = earliest(scene);
     if (!next || next.at * 1_000 > untilMs) {

@@ -13,6 +13,7 @@
  * cancellations (`invoice_now` and `prorate` are taken and have no effect), limits of rate, connected accounts,
  * restricted keys and API version 2. Prorations are rough. Parameters that Stripe knows and this does not are
  * refused as unknown ones, and so is what cannot be expanded here. An event is shown in the version of this SDK.
+ * An item that is added is added even when the subscription has another one of its price, which Stripe may refuse.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";

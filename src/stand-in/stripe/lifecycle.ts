@@ -20,6 +20,7 @@ import {
   type CustomerRecord,
   type ItemRecord,
   type Metadata,
+  type PendingUpdate,
   type SessionRecord,
   type SubscriptionRecord,
   found,
@@ -150,6 +151,7 @@ export interface Update {
 export function updateSubscription(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   const lines = update.items ? prorationLines(scene, subscription, update.items) : [];
   if (lines.length === 0 || update.proration !== "always_invoice") {
+    if (contradictsPendingUpdate(subscription, update)) dropPendingUpdate(scene, subscription);
     scene.change(subscription, () => {
       if (update.proration === "create_prorations")
         subscription.pendingLines = [...subscription.pendingLines, ...lines];
@@ -160,38 +162,40 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
   const paid = !isOwed(lines) || (cardAccepts(scene, subscription) && update.payment !== "default_incomplete");
   if (!paid && update.payment === "error_if_incomplete") throw cardDeclined();
   dropPendingUpdate(scene, subscription);
-  const invoice = scene.state.invoices;
-  const known = makeChangeInvoice(scene, subscription, update, { lines, paid });
-  announceInvoice(scene, found(invoice[known]));
-  if (paid) markPaid(scene, found(invoice[known]));
-  else if (update.payment !== "default_incomplete") markFailed(scene, found(invoice[known]));
+  const invoice = scene.change(subscription, () => {
+    const made = makeInvoice(scene, subscription, { reason: "subscription_update", lines });
+    if (!paid && update.payment === "pending_if_incomplete") {
+      subscription.pendingUpdate = waitingUpdate(scene, subscription, update, made.id);
+    } else {
+      apply(scene, subscription, update);
+      // It is past due or not by its latest invoice, which this one is now.
+      if (subscription.status !== "incomplete") subscription.status = paid ? "active" : "past_due";
+    }
+    return made;
+  });
+  announceInvoice(scene, invoice);
+  if (paid) markPaid(scene, invoice);
+  else if (update.payment !== "default_incomplete") markFailed(scene, invoice);
 }
 
-/** The id of the invoice for a change, which is made or waits with it. */
-function makeChangeInvoice(
-  scene: Scene,
-  subscription: SubscriptionRecord,
-  update: Update,
-  { lines, paid }: { readonly lines: ReturnType<typeof prorationLines>; readonly paid: boolean },
-): string {
-  let id = "";
-  scene.change(subscription, () => {
-    id = makeInvoice(scene, subscription, { reason: "subscription_update", lines }).id;
-    if (!paid && update.payment === "pending_if_incomplete") {
-      subscription.pendingUpdate = {
-        expiresAt: scene.now() + WAITING_SECONDS,
-        items: update.items ?? subscription.items,
-        invoice: id,
-        metadata: update.metadata ?? null,
-        cancelAtPeriodEnd: update.cancelAtPeriodEnd ?? null,
-      };
-      return;
-    }
-    apply(scene, subscription, update);
-    if (!paid && subscription.status === "active") subscription.status = "past_due";
-  });
-  return id;
+/** https://docs.stripe.com/changelog/endive/2026-09-30/scheduled-subscription-cancellation */
+function contradictsPendingUpdate({ pendingUpdate }: SubscriptionRecord, { cancelAtPeriodEnd }: Update): boolean {
+  const waiting = pendingUpdate?.cancelAtPeriodEnd ?? cancelAtPeriodEnd;
+  return cancelAtPeriodEnd !== undefined && waiting !== cancelAtPeriodEnd;
 }
+
+const waitingUpdate = (
+  scene: Scene,
+  { items }: SubscriptionRecord,
+  update: Update,
+  invoice: string,
+): PendingUpdate => ({
+  expiresAt: scene.now() + WAITING_SECONDS,
+  items: update.items ?? items,
+  invoice,
+  metadata: update.metadata ?? null,
+  cancelAtPeriodEnd: update.cancelAtPeriodEnd ?? null,
+});
 
 function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   subscription.items = update.items ?? subscription.items;
@@ -219,17 +223,15 @@ export function cancelSubscription(scene: Scene, subscription: SubscriptionRecor
 /** Begins the next period, with an invoice for it. */
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const paid = cardAccepts(scene, subscription);
-  let id = "";
-  scene.change(subscription, () => {
+  const invoice = scene.change(subscription, () => {
     const price = found(scene.state.prices[subscription.items[0]?.price ?? ""]);
     subscription.periodStart = subscription.periodEnd;
     subscription.periodEnd = endOfPeriod(subscription.created, subscription.periodStart, price);
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
-    id = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines }).id;
     subscription.status = paid ? "active" : "past_due";
+    return makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
   });
-  const invoice = found(scene.state.invoices[id]);
   announceInvoice(scene, invoice);
   if (paid) markPaid(scene, invoice);
   else markFailed(scene, invoice);

@@ -50,11 +50,12 @@ export class Scene implements Source {
   }
 
   /** Does something to a subscription, and tells of it when that changed anything. */
-  change(subscription: SubscriptionRecord, act: () => void): void {
+  change<T>(subscription: SubscriptionRecord, act: () => T): T {
     const before = toJson(subscriptionObject(this, subscription));
-    act();
+    const made = act();
     const after = subscriptionObject(this, subscription);
     const previous = previousAttributes(before, toJson(after));
     if (Object.keys(previous).length > 0) this.emit("customer.subscription.updated", after, previous);
+    return made;
   }
 }

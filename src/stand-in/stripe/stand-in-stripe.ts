@@ -33,7 +33,7 @@ export interface StandInStripe extends AsyncDisposable {
   clearFaults(): void;
   /**
    * Moves the clock on; what is due until then happens at once, each at its own time. Returns when the events of it
-   * are on their way. Raises a RangeError for a time that is too long.
+   * are on their way. Raises a RangeError for a time that is longer than five years.
    */
   advance(milliseconds: number): Promise<void>;
   now(): Date;

@@ -148,6 +148,7 @@ export interface EventRecord {
 }
 
 export interface DeliveryRecord {
+  readonly id: string;
   readonly event: string;
   readonly endpoint: string;
   attempts: number;
@@ -176,7 +177,8 @@ export interface State {
   readonly endpoints: Record<string, EndpointRecord>;
   readonly events: Record<string, EventRecord>;
   readonly answers: Record<string, SavedAnswer>;
-  deliveries: readonly DeliveryRecord[];
+  /** What is not delivered yet, and not given up. */
+  readonly deliveries: Record<string, DeliveryRecord>;
 }
 
 /** What answers are built from: the state, and where the stand-in's own pages are. */
@@ -259,7 +261,7 @@ const emptyState = (): State => ({
   endpoints: {},
   events: {},
   answers: {},
-  deliveries: [],
+  deliveries: {},
 });
 
 /** An id in Stripe's form. The prefix says what it names. */

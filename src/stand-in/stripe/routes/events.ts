@@ -84,7 +84,11 @@ export const eventRoutes: readonly Route[] = [
 ];
 
 const pendingIn = ({ state }: Scene, id: string): number =>
-  new Set(state.deliveries.filter(({ event }) => event === id).map(({ endpoint }) => endpoint)).size;
+  new Set(
+    Object.values(state.deliveries)
+      .filter(({ event }) => event === id)
+      .map(({ endpoint }) => endpoint),
+  ).size;
 
 const isDelivered = (scene: Scene, id: string): boolean => pendingIn(scene, id) === 0;
 

@@ -103,9 +103,13 @@ const hasEnded = ({ status }: SubscriptionRecord): boolean => status === "cancel
 
 function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
   const { items, description, cancel_at_period_end: cancelAtPeriodEnd } = params;
-  if (hasEnded(subscription) && (items ?? description ?? cancelAtPeriodEnd) !== undefined) {
+  const changesMore = (items ?? description ?? cancelAtPeriodEnd) !== undefined;
+  if (changesMore && hasEnded(subscription)) {
     const message = "A canceled subscription can only update its cancellation_details and metadata.";
     throw invalidRequest(message, { code: "invalid_canceled_subscription_fields" });
+  }
+  if (changesMore && subscription.status === "incomplete") {
+    throw invalidRequest("An incomplete subscription can only update its metadata and default_source.");
   }
   const payment = params.payment_behavior ?? "allow_incomplete";
   if (payment === "pending_if_incomplete") assertSupportedByPendingUpdates(params);
@@ -124,11 +128,13 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
  * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
  * `cancel_at_period_end` since 2026-09-30.
  */
-function assertSupportedByPendingUpdates({ description, items }: ReturnType<typeof UPDATE>): void {
-  const itemName = ["deleted", "metadata"].find((name) =>
-    items?.some((item) => Object.entries(item).some(([own, value]) => own === name && value !== undefined)),
-  );
-  const param = description === undefined ? itemName && `items[${itemName}]` : "description";
-  if (param === undefined) return;
-  throw invalidRequest(`\`${param}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`, { param });
+function assertSupportedByPendingUpdates({ description, items = [] }: ReturnType<typeof UPDATE>): void {
+  const unsupported = [
+    description !== undefined && "description",
+    items.some(({ deleted }) => deleted !== undefined) && "items[deleted]",
+    items.some(({ metadata }) => metadata !== undefined) && "items[metadata]",
+  ].find((param) => param !== false);
+  if (unsupported === undefined) return;
+  const message = `\`${unsupported}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`;
+  throw invalidRequest(message, { param: unsupported });
 }

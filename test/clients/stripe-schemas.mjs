@@ -1,0 +1,61 @@
+import { fileURLToPath } from "node:url";
+import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";
+
+/**
+ * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
+ * stripe-answers.ts. Resources that no answer here holds are made to match nothing, which keeps it small.
+ */
+const HELD = new Set([
+  "resources/Customers:Customer",
+  "resources/InvoiceLineItems:InvoiceLineItem",
+  "resources/Invoices:Invoice",
+  "resources/LineItems:LineItem",
+  "resources/Plans:Plan",
+  "resources/Prices:Price",
+  "resources/Products:Product",
+  "Checkout/Sessions:Session",
+  "resources/SubscriptionItems:SubscriptionItem",
+  "resources/Subscriptions:Subscription",
+  "resources/WebhookEndpoints:DeletedWebhookEndpoint",
+  "resources/WebhookEndpoints:WebhookEndpoint",
+]);
+
+// Several of Stripe's resources declare types of the same name: that of the file tells them apart.
+ExposeNodeParser.prototype.getDefinitionName = function nameOf(node, context) {
+  const name = this.typeChecker.getFullyQualifiedName(symbolAtNode(node)).replace(/^".*"\./, "");
+  const [, file = ""] = /([^/]+\/[^/]+?)(?:\.d)?\.ts$/.exec(node.getSourceFile().fileName) ?? [];
+  const typeArguments = context.getArguments().map((argument) => argument?.getName());
+  return `${file}:${name}${typeArguments.length > 0 ? `<${typeArguments.join(",")}>` : ""}`;
+};
+
+const generator = createGenerator({
+  path: fileURLToPath(new URL("stripe-answers.ts", import.meta.url)),
+  tsconfig: fileURLToPath(new URL("tsconfig.json", import.meta.url)),
+  skipTypeCheck: true,
+  expose: "export",
+  jsDoc: "none",
+  additionalProperties: false,
+  functions: "hide",
+});
+const { definitions } = generator.createSchema("Answers");
+
+/** A decimal is a class to the SDK, and text on the wire. Values that only a later version knows are not answered. */
+const schemaOf = (name) => {
+  if (name === "esm/shared:OtherString") return false;
+  if (name === "esm/Decimal:Decimal") return { type: "string", pattern: "^-?\\d+(\\.\\d+)?$" };
+  const [, owner = ""] = /^([^.<]*)/.exec(name) ?? [];
+  const isResource = definitions[name]?.properties?.object?.const !== undefined;
+  return isResource && !HELD.has(owner) && !name.includes("<") ? false : definitions[name];
+};
+
+const reached = {};
+const reach = (name) => {
+  if (name in reached) return;
+  reached[name] = schemaOf(name);
+  JSON.stringify(reached[name], (key, value) => {
+    if (key === "$ref") reach(decodeURIComponent(value.replace("#/definitions/", "")));
+    return value;
+  });
+};
+reach("clients/stripe-answers:Answers");
+console.log(JSON.stringify({ definitions: reached }));

@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import { errorOf, onlySubscription, openSession, quantityOf, startWorld, whole } from "./world.js";
+
+const HOUR_MS = 3_600_000;
+
+const press = (address: string) => fetch(address, { method: "POST", redirect: "manual" });
+
+it("shows what is bought, for how much, and how to pay, decline and go back", async () => {
+  await using world = await startWorld();
+  const { session } = await openSession(world, 3);
+
+  const page = await (await fetch(session.url ?? "")).text();
+
+  expect(page).toContain("3 × Seat");
+  expect(page).toContain("$24.00");
+  expect(page).toContain(`<form method="post" action="/checkout/${session.id}/pay">`);
+  expect(page).toContain(`<form method="post" action="/checkout/${session.id}/decline">`);
+  expect(page).toContain('href="https://service.example/back"');
+  expect(page).not.toContain("<script");
+});
+
+it("makes the subscription when Pay is pressed, and goes on to where the session says", async () => {
+  await using world = await startWorld();
+  const { customer, session } = await openSession(world, 3);
+
+  const answer = await press(`${session.url}/pay`);
+
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get("location")).toBe(`https://service.example/done?session=${session.id}`);
+  const subscription = await onlySubscription(world, customer.id);
+  expect(subscription).toMatchObject({ status: "active", metadata: { team: "1" } });
+  expect(quantityOf(subscription)).toBe(3);
+  const done = await world.stripe.checkout.sessions.retrieve(session.id, { expand: ["invoice"] });
+  expect(done).toMatchObject({ status: "complete", payment_status: "paid", subscription: subscription.id, url: null });
+  expect(whole(done.invoice)).toMatchObject({ status: "paid", total: 2_400, id: subscription.latest_invoice });
+  expect(await (await fetch(session.url ?? "")).text()).toContain("This session is paid.");
+});
+
+it("makes one subscription of 20 presses at once", async () => {
+  await using world = await startWorld();
+  const { customer, session } = await openSession(world);
+
+  const answers = await Promise.all(Array.from({ length: 20 }, () => press(`${session.url}/pay`)));
+
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 303));
+  await onlySubscription(world, customer.id);
+});
+
+it("leaves the session open when the card is declined", async () => {
+  await using world = await startWorld();
+  const { customer, session } = await openSession(world);
+
+  const answer = await press(`${session.url}/decline`);
+  await world.standIn.decline(session.id);
+
+  expect(answer.status).toBe(402);
+  expect(await answer.text()).toContain("Your card was declined.");
+  expect((await world.stripe.checkout.sessions.retrieve(session.id)).status).toBe("open");
+  expect((await world.stripe.subscriptions.list({ customer: customer.id, status: "all" })).data).toEqual([]);
+  expect((await press(`${session.url}/pay`)).status).toBe(303);
+});
+
+it("ends a session after a day, or when it is told to, and then nothing can be bought there", async () => {
+  await using world = await startWorld();
+  const [ended, old] = [await openSession(world), await openSession(world)];
+  const { sessions } = world.stripe.checkout;
+
+  expect((await sessions.expire(ended.session.id)).status).toBe("expired");
+  await world.standIn.advance(24 * HOUR_MS);
+
+  expect((await sessions.retrieve(old.session.id)).status).toBe("expired");
+  for (const { session } of [ended, old]) {
+    expect(await (await fetch(session.url ?? "")).text()).toContain("This session has expired.");
+    expect((await press(`${session.url}/pay`)).status).toBe(400);
+    await expect(world.standIn.pay(session.id)).rejects.toThrow("This Session is expired");
+    expect(await errorOf(sessions.expire(session.id))).toMatchObject({ statusCode: 400 });
+  }
+});
+
+it("makes a customer for who has none yet", async () => {
+  await using world = await startWorld();
+  const { sessions } = world.stripe.checkout;
+  const { id } = await sessions.create({
+    mode: "subscription",
+    customer_email: "bob@example.com",
+    line_items: [{ price: world.standIn.priceId, quantity: 1 }],
+    success_url: "https://service.example/done",
+  });
+
+  await world.standIn.pay(id);
+
+  const { customer } = await sessions.retrieve(id, { expand: ["customer"] });
+  expect(customer).toMatchObject({ object: "customer", email: "bob@example.com" });
+});
+
+it("shows an address that is not there as not found", async () => {
+  await using world = await startWorld();
+
+  expect((await fetch(`${world.standIn.url}/checkout/cs_test_0`)).status).toBe(404);
+  expect((await fetch(`${world.standIn.url}/invoices/in_0`)).status).toBe(404);
+});

@@ -1,0 +1,235 @@
+import type { Stripe } from "stripe";
+import { expect, it } from "vitest";
+import { type World, onlyItem, openSession, startWorld, subscribe, upgrade, whole } from "./world.js";
+
+const DAY_MS = 24 * 3_600_000;
+
+const typesOf = (events: readonly Stripe.Event[]) => events.map(({ type }) => type);
+
+/** What was received since, each event once, in the order of creation. */
+async function newsOf({ standIn, received }: World, act: () => Promise<unknown>): Promise<readonly Stripe.Event[]> {
+  await standIn.delivered();
+  const before = received.length;
+  await act();
+  await standIn.delivered();
+  return received.slice(before).map((each) => each.event());
+}
+
+it("tells of a purchase, signed for a receiver whose clock is another", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  await world.standIn.advance(400 * DAY_MS);
+  const { session } = await openSession(world);
+
+  const news = await newsOf(world, () => world.standIn.pay(session.id));
+
+  expect(typesOf(news)).toEqual([
+    "customer.subscription.created",
+    "invoice.created",
+    "invoice.finalized",
+    "invoice.paid",
+    "invoice.payment_succeeded",
+    "checkout.session.completed",
+  ]);
+  const completed = news.at(-1);
+  expect(completed?.data.object).toMatchObject({
+    id: session.id,
+    status: "complete",
+    payment_status: "paid",
+    metadata: { team: "1" },
+    client_reference_id: "team-1",
+  });
+  // It happened on nobody's request, by the clock of the stand-in.
+  expect(completed?.request).toEqual({ id: null, idempotency_key: null });
+  expect((completed?.created ?? 0) * 1_000 - Date.now()).toBeGreaterThan(399 * DAY_MS);
+});
+
+it("brings each event twice and out of order, and the same each time", async () => {
+  await using world = await startWorld();
+  const sessions = await Promise.all(Array.from({ length: 8 }, () => openSession(world)));
+  const news = await newsOf(world, () => Promise.all(sessions.map(({ session }) => world.standIn.pay(session.id))));
+
+  const arrived = [...new Set(news.map(({ id }) => id))];
+  expect(arrived).toHaveLength(48);
+  for (const id of arrived) {
+    const [one, ...others] = news.filter((event) => event.id === id);
+    expect(others).toEqual([one]);
+  }
+  const happened = (await world.stripe.events.list({ limit: 48 })).data.map(({ id }) => id).toReversed();
+  expect(arrived.toSorted()).toEqual(happened.toSorted());
+  // More than what several connections at once would mix up.
+  const moves = arrived.map((id, place) => Math.abs(happened.indexOf(id) - place));
+  expect(Math.max(...moves)).toBeGreaterThan(8);
+});
+
+it("says which request something happened for", async () => {
+  await using world = await startWorld({ delivery: "once" });
+
+  const made: Stripe.Response<Stripe.Customer>[] = [];
+  const news = await newsOf(world, async () =>
+    made.push(await world.stripe.customers.create({}, { idempotencyKey: "k" })),
+  );
+
+  expect(news).toMatchObject([
+    { type: "customer.created", request: { id: made[0]?.lastResponse.requestId, idempotency_key: "k" } },
+  ]);
+});
+
+it("tells of an update that waits, and of what it was before", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+
+  const asked = await newsOf(world, () => upgrade(world, subscription, 5));
+  const latest = String((await world.stripe.subscriptions.retrieve(subscription.id)).latest_invoice);
+  const paid = await newsOf(world, () => world.standIn.payInvoice(latest));
+
+  expect(typesOf(asked)).toEqual([
+    "customer.subscription.updated",
+    "invoice.created",
+    "invoice.finalized",
+    "invoice.payment_failed",
+  ]);
+  expect(asked[0]?.data.previous_attributes).toEqual({
+    latest_invoice: subscription.latest_invoice,
+    pending_update: null,
+  });
+  expect(typesOf(paid)).toEqual([
+    "invoice.paid",
+    "invoice.payment_succeeded",
+    "customer.subscription.updated",
+    "customer.subscription.pending_update_applied",
+  ]);
+  expect(paid[2]?.data.previous_attributes).toMatchObject({
+    items: { data: [{ id: onlyItem(subscription).id, quantity: 3 }] },
+  });
+});
+
+it("tells of an update that was not paid in time, and of a session that was not used", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  const { customer, subscription } = await subscribe(world, 3);
+  await openSession(world);
+  world.standIn.setCard(customer.id, "declined");
+  await upgrade(world, subscription, 5);
+
+  const news = await newsOf(world, () => world.standIn.advance(DAY_MS));
+
+  expect(typesOf(news)).toEqual([
+    "invoice.voided",
+    "customer.subscription.updated",
+    "customer.subscription.pending_update_expired",
+    "checkout.session.expired",
+  ]);
+});
+
+it("tells of renewals, and of the end", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  const { subscription } = await subscribe(world, 3);
+  const { stripe, standIn } = world;
+
+  const renewed = await newsOf(world, () => standIn.advance(31 * DAY_MS));
+  await stripe.subscriptions.update(subscription.id, { cancel_at_period_end: true });
+  const ended = await newsOf(world, () => standIn.advance(31 * DAY_MS));
+
+  expect(typesOf(renewed)).toEqual([
+    "customer.subscription.updated",
+    "invoice.created",
+    "invoice.finalized",
+    "invoice.paid",
+    "invoice.payment_succeeded",
+  ]);
+  expect(typesOf(ended)).toEqual(["customer.subscription.deleted"]);
+  expect(ended[0]?.data.object).toMatchObject({ id: subscription.id, status: "canceled" });
+});
+
+it("brings an event again until it is taken, and gives up after ten times", { timeout: 60_000 }, async () => {
+  await using world = await startWorld({ delivery: "once" });
+  world.answerEventsBy(500);
+  await world.stripe.customers.create();
+  await expect.poll(() => world.received.length, { timeout: 5_000 }).toBe(3);
+  const { data } = await world.stripe.events.list({ type: "customer.created" });
+  expect(data).toMatchObject([{ pending_webhooks: 1 }]);
+  world.answerEventsBy(200);
+  await world.standIn.delivered();
+  expect(world.received).toHaveLength(4);
+
+  world.answerEventsBy(400);
+  await world.stripe.customers.create();
+  await world.standIn.delivered();
+
+  expect(world.received).toHaveLength(14);
+});
+
+it("sends to an endpoint made through the API only what it asks for, signed by the secret told once", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  const { stripe, received, webhookUrl } = world;
+  const made = await stripe.webhookEndpoints.create({ url: `${webhookUrl}/2`, enabled_events: ["customer.updated"] });
+  const customer = await stripe.customers.create();
+
+  await stripe.customers.update(customer.id, { name: "Ann" });
+  await world.standIn.delivered();
+
+  expect((await stripe.webhookEndpoints.retrieve(made.id)).secret).toBeUndefined();
+  const [own, ...others] = received.filter(({ body, headers }) => {
+    const signature = headers["stripe-signature"] ?? "";
+    try {
+      return stripe.webhooks.constructEvent(body, signature, made.secret ?? "");
+    } catch {
+      return false;
+    }
+  });
+  expect(others).toEqual([]);
+  expect(JSON.parse(own?.body ?? "")).toMatchObject({
+    type: "customer.updated",
+    data: { object: { name: "Ann" }, previous_attributes: { name: null } },
+  });
+  await stripe.webhookEndpoints.del(made.id);
+  await stripe.customers.update(customer.id, { name: "Ann B." });
+  await world.standIn.delivered();
+  expect(received.map(({ body }) => (JSON.parse(body) as Stripe.Event).type)).toEqual([
+    "customer.created",
+    "customer.updated",
+    "customer.updated",
+    "customer.updated",
+  ]);
+});
+
+it("changes an endpoint, and lists all of them", async () => {
+  await using world = await startWorld();
+  const { webhookEndpoints } = world.stripe;
+  const made = await webhookEndpoints.create({ url: "http://127.0.0.1:9/a", enabled_events: ["*"] });
+
+  await webhookEndpoints.update(made.id, { disabled: true, url: "http://127.0.0.1:9/b" });
+
+  const { data } = await webhookEndpoints.list();
+  expect(data).toMatchObject([
+    { id: made.id, status: "disabled", url: "http://127.0.0.1:9/b" },
+    { url: world.webhookUrl, enabled_events: ["*"] },
+  ]);
+});
+
+it("sends events elsewhere too when it is told so, and elsewhere signed anew at the same address", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  world.standIn.sendEventsTo(world.webhookUrl, "whsec_another");
+
+  await world.stripe.customers.create();
+  await world.standIn.delivered();
+
+  expect(world.received).toHaveLength(1);
+  expect(() => world.received[0]?.event()).toThrow("No signatures found matching the expected signature");
+});
+
+it("lists events by type, and whether they were delivered", async () => {
+  await using world = await startWorld();
+  const { session } = await openSession(world);
+  await world.standIn.pay(session.id);
+  await world.standIn.delivered();
+  const { events } = world.stripe;
+
+  const types = ["checkout.session.completed", "customer.created"];
+  const { data } = await events.list({ types, delivery_success: true });
+
+  expect(typesOf(data)).toEqual(types);
+  expect(await events.retrieve(data[0]?.id ?? "")).toMatchObject({ data: { object: { id: session.id } } });
+  expect((await events.list({ delivery_success: false })).data).toEqual([]);
+  expect(whole(data[0]?.data.object ?? null)).toMatchObject({ object: "checkout.session" });
+});

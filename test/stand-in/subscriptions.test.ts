@@ -1,0 +1,294 @@
+import { expect, it } from "vitest";
+import { errorOf, onlyItem, onlySubscription, quantityOf, startWorld, subscribe, upgrade, whole } from "./world.js";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+it("pays at once for more seats, for the rest of the period", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world, 3);
+  await world.standIn.advance(15 * DAY_MS);
+
+  const upgraded = await upgrade(world, subscription, 5);
+
+  expect(quantityOf(upgraded)).toBe(5);
+  expect(upgraded.pending_update).toBeNull();
+  const invoice = whole(upgraded.latest_invoice);
+  expect(invoice).toMatchObject({ status: "paid", billing_reason: "subscription_update", amount_remaining: 0 });
+  // Two seats of 800 cents for about half a month.
+  expect(invoice.total).toBeGreaterThan(700);
+  expect(invoice.total).toBeLessThan(900);
+  expect(invoice.parent?.subscription_details?.subscription).toBe(subscription.id);
+});
+
+it("lets more seats wait for their payment when the card is declined, and gives them when it is made", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+
+  const waiting = await upgrade(world, subscription, 5);
+
+  const invoice = whole(waiting.latest_invoice);
+  expect(waiting.status).toBe("active");
+  expect(quantityOf(waiting)).toBe(3);
+  expect(waiting.pending_update?.subscription_items).toMatchObject([{ id: onlyItem(subscription).id, quantity: 5 }]);
+  expect((waiting.pending_update?.expires_at ?? 0) * 1_000 - world.standIn.now().getTime()).toBeCloseTo(
+    23 * HOUR_MS,
+    -4,
+  );
+  expect(invoice).toMatchObject({ status: "open", attempt_count: 1, amount_remaining: invoice.total });
+  const page = await (await fetch(invoice.hosted_invoice_url ?? "")).text();
+  expect(page).toContain(`action="/invoices/${invoice.id}/pay"`);
+
+  await fetch(`${invoice.hosted_invoice_url}/pay`, { method: "POST" });
+
+  const paid = await world.stripe.subscriptions.retrieve(subscription.id);
+  expect(quantityOf(paid)).toBe(5);
+  expect(paid.pending_update).toBeNull();
+  expect((await world.stripe.invoices.retrieve(invoice.id)).status).toBe("paid");
+});
+
+it("drops an update that was not paid within 23 hours, and voids its invoice", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const invoice = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  await world.standIn.advance(23 * HOUR_MS - 60_000);
+  expect((await onlySubscription(world, customer.id)).pending_update).not.toBeNull();
+  await world.standIn.advance(120_000);
+
+  const expired = await onlySubscription(world, customer.id);
+  expect(expired.pending_update).toBeNull();
+  expect(quantityOf(expired)).toBe(3);
+  expect((await world.stripe.invoices.retrieve(invoice.id)).status).toBe("void");
+  await expect(world.standIn.payInvoice(invoice.id)).rejects.toThrow("is void");
+});
+
+it("drops an update when its invoice is voided", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const invoice = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  expect((await world.stripe.invoices.voidInvoice(invoice.id)).status).toBe("void");
+
+  expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
+});
+
+it("lets a later update take the place of one that waits", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const first = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  const second = await upgrade(world, subscription, 7);
+
+  expect((await world.stripe.invoices.retrieve(first.id)).status).toBe("void");
+  expect(second.pending_update?.subscription_items).toMatchObject([{ quantity: 7 }]);
+  await world.standIn.payInvoice(whole(second.latest_invoice).id);
+  expect(quantityOf(await onlySubscription(world, customer.id))).toBe(7);
+});
+
+it("drops an update that waits with an end that a later one takes back", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const { subscriptions } = world.stripe;
+  world.standIn.setCard(customer.id, "declined");
+  const waiting = await subscriptions.update(subscription.id, {
+    items: [{ id: onlyItem(subscription).id, quantity: 5 }],
+    proration_behavior: "always_invoice",
+    payment_behavior: "pending_if_incomplete",
+    cancel_at_period_end: true,
+    metadata: { seats: "5" },
+  });
+
+  const after = await subscriptions.update(subscription.id, { cancel_at_period_end: false });
+
+  expect(waiting).toMatchObject({ cancel_at_period_end: false, metadata: { team: "1" } });
+  expect(waiting.pending_update).toMatchObject({ cancel_at_period_end: true, metadata: { team: "1", seats: "5" } });
+  expect(after).toMatchObject({ cancel_at_period_end: false, pending_update: null });
+});
+
+it("refuses to let wait what Stripe lets not wait", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world);
+  const behavior = { payment_behavior: "pending_if_incomplete", proration_behavior: "always_invoice" } as const;
+
+  const refused = await errorOf(
+    world.stripe.subscriptions.update(subscription.id, { ...behavior, description: "Seats" }),
+  );
+  const taken = await world.stripe.subscriptions.update(subscription.id, {
+    ...behavior,
+    metadata: { team: "2" },
+    cancel_at_period_end: true,
+  });
+
+  expect(refused).toMatchObject({ statusCode: 400, param: "description" });
+  expect(taken).toMatchObject({ metadata: { team: "2" }, cancel_at_period_end: true });
+});
+
+it("gives more seats before they are paid when it is not told to wait, and is past due until they are", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+
+  const upgraded = await world.stripe.subscriptions.update(subscription.id, {
+    items: [{ id: onlyItem(subscription).id, quantity: 5 }],
+    proration_behavior: "always_invoice",
+  });
+
+  expect(upgraded.status).toBe("past_due");
+  expect(quantityOf(upgraded)).toBe(5);
+  await world.standIn.payInvoice(String(upgraded.latest_invoice));
+  expect((await onlySubscription(world, customer.id)).status).toBe("active");
+});
+
+it("refuses the update by 402 when it is told to", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+
+  const refused = await errorOf(
+    world.stripe.subscriptions.update(subscription.id, {
+      items: [{ id: onlyItem(subscription).id, quantity: 5 }],
+      proration_behavior: "always_invoice",
+      payment_behavior: "error_if_incomplete",
+    }),
+  );
+
+  expect(refused).toMatchObject({ statusCode: 402, type: "StripeCardError", code: "card_declined" });
+  expect(quantityOf(await onlySubscription(world, customer.id))).toBe(3);
+});
+
+it("adds an item when the update names none", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world, 3);
+
+  const { items } = await world.stripe.subscriptions.update(subscription.id, {
+    items: [{ price: world.standIn.priceId, quantity: 5 }],
+  });
+
+  expect(items.data.map(({ quantity }) => quantity)).toEqual([3, 5]);
+});
+
+it("asks for prorations with the next invoice when it is not told to at once", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const items = [{ id: onlyItem(subscription).id, quantity: 4 }];
+
+  const changed = await world.stripe.subscriptions.update(subscription.id, { items });
+  await world.standIn.advance(31 * DAY_MS);
+
+  expect(changed.latest_invoice).toBe(subscription.latest_invoice);
+  const renewed = await onlySubscription(world, customer.id);
+  const { lines } = await world.stripe.invoices.retrieve(String(renewed.latest_invoice));
+  expect(lines.data.map(({ amount }) => amount)).toEqual([-2_400, 3_200, 3_200]);
+});
+
+it("renews each month, from the day it began, and charges for it", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const first = onlyItem(subscription);
+
+  await world.standIn.advance((first.current_period_end - first.current_period_start) * 1_000 + 60_000);
+
+  const renewed = await onlySubscription(world, customer.id);
+  expect(onlyItem(renewed).current_period_start).toBe(first.current_period_end);
+  expect(renewed.latest_invoice).not.toBe(subscription.latest_invoice);
+  expect(await world.stripe.invoices.retrieve(String(renewed.latest_invoice))).toMatchObject({
+    status: "paid",
+    billing_reason: "subscription_cycle",
+    total: 2_400,
+  });
+});
+
+it("is past due when a renewal cannot be paid, until it is", async () => {
+  await using world = await startWorld();
+  const { customer } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  await world.standIn.advance(31 * DAY_MS);
+  const due = await onlySubscription(world, customer.id);
+
+  await world.standIn.payInvoice(String(due.latest_invoice));
+
+  expect(due.status).toBe("past_due");
+  expect((await onlySubscription(world, customer.id)).status).toBe("active");
+});
+
+it("ends at the end of the period when it is told to", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+
+  const ending = await world.stripe.subscriptions.update(subscription.id, { cancel_at_period_end: true });
+  await world.standIn.advance(31 * DAY_MS);
+
+  const end = onlyItem(subscription).current_period_end;
+  expect(ending).toMatchObject({ status: "active", cancel_at_period_end: true, cancel_at: end });
+  expect(await onlySubscription(world, customer.id)).toMatchObject({ status: "canceled", ended_at: end });
+  expect((await world.stripe.subscriptions.list({ customer: customer.id })).data).toEqual([]);
+});
+
+it("ends at once when it is canceled, and cannot be changed or canceled again", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world, 3);
+  const { subscriptions } = world.stripe;
+
+  const canceled = await subscriptions.cancel(subscription.id, { invoice_now: false, prorate: false });
+
+  expect(canceled).toMatchObject({ status: "canceled", latest_invoice: subscription.latest_invoice });
+  expect(await errorOf(subscriptions.cancel(subscription.id))).toMatchObject({ statusCode: 404 });
+  const items = [{ id: onlyItem(subscription).id, quantity: 9 }];
+  expect(await errorOf(subscriptions.update(subscription.id, { items }))).toMatchObject({
+    statusCode: 400,
+    code: "invalid_canceled_subscription_fields",
+  });
+});
+
+it("is incomplete when its first invoice cannot be paid, and over when it is not within 23 hours", async () => {
+  await using world = await startWorld();
+  const { stripe, standIn } = world;
+  const customer = await stripe.customers.create();
+  standIn.setCard(customer.id, "declined");
+  const make = () => stripe.subscriptions.create({ customer: customer.id, items: [{ price: standIn.priceId }] });
+  const [paid, unpaid] = [await make(), await make()];
+
+  const early = stripe.subscriptions.update(unpaid.id, { cancel_at_period_end: true });
+  expect(await errorOf(early)).toMatchObject({ statusCode: 400 });
+  await standIn.payInvoice(String(paid.latest_invoice));
+  await standIn.advance(DAY_MS);
+
+  expect([paid.status, unpaid.status]).toEqual(["incomplete", "incomplete"]);
+  expect((await stripe.subscriptions.retrieve(paid.id)).status).toBe("active");
+  expect((await stripe.subscriptions.retrieve(unpaid.id)).status).toBe("incomplete_expired");
+});
+
+it("pays an open invoice by the card on file, or says that it is declined", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const { id } = whole((await upgrade(world, subscription, 5)).latest_invoice);
+  const { invoices } = world.stripe;
+
+  expect(await errorOf(invoices.pay(id))).toMatchObject({ statusCode: 402, code: "card_declined" });
+  world.standIn.setCard(customer.id, "accepted");
+
+  expect(await invoices.pay(id)).toMatchObject({ status: "paid", attempt_count: 3 });
+  expect(await errorOf(invoices.voidInvoice(id))).toMatchObject({ statusCode: 400 });
+});
+
+it("lets an open invoice be declined and voided at its page, which then says what became of it", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const { hosted_invoice_url: page } = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  const declined = await fetch(`${page}/decline`, { method: "POST" });
+  const voided = await fetch(`${page}/void`, { method: "POST" });
+
+  expect(declined.status).toBe(402);
+  expect(await declined.text()).toContain("Your card was declined.");
+  expect(await voided.text()).toContain("This invoice is void.");
+  expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
+  expect((await fetch(`${page}/pay`, { method: "POST" })).status).toBe(400);
+});
