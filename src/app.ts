@@ -153,7 +153,8 @@ function authenticated({ database }: Services, budgets: Budgets, { optional }: {
     const scope = scopeOf(response);
     if (!optional || request.headers.authorization !== undefined) {
       try {
-        scope.caller = await callerOf(request, database);
+        scope.readCaller = () => callerOf(request, database);
+        scope.caller = await scope.readCaller();
       } catch (error) {
         if (error instanceof Unauthorized) await chargeFailure(budgets, scope, scope.clientAddress);
         throw error;

@@ -33,6 +33,8 @@ export class RequestScope {
   /** The Idempotency-Key it came with. */
   readonly idempotencyKey: string | undefined;
   caller?: Caller;
+  /** Finds out anew who the key stands for: what a request has changed may have changed that. */
+  readCaller?: () => Promise<Caller>;
   /** Whether the caller's budget has paid for it. */
   charged = false;
   /** The operations it ran, and the codes of their failures. */

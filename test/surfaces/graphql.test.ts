@@ -251,6 +251,30 @@ it("keeps queries for clients that then send their hash alone", async () => {
   expect((await ask(byGet, { key: ann.key })).body).toEqual(told);
 });
 
+it("asks each change of one request as who the caller is by then", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const { data, errors } = await say(
+    url,
+    ann,
+    `mutation {
+      createTeam(input: { name: "Crew", maxMembers: 5 }) { id }
+      createMemory(input: { type: "general", title: "Ours", content: "The team's." }) { id }
+      revokeApiKey(input: { id: "${ann.caller.keyId}" }) { id }
+      late: createMemory(input: { type: "general", title: "Late", content: "By a key that is gone." }) { id }
+    }`,
+  );
+
+  const { id } = data?.["createMemory"] as { id: string };
+  const { rows } = await world.database.pool.query(
+    "SELECT m.id FROM memory m JOIN graph g ON g.id = m.graph_id AND g.team_id IS NOT NULL",
+  );
+  expect(rows).toEqual([{ id }]);
+  expect(errors).toMatchObject([{ path: ["late"], extensions: { code: "UNAUTHORIZED" } }]);
+});
+
 it("runs the changes of one request in their order", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -1,10 +1,11 @@
 import type { GraphQLResolveInfo } from "graphql";
-import { type Context, type Services, contextOf } from "../../operation/context.js";
+import { type Caller, type Context, type Services, contextOf } from "../../operation/context.js";
 import { selectedFields } from "../../operation/selection.js";
 import type { RequestScope } from "../http.js";
 
 /** What resolvers get: the context of one request. Introspection and public operations need no key, so no caller. */
 export interface RequestContext extends Context {
+  caller: Caller;
   readonly scope: RequestScope;
   /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
   request: string;
@@ -13,6 +14,16 @@ export interface RequestContext extends Context {
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
   const { caller, clientAddress } = scope;
   return { scope, request: "", ...contextOf(services, { caller, clientAddress, door: "graphql" }) };
+}
+
+/**
+ * Changes of one request follow each other, and each is asked by who the caller is by then: one may have founded the
+ * team that the next is about.
+ * @throws Unauthorized when one has revoked the key.
+ */
+export async function readCallerAnew(context: RequestContext, { operation }: GraphQLResolveInfo): Promise<void> {
+  const isAlone = operation.selectionSet.selections.every(({ kind }, index) => kind === "Field" && index === 0);
+  if (!isAlone && context.scope.readCaller) context.caller = await context.scope.readCaller();
 }
 
 /** The context of one root field. Each change of a request has its own result, under its response name. */

@@ -3,7 +3,7 @@ import { type GraphQLResolveInfo, type GraphQLSchema, isIntrospectionType, isObj
 import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
 import { execute } from "../../operation/execute.js";
 import { type Class, NoInput, type Operation } from "../../operation/operation.js";
-import { type RequestContext, fieldContextOf } from "./context.js";
+import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
 
 type ResolverClass = Class<object>;
 
@@ -44,7 +44,12 @@ function resolverFor(operation: Operation): ResolverClass {
   class OperationResolver {
     // Nullable: where one of several root fields fails, what the others did and answered must still be told.
     @RootField(() => output, { nullable: true, description: summary, complexity: costOfList })
-    [name](@Input args: object, @Ctx() context: RequestContext, @Info() info: GraphQLResolveInfo): Promise<object> {
+    async [name](
+      @Input args: object,
+      @Ctx() context: RequestContext,
+      @Info() info: GraphQLResolveInfo,
+    ): Promise<object> {
+      if (kind === "mutation") await readCallerAnew(context, info);
       return execute(operation, fieldContextOf(context, info), args);
     }
   }
