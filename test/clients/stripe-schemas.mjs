@@ -1,10 +1,11 @@
+/**
+ * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
+ * stripe-answers.ts. Resources that no answer holds are made to match nothing, which keeps it small.
+ */
 import { fileURLToPath } from "node:url";
 import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";
 
-/**
- * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
- * stripe-answers.ts. Resources that no answer here holds are made to match nothing, which keeps it small.
- */
+/** The resources that answers hold. */
 const HELD = new Set([
   "resources/Customers:Customer",
   "resources/InvoiceLineItems:InvoiceLineItem",

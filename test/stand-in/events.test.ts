@@ -233,3 +233,15 @@ it("lists events by type, and whether they were delivered", async () => {
   expect((await events.list({ delivery_success: false })).data).toEqual([]);
   expect(whole(data[0]?.data.object ?? null)).toMatchObject({ object: "checkout.session" });
 });
+
+it("forgets old events, but none that is still to be delivered", async () => {
+  await using world = await startWorld({ delivery: "once" });
+  for (let each = 0; each < 4; each++) await subscribe(world);
+
+  const news = await newsOf(world, () => world.standIn.advance(4.5 * 365 * DAY_MS));
+  await world.stripe.customers.create();
+
+  expect(news.length).toBeGreaterThan(1_050);
+  const kept = await world.stripe.events.list({ limit: 100 }).autoPagingToArray({ limit: 10_000 });
+  expect(kept).toHaveLength(1_000);
+});

@@ -105,7 +105,7 @@ export class Courier {
     } else {
       delete this.#store.state.deliveries[record.id];
     }
-    this.#store.save();
+    this.#store.saveSoon();
   }
 
   /** Whether it was answered as taken. */

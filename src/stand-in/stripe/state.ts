@@ -193,14 +193,16 @@ export function found<T>(record: T | undefined): T {
   return record;
 }
 
-/** More events than this are not kept; the oldest go first. */
-const EVENTS_MAX = 2_000;
+/** More events than this are not kept, but for those that are still to be delivered; the oldest go first. */
+const EVENTS_MAX = 1_000;
+const SOON_MS = 200;
 
 /** The state, its clock and its file. */
 export class Store {
   readonly state: State;
   readonly #file: string | undefined;
   #heldAt: number | undefined;
+  #soon: NodeJS.Timeout | undefined;
 
   /** An error of reading a file that is there, or of its JSON, is passed on. */
   constructor(file: string | undefined, secret: string | undefined) {
@@ -230,12 +232,26 @@ export class Store {
 
   /** Written beside and renamed, so that a reader never finds half of it. */
   save(): void {
-    const events = Object.keys(this.state.events);
-    for (const id of events.slice(0, Math.max(0, events.length - EVENTS_MAX))) delete this.state.events[id];
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
+    this.#forgetEvents();
     if (this.#file === undefined) return;
     mkdirSync(dirname(this.#file), { recursive: true });
     writeFileSync(`${this.#file}.new`, JSON.stringify(this.state, undefined, 1), { mode: 0o600 });
     renameSync(`${this.#file}.new`, this.#file);
+  }
+
+  /** For what happens often, and may happen again when it is not kept. */
+  saveSoon(): void {
+    this.#soon ??= setTimeout(() => this.save(), SOON_MS);
+  }
+
+  #forgetEvents(): void {
+    const { deliveries, events } = this.state;
+    const ids = Object.keys(events);
+    if (ids.length <= EVENTS_MAX) return;
+    const waiting = new Set(Object.values(deliveries).map(({ event }) => event));
+    for (const id of ids.slice(0, ids.length - EVENTS_MAX)) if (!waiting.has(id)) delete events[id];
   }
 }
 
