@@ -43,7 +43,8 @@ export function openDatabase(url: string, onError: (error: Error) => void = () =
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     application_name: "memory-graph-gateway",
-    options: `-c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
+    // Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in.
+    options: `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
   });
   // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
   pool.on("error", onError);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { isMigrated, migrate } from "../../src/platform/migrations.js";
+import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
 /** PostgreSQL's name for each type that the models use. */
@@ -130,3 +131,19 @@ function modelsIn(schema: string) {
 }
 
 const columnOf = (name: string, rest: string): string => /@map\("(\w+)"\)/.exec(rest)?.[1] ?? name;
+
+it.each(["Asia/Tokyo", "America/New_York"])("tells the time in UTC, whatever the database's zone: %s", async (zone) => {
+  await using world = await createWorld();
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  await world.database.pool.query(`ALTER DATABASE "${name}" SET timezone TO '${zone}'`);
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+
+  const made = await ask(`${url}/keys`, { key: ann.key, body: { name: "Short", expires_at: inAnHour } });
+  const { key, created_at: createdAt } = made.body as { key: string; created_at: string };
+
+  expect((await ask(`${url}/me`, { key })).status).toBe(200);
+  expect(made.body).toMatchObject({ expires_at: inAnHour });
+  expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000);
+});
