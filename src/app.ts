@@ -12,7 +12,7 @@ import { sendDueMails } from "./features/mail/index.js";
 import { memberOperations, memberRelations } from "./features/members/index.js";
 import { memoryOperations, memoryRelations } from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
-import { forgetOldPaymentEvents, reconcileDueAccount } from "./features/subscriptions/index.js";
+import { forgetBillingHistory, reconcileDueAccount } from "./features/subscriptions/index.js";
 import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
 import { Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
@@ -90,7 +90,7 @@ export async function createApp({ config, services, budgets, health, log }: AppP
       healthRoutes(health),
       playgroundRoutes(),
       invitationPages(operations, services),
-      billingPages((sessionId) => checkoutReturned(services, sessionId)),
+      billingPages((address, sessionId) => checkoutReturned(services, address, sessionId)),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );
@@ -233,7 +233,7 @@ function choresOf(config: Config, { services, url, log }: { services: Services; 
     { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
     { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
     { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
-    { name: "forget payment events", intervalMs: 60_000, run: () => forgetOldPaymentEvents(services) },
+    { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },
     ...(outbox ? [{ name: "send mails", intervalMs: 1_000, run: () => sendDueMails(outbox) }] : []),
   ];
 }

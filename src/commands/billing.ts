@@ -5,6 +5,7 @@ import { ConfigError } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
 import { type Reconciled, reconcileAccounts } from "../features/subscriptions/index.js";
+import { UUID } from "../operation/bounds.js";
 import { stripeClient } from "../platform/payments.js";
 import { withServices } from "./with-database.js";
 
@@ -38,7 +39,7 @@ program
 program
   .command("reconcile")
   .description("read every team's subscription anew from Stripe, and finish what was begun")
-  .option("--team <id>", "only this team")
+  .option("--team <id>", "only this team", teamId)
   .option("--json", "print one JSON value and nothing else", false)
   .action(async ({ team, json }: { team?: string; json: boolean }) => {
     await withServices(async (services) => {
@@ -50,12 +51,18 @@ program
         all.push(account);
         if (!json) console.log(outcomeOf(account));
       }
+      if (team !== undefined && all.length === 0) throw new UserError("No such team has ever had to do with Stripe.");
       const failed = all.filter(({ after }) => !after).length;
       if (json) console.log(JSON.stringify({ accounts: all.map(plain) }));
       else console.log(`Accounts: ${all.length}, failed: ${failed}.`);
       if (failed > 0) process.exitCode = 1;
     });
   });
+
+function teamId(text: string): string {
+  if (!UUID.test(text)) throw new InvalidArgumentError("It must be the id of a team.");
+  return text;
+}
 
 function amount(text: string): number {
   if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError("It must be a whole number from 1 to 99999999.");

@@ -62,6 +62,10 @@ export class PaymentsError extends Error {
   constructor(
     readonly outcome: "refused" | "unknown",
     message: string,
+    /** Refused by telling again how an earlier try failed on Stripe's side, of which nobody knows what it did. */
+    readonly isDoubtful = false,
+    /** Refused since there is nothing of this id. */
+    readonly isMissing = false,
   ) {
     super(message);
   }
@@ -181,8 +185,7 @@ function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): P
   const isReplayed = headers?.["idempotent-replayed"] === "true";
   const isRefusal = statusCode >= 400 && statusCode < 500 && ![401, 403, 409, 429].includes(statusCode);
   const facts = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
-  return new PaymentsError(
-    isRefusal || (isReplayed && statusCode >= 500) ? "refused" : "unknown",
-    `${facts}: ${message}`,
-  );
+  const isDoubtful = isReplayed && statusCode >= 500;
+  const outcome = isRefusal || isDoubtful ? "refused" : "unknown";
+  return new PaymentsError(outcome, `${facts}: ${message}`, isDoubtful, code === "resource_missing");
 }

@@ -40,6 +40,7 @@ CREATE TABLE "billing_operation" (
     "key_id" UUID,
     "door" TEXT NOT NULL,
     "asked_under" BYTEA CHECK (length("asked_under") = 32),
+    "asked_for" BYTEA CHECK (length("asked_for") = 32),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "outcome" TEXT CHECK ("outcome" IN ('done', 'refused', 'abandoned')),
     "ended_at" TIMESTAMPTZ(3),
@@ -47,11 +48,13 @@ CREATE TABLE "billing_operation" (
     CONSTRAINT "billing_operation_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "billing_operation_team_id_fkey" FOREIGN KEY ("team_id") REFERENCES "billing_account"("team_id")
       ON DELETE RESTRICT ON UPDATE CASCADE,
+    CONSTRAINT "billing_operation_asked" CHECK (("asked_under" IS NULL) = ("asked_for" IS NULL)),
     CONSTRAINT "billing_operation_ended" CHECK (("outcome" IS NULL) = ("ended_at" IS NULL))
 );
 -- One at a time: before another is begun, it is known what became of the last.
 CREATE UNIQUE INDEX "billing_operation_one_open" ON "billing_operation"("team_id") WHERE "outcome" IS NULL;
 CREATE INDEX "billing_operation_team_id_id_idx" ON "billing_operation"("team_id", "id");
+CREATE INDEX "billing_operation_created_at_idx" ON "billing_operation"("created_at");
 
 -- What the payment provider has told, each once, and whether it has been acted upon.
 CREATE TABLE "payment_event" (
@@ -64,6 +67,7 @@ CREATE TABLE "payment_event" (
     CONSTRAINT "payment_event_pkey" PRIMARY KEY ("id")
 );
 CREATE INDEX "payment_event_received_at_idx" ON "payment_event"("received_at");
+CREATE INDEX "payment_event_unprocessed" ON "payment_event"("customer_id") WHERE "processed_at" IS NULL;
 
 -- What the service does by itself, such as ending a second subscription, was done by nobody.
 ALTER TABLE "audit_entry" ALTER COLUMN "actor_id" DROP NOT NULL;

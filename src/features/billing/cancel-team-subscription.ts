@@ -24,6 +24,8 @@ export const cancelTeamSubscription = defineOperation({
     const { id } = await callersTeam(context, "owner");
     await withAccountDesk(context, id, async (desk) => {
       await desk.settle();
+      // Others may have been waited for: the team may have another owner by now.
+      await callersTeam(context, "owner");
       const account = await desk.mirror();
       const { subscriptionId, cancelAtPeriodEnd } = account;
       if (!isLive(account) || subscriptionId === null) throw new SubscriptionRequired();

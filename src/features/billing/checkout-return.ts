@@ -1,5 +1,11 @@
 import type { Statement } from "../../platform/database.js";
-import { type BillingServices, isPaid, reconcileAccount } from "../subscriptions/index.js";
+import { spendAsClient } from "../../operation/budget.js";
+import type { Services } from "../../operation/context.js";
+import { accountOf, isPaid, isUnsure, reconcileAccount } from "../subscriptions/index.js";
+
+/** How often a client may look: each look may ask the provider, and nobody needs a key for it. */
+const LOOKS = { limit: 30, windowMs: 60_000 } as const;
+const SESSION_ID = /^cs_\w{1,250}$/;
 
 const teamOfCheckout: Statement = {
   name: "team_of_checkout",
@@ -12,11 +18,19 @@ export type ReturnedCheckout = { readonly team: string; readonly seats: number |
 
 /**
  * Reads anew what the team pays for, so that a person who has paid need not wait for the webhook.
+ * @throws RateLimited when a client looks too often.
  * @throws PaymentProviderError when the provider fails; what was paid counts all the same, once it is heard of.
  */
-export async function checkoutReturned(services: BillingServices, sessionId: string): Promise<ReturnedCheckout> {
+export async function checkoutReturned(
+  services: Services,
+  clientAddress: string,
+  sessionId: string,
+): Promise<ReturnedCheckout> {
+  if (!SESSION_ID.test(sessionId)) return undefined;
+  await spendAsClient({ budgets: services.budgets, clientAddress }, "checkout-return", LOOKS);
   const [found] = await services.database.run<{ teamId: string; name: string }>(teamOfCheckout, [sessionId]);
   if (!found) return undefined;
-  const account = await reconcileAccount(services, found.teamId);
+  const known = await accountOf(services, found.teamId);
+  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, found.teamId) : known;
   return { team: found.name, seats: isPaid(account) ? account.seats : null };
 }

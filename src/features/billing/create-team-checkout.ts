@@ -11,9 +11,7 @@ import {
   accountOf,
   askerOf,
   isLive,
-  openCheckouts,
   withAccountDesk,
-  withdrawCheckout,
 } from "../subscriptions/index.js";
 import { type MembersTeam, RoleTooSmall, TeamNotFound } from "../teams/index.js";
 import { callersTeam } from "./team-subscription.js";
@@ -83,8 +81,13 @@ export const createTeamCheckout = defineOperation({
       success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
       cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
     };
-    const team = await callersTeam(context, "owner");
-    await withAccountDesk(context, team.id, (desk) => openCheckout(context, desk, { team, returns }));
+    const { id } = await callersTeam(context, "owner");
+    await withAccountDesk(context, id, async (desk) => {
+      await desk.settle();
+      // Others may have been waited for: the team may have another owner or size by now.
+      const team = await callersTeam(context, "owner");
+      await openCheckout(context, desk, { team, returns });
+    });
   },
   async handle(context) {
     const { id } = await callersTeam(context, "owner");
@@ -100,21 +103,37 @@ interface Wanted {
   readonly returns: { readonly success_url: string; readonly cancel_url: string };
 }
 
+/** A checkout that is about to expire is of no use to a person. */
+const USABLE_MS = 10 * 60_000;
+
 /** Leaves exactly one checkout open, for as many seats as the team has room for. */
 async function openCheckout(context: Context, desk: AccountDesk, { team, returns }: Wanted): Promise<void> {
-  await desk.settle();
-  const { customerId } = await desk.account();
-  const customer = customerId ?? (await desk.perform("customer", newCustomer(context, team), askerOf(context))).id;
+  const seats = String(team.maxMembers);
+  const known = await desk.account();
+  // Whoever was waited for has just left one.
+  if (desk.isReadSince(known) && known.checkoutUrl !== null && String(known.checkoutSeats) === seats) return;
+  const asker = askerOf(context);
+  const customer = await customerOf(context, desk, team);
   // In this order: a checkout that is paid in between is missing here, and there a subscription.
-  const open = await openCheckouts(desk, customer);
+  const open = await desk.openCheckouts(customer);
   if (isLive(await desk.mirror())) throw new AlreadySubscribed();
-  const [same, ...others] = open.toSorted((one) => (one.metadata?.["seats"] === String(team.maxMembers) ? -1 : 1));
-  const isSame = same?.metadata?.["seats"] === String(team.maxMembers);
-  for (const { id } of isSame ? others : open) await withdrawCheckout(desk, id, askerOf(context));
-  if (isSame) return desk.keepCheckout(same);
-  // What could not be withdrawn was paid.
-  if (open.length > 0 && isLive(await desk.mirror())) throw new AlreadySubscribed();
-  await desk.perform("checkout", newCheckout(desk.priceId, customer, { team, returns }), askerOf(context));
+  const usableUntil = Date.now() + USABLE_MS;
+  const same = open.find(({ metadata, expires_at: end }) => metadata?.["seats"] === seats && end * 1_000 > usableUntil);
+  let wasPaid = false;
+  for (const { id } of open.filter((session) => session !== same)) {
+    wasPaid ||= (await desk.withdraw(id, asker)).isPaid;
+  }
+  // Stripe makes the subscription a moment after the payment: a second checkout beside it would be paid twice.
+  if (wasPaid) throw isLive(await desk.mirror()) ? new AlreadySubscribed() : new PaymentProviderError();
+  if (same) await desk.keepCheckout(same);
+  else await desk.perform("checkout", newCheckout(desk.priceId, customer, { team, returns }), asker);
+}
+
+/** The team's customer at the provider, who is made when there is none. */
+async function customerOf(context: Context, desk: AccountDesk, team: MembersTeam): Promise<string> {
+  const { customerId } = await desk.account();
+  if (customerId !== null && (await desk.hasCustomer(customerId))) return customerId;
+  return (await desk.perform("customer", newCustomer(context, team), askerOf(context))).id;
 }
 
 const newCustomer = ({ caller }: Context, { id, name }: MembersTeam): Requests["customer"] => ({

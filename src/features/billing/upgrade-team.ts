@@ -84,11 +84,13 @@ export const upgradeTeam = defineOperation({
     const asker = askerOf(context);
     await withAccountDesk(context, id, async (desk) => {
       const settled = await desk.settle();
+      // Others may have been waited for: the team may have another owner by now.
+      await callersTeam(context, "owner");
+      const wasDone = await desk.wasDone("upgrade", asker);
       const account = await desk.mirror();
       // The same was asked for before, and nobody heard what became of it.
       if (settled?.kind === "upgrade" && seatsIn(settled.request) === maxMembers) return;
-      if (await desk.wasDone("upgrade", asker)) return;
-      if (account.pendingSeats === maxMembers) return;
+      if (wasDone || account.pendingSeats === maxMembers) return;
       const { subscriptionId, itemId } = upgradable(account, maxMembers);
       await assertSeldom(desk);
       await desk.perform("upgrade", moreSeats(subscriptionId, itemId, maxMembers), asker);

@@ -1,11 +1,12 @@
 import type Stripe from "stripe";
 import { type Actor, recordAudit } from "../../operation/audit.js";
 import type { Door } from "../../operation/context.js";
+import { IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { Database, Statement } from "../../platform/database.js";
 import { Deadline, type Payments, PaymentsError } from "../../platform/payments.js";
 import { type BillingAccount, type BillingServices, accountOf, isLive } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { type AccountLock, withAccountLock } from "./lock.js";
+import { type AccountLock, readClock, withAccountLock } from "./lock.js";
 import { grantSeats, lockTeamOfAccount, mirrorValues, ranked, seen, timeOf, writeMirror } from "./mirror.js";
 import {
   type Answers,
@@ -16,9 +17,10 @@ import {
   type Requests,
   type UpgradesLately,
   closeRequest,
+  doubtMirror,
   openRequest,
   recordRequest,
-  requestDone,
+  requestsAskedUnder,
   upgradesLately,
 } from "./requests.js";
 
@@ -76,6 +78,9 @@ export async function withAccountDesk<T>(
 
 /** What may be done for one team at the provider, by whoever holds its lock. */
 export class AccountDesk {
+  /** Nothing was asked here yet that could have changed something. */
+  #isUntouched = true;
+
   constructor(
     private readonly services: BillingServices,
     private readonly payments: Payments,
@@ -120,11 +125,25 @@ export class AccountDesk {
     }
   }
 
-  /** Whether the same client has asked for this under the same Idempotency-Key, and it was done. */
-  async wasDone(kind: RequestKind, { askedUnder }: Asker): Promise<boolean> {
+  /**
+   * Whether the same client has asked for this under the same Idempotency-Key, and it was done.
+   * @throws IdempotencyKeyReused when something else was asked for under it.
+   */
+  async wasDone(kind: RequestKind, { askedUnder, askedFor }: Asker): Promise<boolean> {
     if (!askedUnder) return false;
-    const done = await this.services.database.run(requestDone, [this.lock.teamId, kind, askedUnder]);
-    return done.length > 0;
+    const asked = await this.services.database.run<{ kind: RequestKind; isDone: boolean | null; isSame: boolean }>(
+      requestsAskedUnder,
+      [this.lock.teamId, askedUnder, askedFor],
+    );
+    if (asked.some(({ isSame }) => !isSame)) throw new IdempotencyKeyReused();
+    return asked.some((earlier) => earlier.kind === kind && earlier.isDone === true);
+  }
+
+  /** Whether somebody else has read the copy, or left a checkout in it, since this one began to wait for the lock. */
+  isReadSince({ mirroredAt }: BillingAccount): boolean {
+    const { waitedSince } = this.lock;
+    // Times are kept in milliseconds, rounded.
+    return this.#isUntouched && !!waitedSince && !!mirroredAt && mirroredAt.getTime() > waitedSince.getTime() + 1;
   }
 
   async upgradesLately(): Promise<UpgradesLately> {
@@ -135,12 +154,15 @@ export class AccountDesk {
   /** Writes the request down, sends it, and takes note of what came of it. Nothing may be open any more: `settle`. */
   async perform<Kind extends RequestKind>(kind: Kind, request: Requests[Kind], asker: Asker): Promise<Answers[Kind]> {
     const { teamId, holder } = this.lock;
-    const { actorId, keyId, door, askedUnder } = asker;
+    const { actorId, keyId, door, askedUnder, askedFor } = asker;
     const values = [teamId, holder, this.services.newId(), kind, JSON.stringify(request)];
-    const [recorded] = await this.services.database.run<RecordedRequest<Kind>>(recordRequest, [
-      ...values,
-      ...[actorId, keyId, door, askedUnder],
-    ]);
+    const recorded = await this.services.database.transaction(async (inner) => {
+      // Locked, so that the team is not deleted in between: then nothing may be sold to it.
+      const [team] = await inner.run(lockTeamOfAccount, [teamId]);
+      if (!team && kind !== "expire") return undefined;
+      const all = [...values, actorId, keyId, door, askedUnder, askedFor];
+      return (await inner.run<RecordedRequest<Kind>>(recordRequest, all))[0];
+    });
     if (!recorded) throw new PaymentProviderError();
     return this.#complete<Kind>(recorded);
   }
@@ -151,13 +173,64 @@ export class AccountDesk {
    * charge twice, and any of a team that is gone.
    */
   async mirror(closing?: RecordedRequest): Promise<BillingAccount> {
-    const { customerId } = await this.account();
+    const known = await this.account();
+    if (!closing && this.isReadSince(known)) return known;
+    this.#isUntouched = false;
+    const { customerId } = known;
+    const [clock] = await this.services.database.run<{ now: Date }>(readClock, []);
+    const readAt = clock?.now ?? new Date(0);
     const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
     const [counts, ...others] = ranked(found);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
-    const hasTeam = await this.#write(counts, closing);
-    if (!hasTeam && counts && isLive(counts)) await this.#write(await this.#end(counts, "endOrphanedSubscription"));
+    const hasTeam = await this.#write(counts, { readAt, closing });
+    if (hasTeam) return this.account();
+    if (counts && isLive(counts)) {
+      await this.#write(await this.#end(counts, "endOrphanedSubscription"), { readAt });
+    }
+    if (customerId !== null)
+      for (const { id } of await this.openCheckouts(customerId)) await this.withdraw(id, BY_ITSELF);
     return this.account();
+  }
+
+  /**
+   * Whether the provider knows the customer: not if somebody has deleted it there, or the key is another account's. A
+   * team whose subscription lives there would be charged twice if it had another one.
+   */
+  async hasCustomer(customer: string): Promise<boolean> {
+    const account = await this.account();
+    try {
+      const known = await this.ask("customer", (stripe, options) => stripe.customers.retrieve(customer, {}, options));
+      if (!("deleted" in known)) return true;
+    } catch (error) {
+      const isMissing = error instanceof PaymentsError && error.isMissing && !isLive(account);
+      if (!isMissing) throw error;
+    }
+    const facts = { alert: "customerIsGone", team_id: this.lock.teamId, customer };
+    this.services.billing.log.error(facts, "the provider knows a team's customer no more: another one is made");
+    return false;
+  }
+
+  /** The checkouts that can be paid at this moment, as the provider says. */
+  async openCheckouts(customer: string): Promise<readonly Stripe.Checkout.Session[]> {
+    const { data } = await this.ask("list", (stripe, options) =>
+      stripe.checkout.sessions.list({ customer, status: "open", limit: 100 }, options),
+    );
+    return data;
+  }
+
+  /** From here on nobody can pay this checkout; answers with whether somebody has. */
+  async withdraw(id: string, asker: Asker): Promise<{ readonly isPaid: boolean }> {
+    try {
+      await this.perform("expire", { id, params: {} }, asker);
+      return { isPaid: false };
+    } catch (error) {
+      if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+    }
+    const { status } = await this.ask("checkout.session", (stripe, options) =>
+      stripe.checkout.sessions.retrieve(id, {}, options),
+    );
+    if (status === "open") throw new PaymentProviderError();
+    return { isPaid: status === "complete" };
   }
 
   async #subscriptionsOf(customer: string): Promise<readonly Stripe.Subscription[]> {
@@ -169,25 +242,35 @@ export class AccountDesk {
   }
 
   /** Ends a subscription now, what was paid for the time left being credited, and tells the operator. */
-  async #end({ id, customer }: Stripe.Subscription, action: string): Promise<Stripe.Subscription> {
+  async #end({ id, customer, status }: Stripe.Subscription, action: string): Promise<Stripe.Subscription> {
     const { teamId } = this.lock;
     const facts = { alert: action, team_id: teamId, subscription: id, customer };
-    this.services.billing.log.error(facts, "a subscription that must not be is ended: see whether to refund it");
-    // Without a key: ending what has ended has no second effect, and Stripe takes none with this method.
+    const { log } = this.services.billing;
+    if (status === "incomplete") log.info(facts, "a subscription that nobody has paid is ended");
+    else log.error(facts, "a subscription that must not be is ended: see whether to refund it");
+    // Without a key, since Stripe takes none with this method. What has ended already is refused, and read then.
     const ended = await this.ask("subscription", (stripe, options) =>
       stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }, options),
-    );
+    ).catch(async (error: unknown) => {
+      if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+      const known = await this.ask("subscription", (stripe, options) => stripe.subscriptions.retrieve(id, {}, options));
+      if (isLive(known)) throw error;
+      return known;
+    });
     await this.#audit(this.services.database, { action, subject: id, door: "billing" }, NOBODY);
     return ended;
   }
 
   /** Answers with whether there is a team still. */
-  async #write(subscription: Stripe.Subscription | undefined, closing?: RecordedRequest): Promise<boolean> {
+  async #write(
+    subscription: Stripe.Subscription | undefined,
+    { readAt, closing }: { readonly readAt: Date; readonly closing?: RecordedRequest | undefined },
+  ): Promise<boolean> {
     const { teamId, holder } = this.lock;
     const values = mirrorValues(subscription && seen(subscription, this.priceId));
     return this.services.database.transaction(async (inner) => {
       const [team] = await inner.run(lockTeamOfAccount, [teamId]);
-      held(await inner.run(writeMirror, [teamId, holder, ...values]));
+      held(await inner.run(writeMirror, [teamId, holder, ...values, readAt]));
       const paysFor = subscription && subscription.status !== "incomplete" && isLive(subscription);
       const { seats } = await accountOf({ database: inner }, teamId);
       if (team && paysFor && seats !== null) await inner.run(grantSeats, [teamId, seats]);
@@ -199,11 +282,14 @@ export class AccountDesk {
   /** Sends what is written down. Refused, it is done with; else it stays open until its effect is in the database. */
   async #complete<Kind extends RequestKind>(recorded: RecordedRequest<Kind>): Promise<Answers[Kind]> {
     const { kind, request, idempotencyKey } = recorded;
+    this.#isUntouched = false;
     const { object, send } = CALLS[kind];
     const answer = await this.ask<Answers[Kind]>(object, (stripe, options) =>
       send(stripe, request, { ...options, idempotencyKey }),
     ).catch(async (error: unknown) => {
       if (error instanceof PaymentsError && error.outcome === "refused") {
+        // A failure of Stripe's that it repeats from memory may have had its effect.
+        if (error.isDoubtful) await this.services.database.run(doubtMirror, [this.lock.teamId]);
         await this.services.database.run(closeRequest, [recorded.id, "refused"]);
       }
       throw error;
@@ -253,6 +339,7 @@ interface AuditedChange {
 
 /** What the service does by itself. */
 const NOBODY: Actor = { userId: null, keyId: null };
+const BY_ITSELF: Asker = { actorId: null, keyId: null, door: "billing", askedUnder: null, askedFor: null };
 
 /** @throws PaymentProviderError when nothing was written because another server holds the lock by now. */
 function held(rows: readonly unknown[]): void {

@@ -2,6 +2,7 @@ import type Stripe from "stripe";
 import type { Statement } from "../../platform/database.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
 import { withAccountDesk } from "./account-desk.js";
+import { forgetRequests } from "./requests.js";
 
 const recordEvent: Statement = {
   name: "record_payment_event",
@@ -49,8 +50,9 @@ function customerOf({ data }: Pick<Stripe.Event, "data">): string | null {
   return typeof expanded === "string" ? expanded : null;
 }
 
-/** Deletes up to 1,000 events that Stripe will not send again; answers with whether there may be more. */
-export async function forgetOldPaymentEvents({ database }: Pick<BillingServices, "database">): Promise<boolean> {
-  const [gone] = await database.run<{ count: number }>(forgetEvents, []);
-  return gone?.count === 1_000;
+/** Deletes up to 1,000 each of what is long past; answers with whether there may be more. */
+export async function forgetBillingHistory({ database }: Pick<BillingServices, "database">): Promise<boolean> {
+  const [events] = await database.run<{ count: number }>(forgetEvents, []);
+  const [requests] = await database.run<{ count: number }>(forgetRequests, []);
+  return events?.count === 1_000 || requests?.count === 1_000;
 }

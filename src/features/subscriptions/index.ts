@@ -1,7 +1,7 @@
 export { type BillingAccount, type BillingServices, accountOf, isLive, isPaid, isUnsure } from "./account.js";
 export { type AccountDesk, withAccountDesk } from "./account-desk.js";
-export { endBilling, openCheckouts, withdrawCheckout } from "./end-billing.js";
-export { forgetOldPaymentEvents, receivePaymentEvent } from "./events.js";
+export { assertBillingEnded, endBilling } from "./end-billing.js";
+export { forgetBillingHistory, receivePaymentEvent } from "./events.js";
 export {
   BillingNotConfigured,
   PaymentProviderError,

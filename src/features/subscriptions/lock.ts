@@ -30,7 +30,11 @@ const release: Statement = {
 export interface AccountLock {
   readonly teamId: string;
   readonly holder: string;
+  /** Since when others were waited for, by the database's clock; undefined where nobody had the lock. */
+  readonly waitedSince: Date | undefined;
 }
+
+export const readClock: Statement = { name: "read_clock", text: "SELECT clock_timestamp() AS now" };
 
 /**
  * Does the work while nobody else deals with the provider about this team. The lock is a row with a time in it that is
@@ -44,13 +48,15 @@ export async function withAccountLock<T>(
 ): Promise<T> {
   const holder = randomUUID();
   const values = [teamId, holder];
+  let waitedSince: Date | undefined;
   while ((await database.run(claim, values)).length === 0) {
+    waitedSince ??= (await database.run<{ now: Date }>(readClock, []))[0]?.now;
     if (deadline.remainingMs === 0) throw new PaymentProviderError();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
   }
   const renewing = setInterval(() => database.run(renew, values).catch(() => {}), RENEWED_EVERY_MS);
   try {
-    return await work({ teamId, holder });
+    return await work({ teamId, holder, waitedSince });
   } finally {
     clearInterval(renewing);
     // What could not be let go lapses by itself, and must not hide what came of the work.

@@ -61,15 +61,19 @@ export const lockTeamOfAccount: Statement = {
   text: "SELECT id FROM team WHERE id = $1::uuid FOR UPDATE",
 };
 
-/** A checkout is over when its time is, or when there is a subscription that it would double. */
+/**
+ * A checkout is over when its time has been for a while, or when there is a subscription that it would double. The
+ * last value is when Stripe was asked: what happened there before that is in the copy.
+ */
 export const writeMirror: Statement = {
   name: "write_billing_mirror",
   text: `
     UPDATE billing_account SET
       subscription_id = $3, item_id = $4, status = $5, seats = $6::int, period_start = $7::timestamptz,
       period_end = $8::timestamptz, cancel_at_period_end = $9, pending_seats = $10::int,
-      pending_until = $11::timestamptz, hosted_invoice_url = $12, mirrored_at = now(), checked_at = now(),
-      checkout_url = CASE WHEN $13 OR checkout_expires_at <= now() THEN NULL ELSE checkout_url END
+      pending_until = $11::timestamptz, hosted_invoice_url = $12, mirrored_at = $14::timestamptz,
+      checked_at = now(), checkout_url = CASE WHEN $13 OR checkout_expires_at <= now() - interval '1 hour'
+        THEN NULL ELSE checkout_url END
     WHERE team_id = $1::uuid AND locked_by = $2::uuid RETURNING team_id`,
 };
 

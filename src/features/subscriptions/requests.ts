@@ -59,14 +59,20 @@ export interface Asker {
   readonly keyId: string | null;
   readonly door: string;
   readonly askedUnder: Uint8Array | null;
+  /** What makes it the same request; null without such a key. */
+  readonly askedFor: Uint8Array | null;
 }
 
 /** The caller of an operation. */
 export function askerOf({ caller, door, idempotency }: Context): Asker {
   const { userId, keyId } = caller;
-  const askedUnder = idempotency ? createHash("sha256").update(`${userId}\n${idempotency.key}`).digest() : null;
-  return { actorId: userId, keyId, door, askedUnder };
+  const asker = { actorId: userId, keyId, door, askedUnder: null, askedFor: null };
+  if (!idempotency) return asker;
+  const { key, part, request } = idempotency;
+  return { ...asker, askedUnder: sha256(`${userId}\n${part}\n${key}`), askedFor: sha256(request) };
 }
+
+const sha256 = (text: string): Uint8Array => createHash("sha256").update(text).digest();
 
 /** A request that is written down, to be sent now and, while nobody knows what became of it, again. */
 export interface RecordedRequest<Kind extends RequestKind = RequestKind> extends Asker {
@@ -74,22 +80,26 @@ export interface RecordedRequest<Kind extends RequestKind = RequestKind> extends
   readonly kind: Kind;
   readonly idempotencyKey: string;
   readonly request: Requests[Kind];
-  /** Whether Stripe may have forgotten it. */
+  /** Whether it must not be sent again: what became of it is read off Stripe. */
   readonly isOld: boolean;
 }
 
-/** Stripe forgets idempotency keys after a day: a request that is older must not be sent again under its own. */
-const REPEATABLE_HOURS = 23;
+/**
+ * After this it is known at Stripe what became of a request, and nobody should be charged for what they have given up
+ * waiting for. Stripe itself forgets idempotency keys after a day.
+ */
+const REPEATABLE = "1 hour";
 
 const COLUMNS = `o.id, o.kind, o.idempotency_key AS "idempotencyKey", o.request, o.actor_id AS "actorId",
-  o.key_id AS "keyId", o.door, o.asked_under AS "askedUnder",
-  o.created_at < now() - interval '${REPEATABLE_HOURS} hours' AS "isOld"`;
+  o.key_id AS "keyId", o.door, o.asked_under AS "askedUnder", o.asked_for AS "askedFor",
+  o.created_at < now() - interval '${REPEATABLE}' AS "isOld"`;
 
 /** Nothing is written by a server that has lost the account's lock. */
 export const recordRequest: Statement = {
   name: "record_billing_operation",
-  text: `INSERT INTO billing_operation AS o (id, team_id, kind, request, actor_id, key_id, door, asked_under)
-    SELECT $3::uuid, b.team_id, $4, $5::json, $6::uuid, $7::uuid, $8, $9::bytea
+  text: `INSERT INTO billing_operation AS o 
+      (id, team_id, kind, request, actor_id, key_id, door, asked_under, asked_for)
+    SELECT $3::uuid, b.team_id, $4, $5::json, $6::uuid, $7::uuid, $8, $9::bytea, $10::bytea
       FROM billing_account b WHERE b.team_id = $1::uuid AND b.locked_by = $2::uuid
     RETURNING ${COLUMNS}`,
 };
@@ -105,11 +115,27 @@ export const closeRequest: Statement = {
     RETURNING id`,
 };
 
-export const requestDone: Statement = {
-  name: "billing_operation_done",
-  text: `SELECT id FROM billing_operation
-    WHERE team_id = $1::uuid AND kind = $2 AND asked_under = $3 AND outcome = 'done'
-      AND created_at > now() - interval '24 hours' LIMIT 1`,
+export const requestsAskedUnder: Statement = {
+  name: "billing_operations_asked_under",
+  text: `SELECT kind, outcome = 'done' AS "isDone", asked_for = $3 AS "isSame" FROM billing_operation
+    WHERE team_id = $1::uuid AND asked_under = $2 AND created_at > now() - interval '24 hours'`,
+};
+
+/** What has ended is kept for a while, for whoever has to find out what happened. */
+export const forgetRequests: Statement = {
+  name: "forget_billing_operations",
+  text: `
+    WITH old AS (
+      SELECT id FROM billing_operation WHERE created_at < now() - interval '90 days' AND outcome IS NOT NULL
+      LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), gone AS (DELETE FROM billing_operation USING old WHERE billing_operation.id = old.id RETURNING 1)
+    SELECT count(*)::int AS count FROM gone`,
+};
+
+/** Makes sure that what the copy says is read anew before it is believed. */
+export const doubtMirror: Statement = {
+  name: "doubt_billing_mirror",
+  text: "UPDATE billing_account SET mirrored_at = NULL, checked_at = NULL WHERE team_id = $1::uuid",
 };
 
 export interface UpgradesLately {

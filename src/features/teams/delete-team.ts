@@ -7,9 +7,8 @@ import {
   BillingNotConfigured,
   PaymentProviderError,
   SubscriptionActive,
-  accountOf,
+  assertBillingEnded,
   endBilling,
-  isLive,
 } from "../subscriptions/index.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, lockTeam, teamNow } from "./team.js";
 
@@ -38,7 +37,7 @@ export const deleteTeam = defineOperation({
   },
   async handle(context, { teamId }) {
     await lockTeam(context, teamId, "owner");
-    if (isLive(await accountOf(context, teamId))) throw new SubscriptionActive();
+    await assertBillingEnded(context, teamId);
     const [removed] = await context.database.run<Deletion>(removeTeam, [teamId]);
     if (!removed) throw new TeamNotFound();
     return removed;

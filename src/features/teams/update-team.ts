@@ -71,7 +71,8 @@ export const updateTeam = defineOperation({
     const { memberCount, maxMembers: seats } = await lockTeam(context, teamId, "owner");
     // Clients that put the whole team back say the size that it has.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
-    if (isResized && isLive(await accountOf(context, teamId))) throw new SizeManagedByBilling();
+    const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
+    if (isResized && isBilled) throw new SizeManagedByBilling();
     if (maxMembers !== undefined && maxMembers < memberCount) throw new TooManyMembers(memberCount);
     const [changed] = await context.database.run<Team>(changeTeam, [teamId, name ?? null, maxMembers ?? null]);
     if (!changed) throw new TeamNotFound();

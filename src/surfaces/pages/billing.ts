@@ -1,10 +1,11 @@
 import { type Handler, Router } from "express";
 import { html } from "../../platform/html.js";
-import { noteFailure } from "../http.js";
+import { noteFailure, scopeOf } from "../http.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
 /** What became of a checkout: how many seats its team has now, null until it is paid; undefined for an unknown one. */
 export type FindCheckout = (
+  clientAddress: string,
   sessionId: string,
 ) => Promise<{ readonly team: string; readonly seats: number | null } | undefined>;
 
@@ -23,7 +24,11 @@ const returned =
       response.send(page("Nothing was bought", html`<p>You can close this page, or go back and pay later.</p>`));
       return;
     }
-    response.send(await find(sessionId).then(shown, (error: unknown) => unsure(noteFailure(error, response))));
+    response.send(
+      await find(scopeOf(response).clientAddress, sessionId).then(shown, (error: unknown) =>
+        unsure(noteFailure(error, response)),
+      ),
+    );
   };
 
 const shown = (checkout: Awaited<ReturnType<FindCheckout>>): string => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { forgetOldPaymentEvents } from "../../../src/features/subscriptions/events.js";
+import { forgetBillingHistory } from "../../../src/features/subscriptions/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { stripeClient } from "../../../src/platform/payments.js";
@@ -228,7 +228,7 @@ it("is forgotten after a month", async () => {
     "UPDATE payment_event SET received_at = now() - interval '31 days' WHERE id = 'evt_old'",
   );
 
-  await forgetOldPaymentEvents(world.services);
+  await forgetBillingHistory(world.services);
 
   const { rows } = await world.database.pool.query("SELECT id FROM payment_event");
   expect(rows).toEqual([{ id: "evt_new" }]);

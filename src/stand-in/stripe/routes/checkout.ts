@@ -38,6 +38,7 @@ export const checkoutRoutes: readonly Route[] = [
     sessionObject(scene, createSession(scene, params)),
   ),
   route("GET", "/v1/checkout/sessions", SESSIONS, (scene, params) => {
+    if (params.customer !== undefined) named(scene.state.customers, "customer", params.customer, "customer");
     const { customer, status, subscription } = params;
     const matching = Object.values(scene.state.sessions).filter(
       (session) =>

@@ -3,7 +3,7 @@ import { cardDeclined } from "../errors.js";
 import { invoiceObject } from "../invoice-object.js";
 import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
-import { type Route, atAddress, listOf, route } from "./route.js";
+import { type Route, atAddress, listOf, route, named } from "./route.js";
 
 const LIST = fields({
   ...PAGING,
@@ -14,6 +14,7 @@ const LIST = fields({
 
 export const invoiceRoutes: readonly Route[] = [
   route("GET", "/v1/invoices", LIST, (scene, params) => {
+    if (params.customer !== undefined) named(scene.state.customers, "customer", params.customer, "customer");
     const { customer, subscription, status } = params;
     const matching = Object.values(scene.state.invoices).filter(
       (invoice) =>

@@ -54,6 +54,7 @@ const CANCEL = fields({ ...COMMON, invoice_now: optional(boolean), prorate: opti
 
 export const subscriptionRoutes: readonly Route[] = [
   route("GET", "/v1/subscriptions", LIST, (scene, params) => {
+    if (params.customer !== undefined) named(scene.state.customers, "customer", params.customer, "customer");
     const matching = Object.values(scene.state.subscriptions).filter(
       (subscription) =>
         (params.customer === undefined || subscription.customer === params.customer) &&

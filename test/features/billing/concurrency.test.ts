@@ -1,0 +1,267 @@
+import { describe, expect, it } from "vitest";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
+import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import {
+  type BillingWorld,
+  aPayer,
+  aSubscriber,
+  accountNow,
+  createBillingWorld,
+  customerOf,
+  seatsOf,
+} from "../../support/billing.js";
+import { ask } from "../../support/http.js";
+import { CALLERS, manyAtOnce } from "../../support/races.js";
+import { tally } from "../../support/teams.js";
+
+/** As far away as Stripe is from most servers, and a little more. */
+const FAR = { kind: "slow", times: 1_000, delayMs: 400 } as const;
+
+const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, stripe.url);
+
+describe("with a provider that takes its time", () => {
+  it(`${CALLERS} who ask for a checkout at once get the same one`, async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { owner } = await aPayer(world);
+    world.stripe.fail(FAR);
+
+    const checkouts = await manyAtOnce(() => owner.did(createTeamCheckout));
+
+    expect(new Set(checkouts.map(({ sessionId }) => sessionId)).size).toBe(1);
+  });
+
+  it(`${CALLERS} who ask for the same upgrade at once pay for it once`, async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    world.stripe.fail(FAR);
+
+    const verdicts = await manyAtOnce(() => payer.owner.does(upgradeTeam, { maxMembers: 9 }));
+
+    expect(tally(verdicts)).toEqual({ ok: 1, bad_request: CALLERS - 1 });
+    expect((await stripeOf(world).invoices.list({ customer: await customerOf(world, payer) })).data).toHaveLength(2);
+  });
+
+  it("what happened before somebody asked is in the answer, though others were asking already", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    world.stripe.fail(FAR);
+    // Its question has reached the provider, which then answers what was so before the payment.
+    const early = payer.owner.did(teamSubscription);
+    await expect.poll(() => world.stripe.requests.at(-1)?.path, { interval: 5 }).toBe("/v1/subscriptions");
+    await world.stripe.pay(sessionId);
+
+    const late = await payer.owner.did(teamSubscription);
+
+    expect(late.status).toBe("active");
+    expect((await early).stale).toBe(false);
+  });
+});
+
+describe("while a change waits for another", () => {
+  it("its caller may lose the team: nothing is charged in their name", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    const heir = await world.user();
+    await world.seat(heir, payer.teamId);
+    const { release } = await holdLock(world, payer.teamId);
+
+    const waiting = payer.owner.does(upgradeTeam, { maxMembers: 9 });
+    await new Promise((done) => setTimeout(done, 200));
+    await payer.owner.did(transferTeam, { teamId: payer.teamId, userId: heir.caller.userId });
+    await release();
+
+    expect(await waiting).toBeRefused("forbidden", "role_too_small");
+    expect(await seatsOf(world, payer)).toBe(5);
+  });
+
+  it("the team may get another size: the checkout is for that", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { owner, teamId } = await aPayer(world, { seats: 5 });
+    await owner.did(createTeamCheckout);
+    const { release } = await holdLock(world, teamId);
+
+    const waiting = owner.did(createTeamCheckout);
+    await new Promise((done) => setTimeout(done, 200));
+    await owner.did(updateTeam, { teamId, maxMembers: 8 });
+    await release();
+
+    const session = await stripeOf(world).checkout.sessions.retrieve((await waiting).sessionId);
+    expect(session).toMatchObject({ status: "open", metadata: { seats: "8" } });
+  });
+
+  it("the team may be deleted: nothing is sold to it any more", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { owner, teamId } = payer;
+    await owner.did(createTeamCheckout);
+    await world.stripe.advance(25 * 3_600_000);
+    await world.database.pool.query("UPDATE billing_account SET checkout_url = NULL");
+    const { release } = await holdLock(world, teamId);
+
+    const waiting = owner.does(createTeamCheckout);
+    await new Promise((done) => setTimeout(done, 200));
+    await owner.did(deleteTeam, { teamId });
+    await release();
+
+    expect(await waiting).toBeRefused("not_found");
+    const sessions = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
+    expect(sessions.data.map(({ status }) => status)).toEqual(["expired"]);
+  });
+});
+
+describe("a key that a client uses twice", () => {
+  it("does each change of one GraphQL request", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    const query =
+      "mutation { a: upgradeTeam(input: {maxMembers: 12}) { seats } b: upgradeTeam(input: {maxMembers: 15}) { seats } }";
+
+    const { body } = await ask(`${world.app.url}/graphql`, {
+      key: payer.owner.key,
+      headers: { "idempotency-key": "k" },
+      body: { query },
+    });
+
+    expect(body).toEqual({ data: { a: { seats: 12 }, b: { seats: 15 } } });
+  });
+
+  it("is refused for another request, though the first one's answer was lost", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    const upgrade = (seats: number) =>
+      ask(`${world.app.url}/billing/team-upgrade`, {
+        key: payer.owner.key,
+        headers: { "idempotency-key": "k" },
+        body: { max_members: seats },
+      });
+    await upgrade(12);
+    await world.database.pool.query("DELETE FROM idempotent_result");
+
+    const other = await upgrade(15);
+
+    expect([other.status, other.body]).toMatchObject([409, { error: { reason: "idempotency_key_reused" } }]);
+    expect(await seatsOf(world, payer)).toBe(12);
+  });
+});
+
+it("looks for what a failure that Stripe keeps repeating has done", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  await payer.owner.did(teamSubscription);
+  world.stripe.fail({ kind: "500", method: "POST", times: 2 });
+  expect(await payer.owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("payment_provider_error");
+  world.stripe.clearFaults();
+  // As if it had had its effect.
+  const stripe = stripeOf(world);
+  const { subscriptionId, itemId } = await accountNow(world, payer);
+  await stripe.subscriptions.update(subscriptionId ?? "", { items: [{ id: itemId ?? "", quantity: 12 }] });
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 12, stale: false });
+});
+
+it("makes another customer where the provider knows the team's no more", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world);
+  await payer.owner.did(createTeamCheckout);
+  await world.database.pool.query("UPDATE billing_account SET customer_id = 'cus_gone', checkout_url = NULL");
+
+  const { sessionId } = await payer.owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active" });
+  expect(world.bugs).toMatchObject([{ alert: "customerIsGone", customer: "cus_gone" }]);
+});
+
+describe("the page that people come back to", () => {
+  it("says nothing of what is no checkout, and does not ask for it", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const pageOf = (query: string) => ask(`${world.app.url}/billing/return${query}`);
+
+    for (const id of ["%00", "nothing", "cs_unknown", `cs_${"x".repeat(300)}`, "cs_x%27--"]) {
+      const { status, body } = await pageOf(`?session_id=${id}`);
+      expect([status, String(body)]).toEqual([200, expect.stringContaining("No such checkout")]);
+    }
+    expect((await pageOf("")).body).toContain("Nothing was bought");
+    expect((await pageOf("?session_id=a&session_id=b")).body).toContain("Nothing was bought");
+    expect(world.stripe.requests).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("asks the provider until it is paid, and not too often for one client", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { owner } = await aPayer(world);
+    const { sessionId } = await owner.did(createTeamCheckout);
+    const look = () => ask(`${world.app.url}/billing/return?session_id=${sessionId}`);
+
+    expect((await look()).body).toContain("Not paid yet");
+    await world.stripe.pay(sessionId);
+    expect((await look()).body).toContain("10 seats");
+    const asked = world.stripe.requests.length;
+    const statuses = [];
+    for (let n = 0; n < 30; n++) statuses.push((await look()).status);
+
+    expect(world.stripe.requests.length).toBe(asked);
+    expect(statuses.slice(-3)).toEqual([200, 429, 429]);
+  });
+});
+
+describe("the chore that looks after accounts", () => {
+  it.each([
+    ["a period that is over", "period_end = now() - interval '2 hours', checked_at = now() - interval '2 minutes'"],
+    ["an account that is in doubt", "mirrored_at = NULL, checked_at = now() - interval '20 seconds'"],
+    ["a subscription once a day", "checked_at = now() - interval '25 hours'"],
+  ])("looks at %s", async (_what, change) => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    await world.database.pool.query(`UPDATE billing_account SET seats = 99, ${change}`);
+
+    await expect.poll(async () => (await accountNow(world, payer)).seats, { timeout: 15_000 }).toBe(5);
+  });
+
+  it("looks at an account of which an event could not be acted upon, and is done with it then", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    await world.database.pool.query(
+      `INSERT INTO payment_event (id, type, customer_id, received_at)
+       SELECT 'evt_1', 'x', customer_id, now() - interval '2 minutes' FROM billing_account;
+       UPDATE billing_account SET seats = 99, checked_at = now() - interval '2 minutes'`,
+    );
+
+    await expect.poll(async () => (await accountNow(world, payer)).seats, { timeout: 15_000 }).toBe(5);
+    await expect
+      .poll(async () => (await world.database.pool.query("SELECT processed_at FROM payment_event")).rows)
+      .not.toEqual([{ processed_at: null }]);
+  });
+
+  it("leaves alone what is as it should be", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 5 });
+    await payer.owner.did(teamSubscription);
+    await world.database.pool.query("UPDATE billing_account SET checked_at = now() - interval '23 hours'");
+    const asked = world.stripe.requests.length;
+
+    await new Promise((done) => setTimeout(done, 6_000));
+
+    expect(world.stripe.requests.length).toBe(asked);
+  });
+});
+
+/** Keeps everybody else from dealing with the provider about the team, as another server would. */
+async function holdLock({ database }: BillingWorld, teamId: string): Promise<{ release(): Promise<void> }> {
+  const set = (until: string) =>
+    database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
+  await set("now() + interval '1 minute'");
+  return { release: async () => void (await set("NULL")) };
+}
