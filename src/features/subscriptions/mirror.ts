@@ -1,20 +1,21 @@
 import type Stripe from "stripe";
 import type { Statement } from "../../platform/database.js";
-import { isLive, isPaid } from "./account.js";
+import { type BillingAccount, isLive, isPaid } from "./account.js";
 
 /** A subscription as the local copy holds it. */
-export interface SeenSubscription {
-  readonly subscriptionId: string;
-  readonly itemId: string | null;
-  readonly status: string;
-  readonly seats: number | null;
-  readonly periodStart: Date | null;
-  readonly periodEnd: Date | null;
-  readonly cancelAtPeriodEnd: boolean;
-  readonly pendingSeats: number | null;
-  readonly pendingUntil: Date | null;
-  readonly hostedInvoiceUrl: string | null;
-}
+export type SeenSubscription = Pick<
+  BillingAccount,
+  | "subscriptionId"
+  | "itemId"
+  | "status"
+  | "seats"
+  | "periodStart"
+  | "periodEnd"
+  | "cancelAtPeriodEnd"
+  | "pendingSeats"
+  | "pendingUntil"
+  | "hostedInvoiceUrl"
+>;
 
 /**
  * The one subscription that counts, first, and then the others: one that is paid before one that is not, any that may

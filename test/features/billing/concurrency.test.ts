@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -215,7 +215,7 @@ describe("the page that people come back to", () => {
   });
 });
 
-describe("the chore that looks after accounts", () => {
+describe.concurrent("the chore that looks after accounts", () => {
   it.each([
     ["a period that is over", "period_end = now() - interval '2 hours', checked_at = now() - interval '2 minutes'"],
     ["an account that is in doubt", "mirrored_at = NULL, checked_at = now() - interval '20 seconds'"],
@@ -226,7 +226,7 @@ describe("the chore that looks after accounts", () => {
     await payer.owner.did(teamSubscription);
     await world.database.pool.query(`UPDATE billing_account SET seats = 99, ${change}`);
 
-    await expect.poll(async () => (await accountNow(world, payer)).seats, { timeout: 15_000 }).toBe(5);
+    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 15_000 });
   });
 
   it("looks at an account of which an event could not be acted upon, and is done with it then", async () => {
@@ -239,10 +239,11 @@ describe("the chore that looks after accounts", () => {
        UPDATE billing_account SET seats = 99, checked_at = now() - interval '2 minutes'`,
     );
 
-    await expect.poll(async () => (await accountNow(world, payer)).seats, { timeout: 15_000 }).toBe(5);
-    await expect
-      .poll(async () => (await world.database.pool.query("SELECT processed_at FROM payment_event")).rows)
-      .not.toEqual([{ processed_at: null }]);
+    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 15_000 });
+    await vi.waitFor(async () => {
+      const { rows } = await world.database.pool.query("SELECT processed_at FROM payment_event");
+      expect(rows).not.toEqual([{ processed_at: null }]);
+    }, 5_000);
   });
 
   it("leaves alone what is as it should be", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -69,6 +69,8 @@ const stripeOf = ({ stripe }: StripeWorld) => stripeClient(stripe.secretKey, str
 const serverOn = (world: StripeWorld): Promise<ServerProcess> =>
   startServerProcess({ DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) });
 
+const until = (holds: () => boolean) => vi.waitFor(() => expect(holds()).toBe(true), { timeout: 20_000, interval: 10 });
+
 /** Lets the server's next such request wait, and tells when it does. */
 async function holdAt(world: StripeWorld, { method, path, dies, follows }: Moment): Promise<void> {
   const { stripe } = world;
@@ -78,13 +80,13 @@ async function holdAt(world: StripeWorld, { method, path, dies, follows }: Momen
   const fault = { method, path, kind: dies === "before" ? "hang" : "slow", delayMs: 6_000, times: 9 } as const;
   if (follows) {
     stripe.fail({ method: "POST", path: follows, kind: "slow", delayMs: 300 });
-    await expect.poll(arrived(follows, "POST"), { timeout: 20_000, interval: 10 }).toBe(true);
+    await until(arrived(follows, "POST"));
   }
   stripe.fail(fault);
-  await expect.poll(arrived(path, method), { timeout: 20_000, interval: 10 }).toBe(true);
+  await until(arrived(path, method));
 }
 
-describe.each(CHANGES.map((change) => [change.name, change] as const))("%s", (_name, change) => {
+describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const))("%s", (_name, change) => {
   const named = change.moments.map((moment) => {
     const { method, path, dies, follows } = moment;
     return [
