@@ -8,6 +8,8 @@ import type { RequestScope } from "./http.js";
 const REQUESTS_PER_MINUTE: Readonly<Record<Plan, number>> = { free: 60, pro: 300, team: 1_000 };
 /** Failed authentications a minute from one address: a budget of its own, so that no stranger uses up an account's. */
 const FAILURES_PER_MINUTE = 60;
+/** Requests a minute without a key from one address, where the door takes any: for introspection and signing up. */
+const KEYLESS_PER_MINUTE = 300;
 
 /**
  * Takes `cost` requests from the caller's budget and says in the headers what is left. A cost of 0 takes nothing and
@@ -25,6 +27,12 @@ export async function chargeCaller(budgets: Budgets, scope: RequestScope, cost: 
 export async function chargeFailure(budgets: Budgets, scope: RequestScope, address: string): Promise<void> {
   const name = `address:${networkOf(address)}`;
   await charge(budgets, scope, { name, policy: "failed-authentication", limit: FAILURES_PER_MINUTE, cost: 1 });
+}
+
+/** @throws RateLimited when the address has sent too many requests without a key; those with one go on. */
+export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Promise<void> {
+  const name = `keyless:${networkOf(scope.clientAddress)}`;
+  await charge(budgets, scope, { name, policy: "keyless", limit: KEYLESS_PER_MINUTE, cost: 1 });
 }
 
 interface Charge {

@@ -90,6 +90,21 @@ it("counts failed authentication by address, so that no stranger uses up an acco
   expect([neighbour.status, elsewhere.status, owner.status]).toEqual([429, 401, 200]);
 });
 
+it("counts GraphQL requests without a key by address, and leaves those with one alone", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const body = { query: "{ __typename }" };
+
+  const statuses = [];
+  for (let n = 0; n < 302; n++) statuses.push((await ask(`${url}/graphql`, { body })).status);
+  const refused = await ask(`${url}/graphql`, { body });
+
+  expect([statuses.indexOf(429), refused.headers.get("ratelimit-policy")]).toEqual([300, '"keyless";q=300;w=60']);
+  expect(refused.body).toMatchObject({ errors: [{ extensions: { code: "RATE_LIMITED" } }] });
+  expect((await ask(`${url}/graphql`, { key, body })).status).toBe(200);
+});
+
 it("believes a forged X-Forwarded-For only from as many proxies as there are", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

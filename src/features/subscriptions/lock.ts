@@ -7,7 +7,7 @@ import { PaymentProviderError } from "./failures.js";
 /** How long a lock outlives a server that was killed. */
 const LEASE_S = 3;
 const RENEWED_EVERY_MS = 1_000;
-const ASKED_EVERY_MS = 40;
+const ASKED_EVERY_MS = 80;
 
 const claim: Statement = {
   name: "lock_billing_account",

@@ -10,7 +10,7 @@ import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { checkIdempotencyKey, claimsJson, jsonBody, readBody, scopeOf } from "../http.js";
-import { chargeCaller } from "../rate-limit.js";
+import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { type RequestContext, requestContextOf } from "./context.js";
 import { formatError } from "./errors.js";
 import { TOKENS_MAX, documentRules } from "./limits.js";
@@ -96,13 +96,14 @@ const memoryOf = (document: DocumentNode): number =>
 
 /**
  * How much a request costs is known when it is understood. Before that it is asked whether there is room for any; one
- * that is never understood costs one.
+ * that is never understood costs one. Without a key its address pays.
  */
 const askBudget =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {
     const scope = scopeOf(response);
-    await chargeCaller(budgets, scope, 0);
+    if (scope.caller) await chargeCaller(budgets, scope, 0);
+    else await chargeKeyless(budgets, scope);
     response.once("finish", () => {
       if (!scope.charged && response.statusCode !== 429) chargeCaller(budgets, scope, 1).catch(() => {});
     });
