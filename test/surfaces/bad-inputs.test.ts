@@ -367,7 +367,7 @@ it("answers GraphQL requests that are none in GraphQL's own form", async () => {
     "a field nobody knows": [stored({ ...NOTE, team_id: "x" }), BAD],
     "a field left out": [stored({ title: "A title" }), BAD],
     "nobody's memory": [asked('{ memory(id: "x") { id } }'), "200 NOT_FOUND"],
-    PUT: [{ ...asked(viewer), method: "PUT" }, "405 BAD_REQUEST"],
+    PUT: [{ ...asked(viewer), method: "PUT" }, "405 METHOD_NOT_ALLOWED"],
     "plain text": [{ body: JSON.stringify({ query: viewer }), headers: { "content-type": "text/plain" } }, BAD],
     "a form": [{ body: `query=${viewer}`, headers: { "content-type": "application/x-www-form-urlencoded" } }, BAD],
     "XML for an answer": [{ ...asked(viewer), headers: { accept: "application/xml" } }, "406 BAD_REQUEST"],

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -258,10 +258,15 @@ describe("when the database fails", () => {
 describe("what is remembered of documents", () => {
   /** Documents that differ in a comment alone; anybody may send them. */
   const document = (index: number, length = 0) => `${TYPENAME} #${index}${" ".repeat(length)}`;
+  /** Each from another address: one has only so many requests a minute. */
+  const headers = () => ({ "x-forwarded-for": Array.from({ length: 4 }, () => randomInt(1, 250)).join(".") });
   const registered = (url: string, query: string) =>
-    ask(`${url}/graphql`, { body: { query, extensions: persisted(hashOf(query)) } });
+    ask(`${url}/graphql`, { headers: headers(), body: { query, extensions: persisted(hashOf(query)) } });
   const known = async (url: string, query: string) => {
-    const { body } = await ask(`${url}/graphql`, { body: { extensions: persisted(hashOf(query)) } });
+    const { body } = await ask(`${url}/graphql`, {
+      headers: headers(),
+      body: { extensions: persisted(hashOf(query)) },
+    });
     return "data" in (body as object);
   };
 
@@ -281,7 +286,7 @@ describe("what is remembered of documents", () => {
 
   it("is bounded in number: the longest unused is forgotten first", async () => {
     await using world = await createWorld();
-    const { url } = await world.serve();
+    const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
     await registered(url, document(0));
     await registered(url, document(1));
     for (let index = 2; index < 1_000; index++) await registered(url, document(index));

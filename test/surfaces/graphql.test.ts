@@ -225,9 +225,10 @@ it("never changes anything by GET", async () => {
   const { id } = await aMemory(ann);
   const mutation = encodeURIComponent(`mutation { deleteMemory(input: { id: "${id}" }) { id } }`);
 
-  const { status, headers } = await ask(`${url}/graphql?query=${mutation}`, { key: ann.key });
+  const { status, headers, body } = await ask(`${url}/graphql?query=${mutation}`, { key: ann.key });
 
   expect([status, headers.get("allow")]).toEqual([405, "POST"]);
+  expect(body).toMatchObject({ errors: [{ extensions: { code: "METHOD_NOT_ALLOWED" } }] });
   expect((await ann.did(memories)).memories).toHaveLength(1);
 });
 

@@ -25,6 +25,7 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
 
 /** The code of an error that is no failure of an operation. */
 export function codeOf(error: unknown): string {
+  if (statusOf(error) === 405) return "METHOD_NOT_ALLOWED";
   if (isBadRequest(error)) return "BAD_REQUEST";
   const code = error instanceof GraphQLError ? error.extensions["code"] : undefined;
   return typeof code === "string" ? (CODES[code] ?? code) : "INTERNAL_ERROR";
@@ -32,9 +33,11 @@ export function codeOf(error: unknown): string {
 
 /** Apollo gives no code to what is wrong with a persisted query, only a status. */
 const isBadRequest = (error: unknown): boolean =>
-  error instanceof GraphQLError &&
-  error.extensions["code"] === undefined &&
-  (error.extensions["http"] as { status?: number } | undefined)?.status === 400;
+  error instanceof GraphQLError && error.extensions["code"] === undefined && statusOf(error) === 400;
+
+/** The HTTP status that Apollo gives an error of its own. */
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof GraphQLError ? (error.extensions["http"] as { status?: number } | undefined)?.status : undefined;
 
 /** graphql-js names the field that a variable got wrong only in its message: `at "input.title"`. */
 const pathIn = (message: string): string => /at "(?:input\.)?([^"]+)"/.exec(message)?.[1] ?? "";
