@@ -182,6 +182,8 @@ export interface RunningApp extends AsyncDisposable {
 const DRAIN_TIMEOUT_MS = 10_000;
 /** A request whose head or body takes longer is given up, so that slow senders cannot hold connections for ever. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
+const KEEP_ALIVE_MS = 65_000;
 
 /** Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own. */
 export async function startApp(
@@ -197,7 +199,10 @@ export async function startApp(
   let url = "";
   const health: Health = { pool: database.pool, isStopping: () => stopping };
   const handler = await createApp({ config, services, budgets, health, log });
-  const server = createExpressServer(handler, { requestTimeout: REQUEST_TIMEOUT_MS });
+  const server = createExpressServer(handler, {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
   const close = async () => {
     await budgets.close();
     await database[Symbol.asyncDispose]();

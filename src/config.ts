@@ -38,6 +38,25 @@ export class ConfigError extends Error {
   }
 }
 
+/**
+ * Billing with a part of it missing would let everybody in for nothing. Commands that make the parts go without.
+ * @throws ConfigError naming what is missing.
+ */
+export function assertBillingWhole({ stripeSecretKey, stripeWebhookSecret, stripePriceId }: Config): void {
+  const parts = {
+    STRIPE_SECRET_KEY: stripeSecretKey,
+    STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
+    STRIPE_TEAM_PRICE_ID: stripePriceId,
+  };
+  const missing = Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === 0 || missing.length === 3) return;
+  throw new ConfigError(
+    missing.map(
+      (name) => `  ${name} must be given with the others of Stripe; \`npm run billing -- setup\` makes them.`,
+    ),
+  );
+}
+
 /** @throws ConfigError naming every variable that is wrong, and how. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
-import { type Config, ConfigError } from "./config.js";
+import { type Config, ConfigError, assertBillingWhole } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { demoKey } from "./features/access/index.js";
 import { openDataFolder } from "./platform/data-folder.js";
@@ -11,6 +11,7 @@ import { migrate } from "./platform/migrations.js";
 /** Starts the service by the environment and serves until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const config = configOfProcess();
+  assertBillingWhole(config);
   await using log = createLogger(config.logLevel, { buffered: !config.development });
   await using ground = await openDataFolder(config, { exclusive: true });
   const applied = await migrate(ground.databaseUrl);

@@ -73,15 +73,21 @@ export class PaymentsError extends Error {
 
 /** How long one request may take before it is sent a second time; two of them fit into an operation's patience. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** How long all that one operation asks of Stripe may take: with what comes around it, an answer is there in 15 s. */
+/** How long all that one change asks of Stripe may take: with what comes around it, an answer is there in 15 s. */
 const PATIENCE_MS = 12_000;
+/** Who only looks has the copy to look at. */
+export const PATIENCE_OF_READERS_MS = 3_000;
 
 /** How long to wait before asking again what Stripe is at work on. */
 const BUSY_WAIT_MS = 300;
 
 /** The end of an operation's patience. */
 export class Deadline {
-  readonly #end = performance.now() + PATIENCE_MS;
+  readonly #end: number;
+
+  constructor(patienceMs: number = PATIENCE_MS) {
+    this.#end = performance.now() + patienceMs;
+  }
 
   get remainingMs(): number {
     return Math.max(0, this.#end - performance.now());
@@ -116,7 +122,9 @@ export class Payments {
       try {
         return await this.#askOnce(object, deadline, send);
       } catch (error) {
-        if (!(error instanceof Stripe.errors.StripeError)) throw error;
+        if (error instanceof PaymentsError) throw error;
+        // What the package itself stumbles over is an answer that it did not expect.
+        if (!(error instanceof Stripe.errors.StripeError)) throw new PaymentsError("unknown", String(error));
         if (error.code !== "idempotency_key_in_use" || deadline.remainingMs < BUSY_WAIT_MS) throw paymentsError(error);
       }
       await sleep(BUSY_WAIT_MS);
@@ -135,7 +143,7 @@ export class Payments {
       const answer = await Promise.race([send(this.#stripe, { timeout }), tooLate(deadline, late.signal)]);
       // An error of a proxy is JSON as well, and has no `error` by which the client would know it.
       const { statusCode } = answer.lastResponse;
-      if (statusCode >= 300 || answer.object !== object) {
+      if (statusCode >= 300 || answer.object !== object || !isWhole(answer)) {
         throw new PaymentsError("unknown", `Stripe answered ${statusCode} with something else than a ${object}.`);
       }
       return answer;
@@ -144,8 +152,8 @@ export class Payments {
     }
   }
 
-  /** The event in a webhook's body; undefined unless Stripe has signed it within the last five minutes. */
-  event(body: Buffer, signature: string): Stripe.Event | undefined {
+  /** What a webhook's body says; undefined unless Stripe has signed it within the last five minutes. */
+  event(body: Buffer, signature: string): unknown {
     try {
       return this.#stripe.webhooks.constructEvent(body, signature, this.#webhookSecret);
     } catch (error) {
@@ -155,6 +163,10 @@ export class Payments {
     }
   }
 }
+
+/** A list has its items, and everything else its id. */
+const isWhole = (answer: { readonly object: string; readonly id?: unknown; readonly data?: unknown }): boolean =>
+  answer.object === "list" ? Array.isArray(answer.data) : typeof answer.id === "string" && answer.id !== "";
 
 /** A client of Stripe, or of what stands in for it at another address. */
 export function stripeClient(secretKey: string, apiBase: string | undefined): Stripe {
@@ -166,8 +178,28 @@ export function stripeClient(secretKey: string, apiBase: string | undefined): St
     timeout: REQUEST_TIMEOUT_MS,
     maxNetworkRetries: 1,
     telemetry: false,
+    httpClient: objectsOnly(Stripe.createNodeHttpClient()),
     appInfo: { name: "memory-graph-gateway" },
   });
+}
+
+type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
+
+/** Stripe's package takes any JSON for an object, and what is none (`5`) makes it throw where nobody can catch it. */
+function objectsOnly(client: HttpClient): HttpClient {
+  return {
+    getClientName: () => client.getClientName(),
+    async makeRequest(...request) {
+      const response = await client.makeRequest(...request);
+      const read = response.toJSON.bind(response);
+      response.toJSON = async () => {
+        const json: unknown = await read();
+        if (typeof json !== "object" || json === null) throw new SyntaxError("The answer is no JSON object.");
+        return json;
+      };
+      return response;
+    },
+  };
 }
 
 async function tooLate(deadline: Deadline, signal: AbortSignal): Promise<never> {

@@ -27,6 +27,7 @@ describeInBrowser("billing", (browser) => {
     await page.getByRole("button", { name: "Pay", exact: true }).click();
     await page.waitForURL(`${url}/billing/return?session_id=*`);
     expect(await textOf(page)).toContain("Platform has 6 seats now");
+    const returned = page.url();
     expect(await api("/billing/team-subscription")).toMatchObject({ status: "active", plan: "team", seats: 6 });
 
     // Filled: five more come in, a seventh does not.
@@ -57,6 +58,8 @@ describeInBrowser("billing", (browser) => {
     await world.stripe.delivered();
     expect(await api("/billing/team-subscription")).toMatchObject({ status: "canceled", plan: null, member_count: 6 });
     expect((await ask(`${url}/me`, { key: owner.key })).headers.get("ratelimit-policy")).toContain("free");
+    await page.goto(returned);
+    expect(await textOf(page)).toContain("It has ended");
     const eighth = { email: "eighth@example.com", role: "member" };
     expect(await api(`/teams/${teamId}/invitations`, eighth)).toMatchObject({
       error: { reason: "subscription_required" },

@@ -179,6 +179,17 @@ it("says what failed in the words of REST: code, reason, and details by field", 
   expect(await failure("{ viewer {")).toEqual([400, { code: "GRAPHQL_PARSE_FAILED" }]);
 });
 
+it("logs a refusal by the word that REST logs it by", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  await say(url, ann, '{ a: memories(limit: 0) { nextCursor } b: memory(id: "x") { id } c: teamSubscription { id } }');
+
+  const failures = world.log.flatMap((line) => (JSON.parse(line) as { failures?: string[] }).failures ?? []);
+  expect(failures.sort()).toEqual(["bad_request", "not_found", "not_found"]);
+});
+
 it("tells nothing of a bug", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -6,6 +6,7 @@ import { rotateApiKey } from "./rotate-api-key.js";
 import { signUp } from "./sign-up.js";
 import { viewer } from "./viewer.js";
 
+export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { normalEmail } from "./email.js";
 export { Viewer } from "./viewer.js";

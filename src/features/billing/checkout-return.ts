@@ -1,6 +1,7 @@
 import type { Statement } from "../../platform/database.js";
 import { spendAsClient } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
+import { PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
 import { accountOf, isPaid, isUnsure, reconcileAccount } from "../subscriptions/index.js";
 
 /** How often a client may look: each look may ask the provider, and nobody needs a key for it. */
@@ -14,7 +15,9 @@ const teamOfCheckout: Statement = {
 };
 
 /** What a person learns who comes back from the payment page; undefined for a checkout that nobody knows. */
-export type ReturnedCheckout = { readonly team: string; readonly seats: number | null } | undefined;
+export type ReturnedCheckout =
+  | { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null }
+  | undefined;
 
 /**
  * Reads anew what the team pays for, so that a person who has paid need not wait for the webhook.
@@ -31,6 +34,9 @@ export async function checkoutReturned(
   const [found] = await services.database.run<{ teamId: string; name: string }>(teamOfCheckout, [sessionId]);
   if (!found) return undefined;
   const known = await accountOf(services, found.teamId);
-  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, found.teamId) : known;
-  return { team: found.name, seats: isPaid(account) ? account.seats : null };
+  const account = isUnsure(known, services.now())
+    ? await reconcileAccount(services, found.teamId, PATIENCE_OF_READERS_MS)
+    : known;
+  const state = isPaid(account) ? "paid" : account.checkoutUrl === null ? "over" : "open";
+  return { team: found.name, state, seats: account.seats };
 }

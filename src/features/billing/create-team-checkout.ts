@@ -163,7 +163,8 @@ function allowedUrl({ billing }: Context, path: string, text: string | null | un
   if (text == null) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const origins = [...billing.returnOrigins, new URL(billing.publicUrl()).origin];
-  if (!url || !origins.includes(url.origin) || url.username || url.password) {
+  const isPlain = url && /^https?:$/.test(url.protocol) && !/[\s\\\p{C}]/u.test(text);
+  if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
     throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
   }
   return url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);

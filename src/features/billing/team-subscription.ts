@@ -1,6 +1,8 @@
 import { Field, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
+import { PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
+import { PlanName } from "../access/index.js";
 import {
   type BillingAccount,
   BillingNotConfigured,
@@ -33,10 +35,16 @@ export class TeamSubscription {
   })
   status!: string;
 
-  @Field(() => String, { nullable: true, description: "`team` while the subscription is paid; else null." })
-  plan!: string | null;
+  @Field(() => PlanName, {
+    nullable: true,
+    description: "The plan `team` while the subscription is paid: then it counts for every member. Else null.",
+  })
+  plan!: `${PlanName}` | null;
 
-  @Field(() => Int, { nullable: true, description: "How many seats are paid for; null without a subscription." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "How many seats it is for, or was when it ended; null without a subscription.",
+  })
   seats!: number | null;
 
   @Field(() => Int, { description: "How many members the team has." })
@@ -110,7 +118,7 @@ export const teamSubscription = defineOperation({
     const { id } = await callersTeam(context, "member");
     const known = await accountOf(context, id);
     const unsure = isUnsure(known, context.now());
-    const fresh = unsure ? await reconcileAccount(context, id).catch(staleOnly) : known;
+    const fresh = unsure ? await reconcileAccount(context, id, PATIENCE_OF_READERS_MS).catch(staleOnly) : known;
     // Read after it: seats and members may have changed with the subscription.
     return shown(fresh ?? known, await callersTeam(context, "member"), fresh === undefined);
   },

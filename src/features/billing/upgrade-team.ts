@@ -94,6 +94,9 @@ export const upgradeTeam = defineOperation({
       const { subscriptionId, itemId } = upgradable(account, maxMembers);
       await assertSeldom(desk);
       await desk.perform("upgrade", moreSeats(subscriptionId, itemId, maxMembers), asker);
+      // An answer that says nothing of it is no success.
+      const { seats, pendingSeats } = await desk.account();
+      if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
   },
   handle: subscriptionNow,

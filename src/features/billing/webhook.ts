@@ -1,5 +1,10 @@
-import { Failure } from "../../operation/failure.js";
-import { BillingNotConfigured, type BillingServices, receivePaymentEvent } from "../subscriptions/index.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
+import {
+  BillingNotConfigured,
+  type BillingServices,
+  type PaymentEvent,
+  receivePaymentEvent,
+} from "../subscriptions/index.js";
 
 /** Not from Stripe, changed on the way, or older than five minutes. */
 export class InvalidSignature extends Failure {
@@ -11,14 +16,22 @@ export class InvalidSignature extends Failure {
   }
 }
 
+/** As much of it as is looked at. */
+function isEvent(event: unknown): event is PaymentEvent {
+  const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
+  const isText = (value: unknown) => typeof value === "string" && /^[\w.]{1,255}$/.test(value);
+  return isText(id) && isText(type) && typeof data?.object === "object" && data.object !== null;
+}
+
 /**
  * Takes what Stripe sends to the webhook.
- * @throws BillingNotConfigured, InvalidSignature, or why it could not be acted upon: then it must be sent again.
+ * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or why it could not be acted upon: then it must be sent again.
  */
 export async function receivePaymentWebhook(services: BillingServices, body: Buffer, signature: string): Promise<void> {
   const { payments } = services.billing;
   if (!payments) throw new BillingNotConfigured();
   const event = payments.event(body, signature);
-  if (!event) throw new InvalidSignature();
+  if (event === undefined) throw new InvalidSignature();
+  if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
   await receivePaymentEvent(services, event);
 }

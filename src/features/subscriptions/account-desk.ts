@@ -59,12 +59,13 @@ export async function withAccountDesk<T>(
   services: BillingServices,
   teamId: string,
   work: (desk: AccountDesk) => Promise<T>,
+  patienceMs?: number,
 ): Promise<T> {
   const { database, billing } = services;
   const { payments } = billing;
   if (!payments) throw new BillingNotConfigured();
   await database.run(ensureAccount, [teamId]);
-  const deadline = new Deadline();
+  const deadline = new Deadline(patienceMs);
   try {
     return await withAccountLock(database, { teamId, deadline }, (lock) =>
       work(new AccountDesk(services, payments, lock, deadline)),
@@ -294,6 +295,7 @@ export class AccountDesk {
       }
       throw error;
     });
+    if ("id" in request && request.id !== answer.id) throw new PaymentsError("unknown", "Stripe answered of another.");
     if (answer.object === "subscription") {
       await this.mirror(recorded);
       return answer;

@@ -1,4 +1,3 @@
-import type Stripe from "stripe";
 import type { Statement } from "../../platform/database.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
 import { withAccountDesk } from "./account-desk.js";
@@ -25,12 +24,19 @@ const forgetEvents: Statement = {
     SELECT count(*)::int AS count FROM gone`,
 };
 
+/** What is looked at of an event. */
+export interface PaymentEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: { readonly object: { readonly object?: unknown; readonly id?: unknown; readonly customer?: unknown } };
+}
+
 /**
  * Acts upon an event that Stripe has signed. What it says is old news; that it came says whose subscription to read
  * anew. So events may come twice, late and in any order, and one whose handling fails may be sent again.
  * @throws PaymentProviderError, or what the database throws: the sender has to repeat it.
  */
-export async function receivePaymentEvent(services: BillingServices, event: Stripe.Event): Promise<void> {
+export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {
   const { database } = services;
   const customerId = customerOf(event);
   const [recorded] = await database.run<{ isProcessed: boolean }>(recordEvent, [event.id, event.type, customerId]);
@@ -42,8 +48,7 @@ export async function receivePaymentEvent(services: BillingServices, event: Stri
 }
 
 /** Whom an event is about: a customer, or something that has one. */
-function customerOf({ data }: Pick<Stripe.Event, "data">): string | null {
-  const object = data.object as { object?: unknown; id?: unknown; customer?: unknown };
+function customerOf({ data: { object } }: PaymentEvent): string | null {
   const customer = object.object === "customer" ? object.id : object.customer;
   if (typeof customer === "string") return customer;
   const expanded = (customer as { id?: unknown } | null | undefined)?.id;

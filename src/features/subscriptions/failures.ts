@@ -5,7 +5,9 @@ export class PaymentProviderError extends Failure {
   readonly kind = "payment_provider_error";
 
   constructor() {
-    super("The payment provider failed or did not answer. Try again in a moment: nothing is charged twice.");
+    super(
+      "The payment provider failed or did not answer. Try again in a moment: what was asked may still be carried out, once.",
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 export { type BillingAccount, type BillingServices, accountOf, isLive, isPaid, isUnsure } from "./account.js";
 export { type AccountDesk, withAccountDesk } from "./account-desk.js";
 export { assertBillingEnded, endBilling } from "./end-billing.js";
-export { forgetBillingHistory, receivePaymentEvent } from "./events.js";
+export { type PaymentEvent, forgetBillingHistory, receivePaymentEvent } from "./events.js";
 export {
   BillingNotConfigured,
   PaymentProviderError,

@@ -1,7 +1,7 @@
 import type { Statement } from "../../platform/database.js";
 import type { BillingAccount, BillingServices } from "./account.js";
 import { accountOf } from "./account.js";
-import { withAccountDesk } from "./account-desk.js";
+import { type AccountDesk, withAccountDesk } from "./account-desk.js";
 import { PaymentProviderError } from "./failures.js";
 
 /**
@@ -59,11 +59,17 @@ export async function reconcileDueAccount(services: BillingServices): Promise<bo
 }
 
 /** @throws PaymentProviderError when the provider fails. */
-export const reconcileAccount = (services: BillingServices, teamId: string): Promise<BillingAccount> =>
-  withAccountDesk(services, teamId, async (desk) => {
+export function reconcileAccount(
+  services: BillingServices,
+  teamId: string,
+  patienceMs?: number,
+): Promise<BillingAccount> {
+  const reconcile = async (desk: AccountDesk) => {
     await desk.settle();
     return desk.mirror();
-  });
+  };
+  return withAccountDesk(services, teamId, reconcile, patienceMs);
+}
 
 const accountsAfter: Statement = {
   name: "billing_accounts_after",

@@ -10,8 +10,18 @@ const KINDS = [
   "500",
   "502-html",
   "502-json",
+  "json-number",
+  "json-null",
+  "hollow",
   "400",
 ] as const;
+
+/** Bodies that come from something in front of the API, and are JSON, but nothing that Stripe would say. */
+const ODD_BODIES: Partial<Readonly<Record<Fault["kind"], string>>> = {
+  "json-number": "5",
+  "json-null": "null",
+  hollow: '{"object":"subscription"}',
+};
 
 /** How the next requests that match fail. */
 export interface Fault {
@@ -64,6 +74,8 @@ export interface Interposed {
 export function interposedBy({ kind }: Fault): Interposed | undefined {
   if (kind === "502-html") return { status: 502, type: "text/html", body: "<html><h1>502 Bad Gateway</h1></html>" };
   if (kind === "502-json") return { status: 502, type: "application/json", body: '{"message":"Bad gateway"}' };
+  const odd = ODD_BODIES[kind];
+  if (odd !== undefined) return { status: 200, type: "application/json", body: odd };
   const error = errorOf(kind);
   return error && { status: error.status, type: "application/json", body: JSON.stringify({ error: error.body }) };
 }

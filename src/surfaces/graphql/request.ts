@@ -67,7 +67,7 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
         for (const error of errors) {
           const cause = unwrapResolverError(error);
           const failure = failureBehind(cause);
-          scope.failures.push(failure?.reason ?? codeOf(error).toLowerCase());
+          scope.failures.push(failure?.reason ?? failure?.kind ?? codeOf(error).toLowerCase());
           // An operation's own budget: the other root fields are answered, so the status stays 200.
           if (failure instanceof RateLimited) scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
           if (!failure && cause !== error) scope.log.error({ err: cause });

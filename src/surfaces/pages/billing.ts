@@ -3,11 +3,13 @@ import { html } from "../../platform/html.js";
 import { noteFailure, scopeOf } from "../http.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
-/** What became of a checkout: how many seats its team has now, null until it is paid; undefined for an unknown one. */
+/** What became of a checkout, and how many seats its team has; undefined for an unknown one. */
 export type FindCheckout = (
   clientAddress: string,
   sessionId: string,
-) => Promise<{ readonly team: string; readonly seats: number | null } | undefined>;
+) => Promise<
+  { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null } | undefined
+>;
 
 /** Where the payment page sends people, unless the client who opened the checkout said otherwise. */
 export function billingPages(find: FindCheckout): Router {
@@ -24,17 +26,19 @@ const returned =
       response.send(page("Nothing was bought", html`<p>You can close this page, or go back and pay later.</p>`));
       return;
     }
-    response.send(
-      await find(scopeOf(response).clientAddress, sessionId).then(shown, (error: unknown) =>
-        unsure(noteFailure(error, response)),
-      ),
-    );
+    try {
+      const checkout = await find(scopeOf(response).clientAddress, sessionId);
+      response.status(checkout ? 200 : 404).send(shown(checkout));
+    } catch (error) {
+      response.send(unsure(noteFailure(error, response)));
+    }
   };
 
 const shown = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
   if (!checkout) return page("No such checkout", html`<p>It has ended, or there never was one.</p>`);
-  const { team, seats } = checkout;
-  if (seats === null)
+  const { team, seats, state } = checkout;
+  if (state === "over") return page("It has ended", html`<p>${team} has no subscription that is paid.</p>`);
+  if (state === "open")
     return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page.</p>`);
   return page("Thank you", html`<p>${team} has <strong>${seats} seats</strong> now. You can close this page.</p>`);
 };

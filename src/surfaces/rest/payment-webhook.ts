@@ -33,9 +33,9 @@ const received =
     try {
       await receive(Buffer.isBuffer(body) ? body : Buffer.alloc(0), request.get("stripe-signature") ?? "");
     } catch (error) {
-      const reason = error instanceof Failure ? error.reason : undefined;
-      if (reason === "invalid_signature") await chargeFailure(budgets, scope, scope.clientAddress);
-      if (reason === "invalid_signature" || reason === "billing_not_configured") throw error;
+      const failure = error instanceof Failure ? error : undefined;
+      if (failure?.reason === "invalid_signature") await chargeFailure(budgets, scope, scope.clientAddress);
+      if (failure?.kind === "bad_request" || failure?.reason === "billing_not_configured") throw error;
       noteFailure(error, response);
       response.status(500).json(restError(undefined));
       return;

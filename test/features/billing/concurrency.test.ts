@@ -189,7 +189,7 @@ describe("the page that people come back to", () => {
 
     for (const id of ["%00", "nothing", "cs_unknown", `cs_${"x".repeat(300)}`, "cs_x%27--"]) {
       const { status, body } = await pageOf(`?session_id=${id}`);
-      expect([status, String(body)]).toEqual([200, expect.stringContaining("No such checkout")]);
+      expect([status, String(body)]).toEqual([404, expect.stringContaining("No such checkout")]);
     }
     expect((await pageOf("")).body).toContain("Nothing was bought");
     expect((await pageOf("?session_id=a&session_id=b")).body).toContain("Nothing was bought");

@@ -75,6 +75,10 @@ it("returns to the service and to allowed origins alone", async () => {
     "https://app.example.com\n.evil.com/",
     "//evil.com",
     "javascript:alert(1)",
+    "blob:https://app.example.com/x",
+    "https://app.example.com\\@evil.com/",
+    "https://app.example.com/a\r\nX: y",
+    " https://app.example.com/",
     "paid",
   ];
   for (const url of refused) {

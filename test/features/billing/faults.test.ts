@@ -82,6 +82,9 @@ const FAULTS: readonly Fault[] = [
   { kind: "500", times: 2 },
   { kind: "502-html", times: 2 },
   { kind: "502-json", times: 2 },
+  { kind: "json-number", times: 2 },
+  { kind: "json-null", times: 2 },
+  { kind: "hollow", times: 1 },
   { kind: "400", times: 1 },
 ];
 
@@ -115,6 +118,30 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
       expect(world.bugs).toEqual([]);
     },
   );
+});
+
+it.each(["json-number", "json-null", "hollow"] as const)("lives on when it reads something odd: %s", async (kind) => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  world.stripe.fail({ kind, method: "GET", times: 20 });
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ stale: true });
+  const failed = await ask(`${world.app.url}/billing/team-cancel`, { key: payer.owner.key, method: "POST" });
+  expect([failed.status, failed.body]).toMatchObject([502, { error: { code: "payment_provider_error" } }]);
+  world.stripe.clearFaults();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
+  expect(world.bugs).toEqual([]);
+});
+
+it("lets who only looks wait a few seconds at most", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  world.stripe.fail({ kind: "hang", method: "GET", times: 20 });
+
+  const startedAt = performance.now();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "none", stale: true });
+
+  expect(performance.now() - startedAt).toBeLessThan(6_000);
 });
 
 it("answers 502 with a wrong key, and goes on with the right one", async () => {

@@ -68,6 +68,23 @@ describe("what Stripe sends", () => {
     expect(world.bugs).toEqual([]);
   });
 
+  it("is refused when it is no event, though it is signed", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const odd = [
+      "[]",
+      "1",
+      "{}",
+      "null",
+      '{"id":5,"type":{},"data":null}',
+      '{"id":"evt_1","type":"x","data":{"object":null}}',
+    ];
+    for (const payload of [...odd, JSON.stringify({ id: "evt_\0", type: "x", data: { object: {} } })]) {
+      const { status, body } = await send(world, payload);
+      expect([status, body]).toMatchObject([400, { error: { code: "bad_request" } }]);
+    }
+    expect(world.bugs).toEqual([]);
+  });
+
   it("is refused when it is too large, by another method, or too often wrong", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const url = `${world.app.url}/billing/stripe-webhook`;

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { assertBillingWhole, readConfig } from "../../src/config.js";
+import { startServerProcess } from "../support/server-process.js";
+
+const STRIPE = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
+
+it("starts with all that billing takes or with none of it, and names what is missing", async () => {
+  expect(() => assertBillingWhole(readConfig(STRIPE))).not.toThrow();
+  expect(() => assertBillingWhole(readConfig({}))).not.toThrow();
+  for (const name of Object.keys(STRIPE)) {
+    const without = Object.fromEntries(Object.entries(STRIPE).filter(([known]) => known !== name));
+    expect(() => assertBillingWhole(readConfig(without))).toThrow(name);
+    expect(() => assertBillingWhole(readConfig({ [name]: "x" }))).toThrow("npm run billing -- setup");
+  }
+  await expect(startServerProcess({ STRIPE_SECRET_KEY: "sk_test_x" })).rejects.toThrow(/STRIPE_TEAM_PRICE_ID must be/);
+});
+
+it.each([
+  [{ FREE_TEAM_SEATS: "0" }, "FREE_TEAM_SEATS must be a whole number from 1 to 1000"],
+  [{ FREE_TEAM_SEATS: "1001" }, "FREE_TEAM_SEATS must be"],
+  [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
+  [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
+])("says what is wrong with %j, all of it at once", (environment, problem) => {
+  expect(() => readConfig(environment)).toThrow(problem);
+});
