@@ -14,12 +14,8 @@ export async function buildGraphQLSchema(
   const resolvers = [...operations.map(resolverFor), ...relations];
   // Bounds are checked in `execute`, for every door, so not here.
   const schema = await buildSchema({ resolvers: resolvers as [ResolverClass, ...ResolverClass[]], validate: false });
-  for (const [root, does] of [
-    [schema.getQueryType(), "What can be read."],
-    [schema.getMutationType(), "What can be changed; the changes of one request follow each other."],
-  ] as const) {
-    if (root) root.description = does;
-  }
+  Object.assign(schema.getQueryType() ?? {}, { description: "What can be read." });
+  Object.assign(schema.getMutationType() ?? {}, { description: "What can be changed; changes follow each other." });
   leavePlainFields(schema, new Set(relations.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))));
   return schema;
 }

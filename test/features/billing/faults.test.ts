@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -142,6 +142,23 @@ it("lets who only looks wait a few seconds at most", async () => {
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "none", stale: true });
 
   expect(performance.now() - startedAt).toBeLessThan(6_000);
+});
+
+it("holds no connection to the database while Stripe is waited for", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payers = [];
+  for (let n = 0; n < 12; n++) payers.push(await aPayer(world));
+  const { pool } = world.database;
+  world.stripe.fail({ kind: "slow", delayMs: 1_500, method: "POST", path: /customers/, times: 12 });
+
+  // More than the pool has connections, each of another team.
+  const checkouts = payers.map(({ owner }) => owner.did(createTeamCheckout));
+  const isAsked = ({ path }: { path: string }) => path === "/v1/customers";
+  await vi.waitFor(() => expect(world.stripe.requests.filter(isAsked)).toHaveLength(12), 5_000);
+
+  // Apart from moments in which a lock is renewed.
+  await vi.waitFor(() => expect([pool.idleCount, pool.waitingCount]).toEqual([pool.totalCount, 0]), 1_000);
+  expect(await Promise.all(checkouts)).toHaveLength(12);
 });
 
 it("answers 502 with a wrong key, and goes on with the right one", async () => {
