@@ -4,6 +4,10 @@ import { defineConfig } from "vitest/config";
 /** Tests of what stands in the code: they need no database and take seconds. */
 const STATIC = ["test/contract/{boundaries,openapi,schema}.test.ts"];
 
+/** Tests that use no PostgreSQL or Redis of the machine: the strict run comes after one in which they ran. */
+const OWN_SERVICES = ["test/platform/embedded-postgres.test.ts", "test/stand-in/**"];
+const ranBefore = process.env["CI_STRICT"] === "1" ? OWN_SERVICES : [];
+
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
@@ -21,7 +25,7 @@ export default defineConfig({
         test: {
           name: "live",
           include: ["test/**/*.test.ts"],
-          exclude: [...STATIC, "**/node_modules/**"],
+          exclude: [...STATIC, ...ranBefore, "**/node_modules/**"],
           globalSetup: "test/support/database-server.ts",
         },
       },
