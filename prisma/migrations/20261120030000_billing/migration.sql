@@ -21,6 +21,7 @@ CREATE TABLE "billing_account" (
     "checkout_url" TEXT,
     "checkout_seats" INTEGER,
     "checkout_expires_at" TIMESTAMPTZ(3),
+    "checkout_seen_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "billing_account_pkey" PRIMARY KEY ("team_id"),
     CONSTRAINT "billing_account_subscribed" CHECK (("subscription_id" IS NULL) = ("status" = 'none'))

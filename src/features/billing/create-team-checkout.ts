@@ -111,7 +111,7 @@ async function openCheckout(context: Context, desk: AccountDesk, { team, returns
   const seats = String(team.maxMembers);
   const known = await desk.account();
   // Whoever was waited for has just left one.
-  if (desk.isReadSince(known) && known.checkoutUrl !== null && String(known.checkoutSeats) === seats) return;
+  if (desk.isCheckoutNew(known) && String(known.checkoutSeats) === seats) return;
   const asker = askerOf(context);
   const customer = await customerOf(context, desk, team);
   // In this order: a checkout that is paid in between is missing here, and there a subscription.

@@ -38,7 +38,8 @@ const keepCustomer: Statement = {
 const keepCheckout: Statement = {
   name: "keep_billing_checkout",
   text: `UPDATE billing_account
-    SET checkout_id = $3, checkout_url = $4, checkout_seats = $5::int, checkout_expires_at = $6::timestamptz
+    SET checkout_id = $3, checkout_url = $4, checkout_seats = $5::int, checkout_expires_at = $6::timestamptz,
+      checkout_seen_at = now()
     WHERE team_id = $1::uuid AND locked_by = $2::uuid RETURNING team_id`,
 };
 
@@ -140,11 +141,16 @@ export class AccountDesk {
     return asked.some((earlier) => earlier.kind === kind && earlier.isDone === true);
   }
 
-  /** Whether somebody else has read the copy, or left a checkout in it, since this one began to wait for the lock. */
-  isReadSince({ mirroredAt }: BillingAccount): boolean {
+  /** Whether somebody who was waited for has left an open checkout: that one need not be asked for again. */
+  isCheckoutNew({ checkoutUrl, checkoutSeenAt }: BillingAccount): boolean {
+    return checkoutUrl !== null && this.#isSinceWaiting(checkoutSeenAt);
+  }
+
+  /** Whether it was after this one began to wait for the lock, and nothing was asked here yet. */
+  #isSinceWaiting(time: Date | null): boolean {
     const { waitedSince } = this.lock;
     // Times are kept in milliseconds, rounded.
-    return this.#isUntouched && !!waitedSince && !!mirroredAt && mirroredAt.getTime() > waitedSince.getTime() + 1;
+    return this.#isUntouched && !!waitedSince && !!time && time.getTime() > waitedSince.getTime() + 1;
   }
 
   async upgradesLately(): Promise<UpgradesLately> {
@@ -175,7 +181,7 @@ export class AccountDesk {
    */
   async mirror(closing?: RecordedRequest): Promise<BillingAccount> {
     const known = await this.account();
-    if (!closing && this.isReadSince(known)) return known;
+    if (!closing && this.#isSinceWaiting(known.mirroredAt)) return known;
     this.#isUntouched = false;
     const { customerId } = known;
     const [clock] = await this.services.database.run<{ now: Date }>(readClock, []);

@@ -22,6 +22,8 @@ export interface BillingAccount {
   readonly checkoutUrl: string | null;
   readonly checkoutSeats: number | null;
   readonly checkoutExpiresAt: Date | null;
+  /** When the provider last said that it is open. */
+  readonly checkoutSeenAt: Date | null;
   /** Whether something was asked of the provider of which nobody knows yet what became of it. */
   readonly hasOpenOperation: boolean;
 }
@@ -45,6 +47,7 @@ export const noAccount = (teamId: string): BillingAccount => ({
   checkoutUrl: null,
   checkoutSeats: null,
   checkoutExpiresAt: null,
+  checkoutSeenAt: null,
   hasOpenOperation: false,
 });
 
@@ -64,6 +67,7 @@ export const ACCOUNT_COLUMNS = `b.team_id AS "teamId", b.customer_id AS "custome
   b.period_end AS "periodEnd", b.cancel_at_period_end AS "cancelAtPeriodEnd", b.pending_seats AS "pendingSeats",
   b.pending_until AS "pendingUntil", b.hosted_invoice_url AS "hostedInvoiceUrl", b.checkout_id AS "checkoutId",
   b.checkout_url AS "checkoutUrl", b.checkout_seats AS "checkoutSeats", b.checkout_expires_at AS "checkoutExpiresAt",
+  b.checkout_seen_at AS "checkoutSeenAt",
   EXISTS (SELECT FROM billing_operation o WHERE o.team_id = b.team_id AND o.outcome IS NULL) AS "hasOpenOperation"`;
 
 const accountOfTeam: Statement = {

@@ -97,6 +97,22 @@ describe("while a change waits for another", () => {
     expect(session).toMatchObject({ status: "open", metadata: { seats: "8" } });
   });
 
+  it("the checkout may expire: another one is opened", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { owner, teamId } = await aPayer(world, { seats: 5 });
+    const { sessionId } = await owner.did(createTeamCheckout);
+    const { release } = await holdLock(world, teamId);
+
+    const waiting = owner.did(createTeamCheckout);
+    await new Promise((done) => setTimeout(done, 200));
+    await world.stripe.advance(25 * 3_600_000);
+    // As if an event had been acted upon in between.
+    await world.database.pool.query("UPDATE billing_account SET mirrored_at = now()");
+    await release();
+
+    expect((await waiting).sessionId).not.toBe(sessionId);
+  });
+
   it("the team may be deleted: nothing is sold to it any more", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
