@@ -119,10 +119,8 @@ async function openCheckout(context: Context, desk: AccountDesk, { team, returns
   if (isLive(await desk.mirror())) throw new AlreadySubscribed();
   const usableUntil = Date.now() + USABLE_MS;
   const same = open.find(({ metadata, expires_at: end }) => metadata?.["seats"] === seats && end * 1_000 > usableUntil);
-  let wasPaid = false;
-  for (const { id } of open.filter((session) => session !== same)) {
-    wasPaid ||= (await desk.withdraw(id, asker)).isPaid;
-  }
+  const others = open.filter((session) => session !== same);
+  const { wasPaid } = await desk.withdraw(others, asker);
   // Stripe makes the subscription a moment after the payment: a second checkout beside it would be paid twice.
   if (wasPaid) throw isLive(await desk.mirror()) ? new AlreadySubscribed() : new PaymentProviderError();
   if (same) await desk.keepCheckout(same);

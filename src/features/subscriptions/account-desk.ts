@@ -194,8 +194,7 @@ export class AccountDesk {
     if (counts && isLive(counts)) {
       await this.#write(await this.#end(counts, "endOrphanedSubscription"), { readAt });
     }
-    if (customerId !== null)
-      for (const { id } of await this.openCheckouts(customerId)) await this.withdraw(id, BY_ITSELF);
+    if (customerId !== null) await this.withdraw(await this.openCheckouts(customerId), BY_ITSELF);
     return this.account();
   }
 
@@ -225,8 +224,18 @@ export class AccountDesk {
     return data;
   }
 
-  /** From here on nobody can pay this checkout; answers with whether somebody has. */
-  async withdraw(id: string, asker: Asker): Promise<{ readonly isPaid: boolean }> {
+  /** From here on nobody can pay these checkouts; answers with whether somebody has paid one of them. */
+  async withdraw(checkouts: readonly Stripe.Checkout.Session[], asker: Asker): Promise<{ readonly wasPaid: boolean }> {
+    let wasPaid = false;
+    // Each of them, whatever became of those before.
+    for (const { id } of checkouts) {
+      const { isPaid } = await this.#withdrawOne(id, asker);
+      wasPaid ||= isPaid;
+    }
+    return { wasPaid };
+  }
+
+  async #withdrawOne(id: string, asker: Asker): Promise<{ readonly isPaid: boolean }> {
     try {
       await this.perform("expire", { id, params: {} }, asker);
       return { isPaid: false };

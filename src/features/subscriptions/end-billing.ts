@@ -21,10 +21,8 @@ export async function endBilling(context: Context, teamId: string): Promise<void
   await withAccountDesk(context, teamId, async (desk) => {
     await desk.settle();
     const { customerId } = await desk.account();
-    let wasPaid = false;
-    for (const { id } of customerId === null ? [] : await desk.openCheckouts(customerId)) {
-      wasPaid ||= (await desk.withdraw(id, askerOf(context))).isPaid;
-    }
+    const open = customerId === null ? [] : await desk.openCheckouts(customerId);
+    const { wasPaid } = await desk.withdraw(open, askerOf(context));
     if (isLive(await desk.mirror())) throw new SubscriptionActive();
     if (wasPaid) throw new PaymentProviderError();
   });

@@ -97,7 +97,7 @@ const COLUMNS = `o.id, o.kind, o.idempotency_key AS "idempotencyKey", o.request,
 /** Nothing is written by a server that has lost the account's lock. */
 export const recordRequest: Statement = {
   name: "record_billing_operation",
-  text: `INSERT INTO billing_operation AS o 
+  text: `INSERT INTO billing_operation AS o
       (id, team_id, kind, request, actor_id, key_id, door, asked_under, asked_for)
     SELECT $3::uuid, b.team_id, $4, $5::json, $6::uuid, $7::uuid, $8, $9::bytea, $10::bytea
       FROM billing_account b WHERE b.team_id = $1::uuid AND b.locked_by = $2::uuid

@@ -133,6 +133,35 @@ describe("while a change waits for another", () => {
   });
 });
 
+it("withdraws every checkout that is open still when one of them is paid in between", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world, { seats: 5 });
+  const { sessionId: older } = await payer.owner.did(createTeamCheckout);
+  const stripe = stripeOf(world);
+  // Another one, as if an earlier one could not be withdrawn.
+  const { id: newer } = await stripe.checkout.sessions.create({
+    mode: "subscription",
+    customer: await customerOf(world, payer),
+    line_items: [{ price: world.stripe.priceId, quantity: 6 }],
+    success_url: "https://app.example.com/",
+    metadata: { seats: "6" },
+  });
+  await payer.owner.did(updateTeam, { teamId: payer.teamId, maxMembers: 8 });
+  const [first, second] = (await stripe.checkout.sessions.list({ status: "open" })).data.map(({ id }) => id);
+  expect([first, second].sort()).toEqual([older, newer].sort());
+
+  // The list of subscriptions is read before the payment, and the first checkout withdrawn after it.
+  world.stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/subscriptions$/, delayMs: 500 });
+  const since = world.stripe.requests.length;
+  const waiting = payer.owner.does(createTeamCheckout);
+  const asked = () => world.stripe.requests.slice(since).some(({ path }) => path === "/v1/subscriptions");
+  await vi.waitFor(() => expect(asked()).toBe(true), { interval: 5 });
+  await world.stripe.pay(first ?? "");
+
+  expect(await waiting).toBeRefused("conflict", "already_subscribed");
+  expect((await stripe.checkout.sessions.retrieve(second ?? "")).status).toBe("expired");
+});
+
 describe("a key that a client uses twice", () => {
   it("does each change of one GraphQL request", async () => {
     await using world = await createBillingWorld({ deaf: true });
