@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import express, { type ErrorRequestHandler, type Handler, type Request, type Response } from "express";
+import { LIMITS } from "../limits.js";
 import type { Caller } from "../operation/context.js";
 import { RateLimited } from "../operation/budget.js";
 import { Failure, type FailureKind, InvalidInput } from "../operation/failure.js";
@@ -168,15 +169,13 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
 /** All that a caller is told about a bug. */
 export const BUG_MESSAGE = "Something went wrong on our side.";
 
-const BODY_MAX_BYTES = 1_048_576;
-
 /** Reads the body's bytes, decompressed, up to the limit; what they mean is for `jsonBody` to say. */
 export const readBody: Handler = (request, response, next) => {
   if (hasBody(request)) readBytes(request, response, next);
   else next();
 };
 
-const readBytes = express.raw({ type: () => true, limit: BODY_MAX_BYTES });
+const readBytes = express.raw({ type: () => true, limit: LIMITS.http.bodyBytes });
 
 /** Whether the request has a body, be it of unknown length. */
 export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>

@@ -1,0 +1,64 @@
+/**
+ * Every bound on the work that one request, one caller or one stranger can cause, in one place. A bound is checked
+ * before the work that it bounds. The page `/docs/limits` shows these numbers, and `test/contract/limits.test.ts` tries
+ * each at its largest value and at one more.
+ */
+export const LIMITS = {
+  http: {
+    /** Request line and headers together. */
+    headBytes: 16_384,
+    headers: 200,
+    urlBytes: 8_192,
+    headTimeoutMs: 10_000,
+    bodyTimeoutMs: 30_000,
+    /** An answer of which the client has read nothing for this long is given up. */
+    stalledAnswerMs: 30_000,
+    connectionsPerAddress: 50,
+    connectionsPerKey: 50,
+    /** After decompression. */
+    bodyBytes: 1_048_576,
+  },
+  json: { depth: 64, values: 20_000 },
+  graphql: {
+    documentBytes: 65_536,
+    tokens: 1_000,
+    depth: 10,
+    aliases: 15,
+    fragments: 50,
+    directives: 20,
+    /** The values that an answer is expected to have; lists count by their limit. */
+    cost: 20_000,
+    /** Errors of variables; reading them stops there. */
+    coercionErrors: 3,
+  },
+  text: {
+    /** In a row: the Stream-Safe Text Format of UAX #15. NFC is quadratic in their number. */
+    combiningMarks: 30,
+  },
+  refusal: { issues: 20, issueLength: 500, bytes: 16_384 },
+  answer: {
+    restPageBytes: 4 * 1_048_576,
+    graphqlBytes: 8 * 1_048_576,
+    /** Objects and list items over the whole GraphQL request. */
+    graphqlPlaces: 20_000,
+  },
+  database: {
+    statementTimeoutMs: 10_000,
+    searchTimeoutMs: 2_000,
+    /** At the same time, of one account, in one process. */
+    searchesPerAccount: 2,
+    /** How much of the pool one account may use at the same time. */
+    poolSharePerAccount: 1 / 3,
+  },
+  budgets: {
+    windowMs: 60_000,
+    /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */
+    requestsByPlan: { free: 60, pro: 300, team: 1_000 },
+    /** Requests a minute without a key from one address, at any door. */
+    keylessPerAddress: 300,
+    /** Failed authentications a minute from one address. */
+    failedKeysPerAddress: 60,
+    /** A /48 of IPv6 counts as this many addresses. */
+    networksPer48: 10,
+  },
+} as const;
