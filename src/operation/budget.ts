@@ -13,7 +13,7 @@ export const HOUR_MS = 3_600_000;
 export class RateLimited extends CommonFailure {
   static readonly example = new RateLimited(12);
   readonly kind = "rate_limited";
-  readonly retryAfterSeconds: number;
+  override readonly retryAfterSeconds: number;
 
   constructor(retryAfterSeconds: number) {
     super(`Too many requests. Try again in ${retryAfterSeconds} s.`);

@@ -22,6 +22,8 @@ export abstract class Failure extends Error {
   readonly reason?: string;
   /** What the client needs to act: for a bad request a list of `{ path, message }`. */
   readonly details?: unknown;
+  /** When to try again, where time alone helps. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** A failure that any operation may raise and none has to declare. */
@@ -65,5 +67,16 @@ export class ScopeMissing extends CommonFailure {
 
   constructor(scope: string) {
     super(`This API key lacks the scope ${scope}.`);
+  }
+}
+
+/** The service cannot do its work for the moment; nothing was changed that was not acknowledged. */
+export class Unavailable extends CommonFailure {
+  readonly kind = "unavailable";
+  override readonly retryAfterSeconds = 2;
+
+  /** `why`: a word for the log, one for each thing that an operator would do something else about. */
+  constructor(readonly why: string = "busy") {
+    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
   }
 }

@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto";
 import express, { type ErrorRequestHandler, type Handler, type Request, type Response } from "express";
 import { LIMITS } from "../limits.js";
 import type { Caller } from "../operation/context.js";
-import { RateLimited } from "../operation/budget.js";
-import { Failure, type FailureKind, InvalidInput } from "../operation/failure.js";
+import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { isUnavailable } from "../platform/database.js";
 import type { Logger } from "../platform/logger.js";
 
@@ -105,15 +104,6 @@ export function failureBehind(error: unknown): Failure | undefined {
   return refusedByHttp(error);
 }
 
-/** The database cannot be reached or is too busy; nothing was changed that was not acknowledged. */
-export class Unavailable extends Failure {
-  readonly kind = "unavailable";
-
-  constructor() {
-    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
-  }
-}
-
 export class UnsupportedMediaType extends Failure {
   readonly kind = "unsupported_media_type";
 
@@ -162,7 +152,7 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   if (response.headersSent) return failure;
   response.status(HTTP_STATUS[failure?.kind ?? "internal_error"]);
   if (failure?.kind === "unauthorized") response.set("WWW-Authenticate", "Bearer");
-  if (failure instanceof RateLimited) response.set("Retry-After", String(failure.retryAfterSeconds));
+  if (failure?.retryAfterSeconds !== undefined) response.set("Retry-After", String(failure.retryAfterSeconds));
   return failure;
 }
 

@@ -1,7 +1,6 @@
 import { unwrapResolverError } from "@apollo/server/errors";
 import type { Response } from "express";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { RateLimited } from "../../operation/budget.js";
 import type { Failure } from "../../operation/failure.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
@@ -54,7 +53,7 @@ const failureAnswer = ({ kind, message, reason, details }: Failure) => ({
 /** A failure that ends the whole request, with its HTTP status. */
 export function httpError(failure: Failure): GraphQLError {
   const headers = new Map(failure.kind === "unauthorized" ? [["www-authenticate", "Bearer"]] : []);
-  if (failure instanceof RateLimited) headers.set("retry-after", String(failure.retryAfterSeconds));
+  if (failure.retryAfterSeconds !== undefined) headers.set("retry-after", String(failure.retryAfterSeconds));
   const { message, extensions } = failureAnswer(failure);
   return new GraphQLError(message, {
     extensions: { ...extensions, http: { status: HTTP_STATUS[failure.kind], headers } },

@@ -1,7 +1,6 @@
 import type { ApolloServerPlugin } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
 import { type FragmentDefinitionNode, type GraphQLSchema, Kind } from "graphql";
-import { RateLimited } from "../../operation/budget.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
@@ -68,8 +67,10 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
           const cause = unwrapResolverError(error);
           const failure = failureBehind(cause);
           scope.failures.push(failure?.reason ?? failure?.kind ?? codeOf(error).toLowerCase());
-          // An operation's own budget: the other root fields are answered, so the status stays 200.
-          if (failure instanceof RateLimited) scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
+          // Of one field: the other root fields are answered, so the status stays 200.
+          if (failure?.retryAfterSeconds !== undefined) {
+            scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
+          }
           if (!failure && cause !== error) scope.log.error({ err: cause });
         }
       },

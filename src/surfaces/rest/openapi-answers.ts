@@ -7,6 +7,7 @@ import {
   InvalidInput,
   ScopeMissing,
   Unauthorized,
+  Unavailable,
 } from "../../operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { GraphQLSchema } from "graphql";
@@ -14,7 +15,7 @@ import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
-import { HTTP_STATUS, Unavailable, UnsupportedMediaType, failureBehind } from "../http.js";
+import { HTTP_STATUS, UnsupportedMediaType, failureBehind } from "../http.js";
 import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -84,7 +85,7 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   rate_limited: "The caller has sent too many requests; nothing was done.",
   internal_error: "Something went wrong on our side.",
   payment_provider_error: "The payment provider failed; nothing was changed.",
-  unavailable: "The service is busy or stopping; try again in a few seconds.",
+  unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
 };
 
 const BODY_FAILURES: readonly FailureKind[] = ["payload_too_large", "unsupported_media_type"];
@@ -124,7 +125,7 @@ function errorAnswer(kind: FailureKind, own: readonly Failure[], isCommon: boole
     headers: {
       ...headers,
       ...(kind === "unauthorized" ? { "WWW-Authenticate": headerRef("WWW-Authenticate") } : {}),
-      ...(kind === "rate_limited" ? { "Retry-After": headerRef("Retry-After") } : {}),
+      ...(kind === "rate_limited" || kind === "unavailable" ? { "Retry-After": headerRef("Retry-After") } : {}),
     },
     content: {
       "application/json": {
