@@ -43,7 +43,14 @@ export const LIMITS = {
     graphqlPlaces: 20_000,
   },
   database: {
+    /** Of one process, for everything but searches. */
+    connections: 10,
+    /** More of one process, for searches alone: they cannot take a connection from anything else. */
+    searchConnections: 4,
+    /** How long a request waits for a connection, be it made or given back by another request. */
+    connectionWaitMs: 2_000,
     statementTimeoutMs: 10_000,
+    /** All statements of one search together. */
     searchTimeoutMs: 2_000,
     /** At the same time, of one account, in one process. */
     searchesPerAccount: 2,

@@ -1,5 +1,6 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
+import { LIMITS } from "../limits.js";
 import { PrismaClient } from "./prisma/client.js";
 
 /** SQL under a name: PostgreSQL parses and plans it once a connection. Values stand as $1, $2, …. */
@@ -17,6 +18,12 @@ export interface Database {
   readonly models: Models;
   /** Runs one statement: for hot paths, and for what no model can say. */
   run<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Runs the statements of one search, one after the other, on a connection of those that searches have for
+   * themselves. Together they have `LIMITS.database.searchTimeoutMs`: the statement that needs longer fails, and so does
+   * any after it, with an error that `isTimeout` knows.
+   */
+  search<T>(work: (run: Database["run"]) => Promise<T>): Promise<T>;
   /** Runs `work` in one transaction: all of it, or, when it throws, nothing. Inside a transaction it joins that. */
   transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
 }
@@ -24,30 +31,19 @@ export interface Database {
 /** A database that this process opened and must close. */
 export interface OpenDatabase extends Database, AsyncDisposable {
   readonly pool: pg.Pool;
+  readonly searchPool: pg.Pool;
 }
 
-const CONNECTIONS_MAX = 10;
-const CONNECT_TIMEOUT_MS = 5_000;
-/** No statement of ours takes longer on a healthy database; what does is given up, so that it cannot hold the pool. */
-const STATEMENT_TIMEOUT_MS = 10_000;
+const { connections, searchConnections, connectionWaitMs, statementTimeoutMs, searchTimeoutMs } = LIMITS.database;
 /** How alike two words must be spelt for `%>`, as pg_trgm measures it: "frequncy" and "frequency" are 0.58 alike. */
 const WORD_SIMILARITY_MIN = 0.45;
-const TRANSACTION = { maxWait: CONNECT_TIMEOUT_MS, timeout: 15_000 } as const;
+const TRANSACTION = { maxWait: connectionWaitMs, timeout: 15_000 } as const;
 const ATTEMPTS_MAX = 3;
 
 /** Opens the database at `url`; connections are made when first needed. */
 export function openDatabase(url: string, onError: (error: Error) => void = () => {}): OpenDatabase {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    application_name: "memory-graph-gateway",
-    // Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in.
-    options: `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
-  });
-  // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
-  pool.on("error", onError);
+  const pool = openPool(url, { max: connections, timeoutMs: statementTimeoutMs, onError });
+  const searchPool = openPool(url, { max: searchConnections, timeoutMs: searchTimeoutMs, onError });
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
     const name = names.get(sql) ?? `prisma_${names.size}`;
@@ -57,18 +53,80 @@ export function openDatabase(url: string, onError: (error: Error) => void = () =
   const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) });
   return {
     pool,
+    searchPool,
     models: client,
     run: async <Row>(statement: Statement, values: readonly unknown[]) => {
       const { rows } = await retried(() => pool.query(queryOf(statement, values)));
       return rows as Row[];
     },
+    search: (work) => searchOn(searchPool, work),
     transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), TRANSACTION)),
     async [Symbol.asyncDispose]() {
       await client.$disconnect();
-      await pool.end();
+      await Promise.all([pool.end(), searchPool.end()]);
     },
   };
 }
+
+interface PoolWishes {
+  readonly max: number;
+  /** How long a statement may take; PostgreSQL ends it then. */
+  readonly timeoutMs: number;
+  onError(error: Error): void;
+}
+
+function openPool(url: string, { max, timeoutMs, onError }: PoolWishes): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: connectionWaitMs,
+    statement_timeout: timeoutMs,
+    application_name: "memory-graph-gateway",
+    // Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in.
+    options: `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
+  });
+  // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
+  pool.on("error", onError);
+  return pool;
+}
+
+/** A search that takes this much of its time may not have all of it again for its next statement. */
+const SLOW_SEARCH_MS = searchTimeoutMs / 10;
+
+async function searchOn<T>(pool: pg.Pool, work: (run: Database["run"]) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const begunAt = performance.now();
+  let broken: Error | undefined;
+  let isShortened = false;
+  const note = (error: Error) => void (broken = error);
+  client.on("error", note);
+  try {
+    return await work(async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
+      const spentMs = performance.now() - begunAt;
+      if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
+      if (spentMs > SLOW_SEARCH_MS) {
+        isShortened = true;
+        await client.query(`SET statement_timeout = ${Math.ceil(searchTimeoutMs - spentMs)}`);
+      }
+      return (await client.query({ name, text, values: [...values] })).rows as Row[];
+    });
+  } finally {
+    if (isShortened) await client.query("RESET statement_timeout").catch(note);
+    client.off("error", note);
+    client.release(broken);
+  }
+}
+
+/** SQLSTATE `query_canceled`: a statement took longer than it may. */
+const QUERY_CANCELED = "57014";
+
+/** The statements of a search have had their time; the next one is not begun. */
+class SearchTimeout extends Error {
+  readonly code = QUERY_CANCELED;
+}
+
+/** Whether a statement was ended because it, or the search that it is part of, took too long. */
+export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
 
 /** A query under its name. Given as a configuration, node-postgres would copy it property by property. */
 const queryOf = ({ name, text }: Statement, values: readonly unknown[]): pg.QueryConfig =>
@@ -80,6 +138,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
   const database: Database = {
     models: inner,
     run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...values),
+    search: (work) => work(database.run),
     transaction: (work) => work(database),
   };
   return database;

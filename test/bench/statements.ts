@@ -66,6 +66,7 @@ async function recorded(work: (database: Database) => Promise<unknown>): Promise
       seen.push(statement);
       return [{ use_is_stale: true }] as Row[];
     },
+    search: (inner) => inner(database.run),
     transaction: (inner) => inner(database),
   };
   // What it makes of such a row does not matter.

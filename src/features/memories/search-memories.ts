@@ -1,6 +1,9 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
+import { Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
+import { isTimeout } from "../../platform/database.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryFilterInput, filterValues } from "./memory-filter.js";
@@ -37,6 +40,20 @@ export class SearchResult {
   totalIsCapped!: boolean;
 }
 
+/** The search took longer than it may, and found nothing in its time. */
+export class SearchTooSlow extends Failure {
+  readonly kind = "unavailable";
+  override readonly reason = "search_too_slow";
+  override readonly retryAfterSeconds = 2;
+
+  constructor() {
+    super(
+      `The search took longer than ${LIMITS.database.searchTimeoutMs / 1_000} s and was ended. ` +
+        "Search for fewer or rarer words, or narrow it by `types`, `tags` or dates.",
+    );
+  }
+}
+
 export const searchMemories = defineOperation({
   name: "searchMemories",
   kind: "query",
@@ -44,7 +61,7 @@ export const searchMemories = defineOperation({
   input: SearchMemoriesInput,
   output: SearchResult,
   permission: "memories:read",
-  failures: [NoTeamGraph],
+  failures: [NoTeamGraph, SearchTooSlow],
   rest: { method: "GET", path: "/v1/memories/search" },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5 },
@@ -54,7 +71,11 @@ export const searchMemories = defineOperation({
     const graphId = chosenGraphId(caller, input);
     const words = [searchTerms(input.query), input.query, literalPattern(input.query)];
     const values = [graphId, ...words, input.limit, ...filterValues(input)];
-    const rows = await database.run<Omit<SearchHit, "graphId"> & { total: number }>(searchStatement, values);
+    const rows = await database
+      .search((run) => run<Omit<SearchHit, "graphId"> & { total: number }>(searchStatement, values))
+      .catch((error: unknown) => {
+        throw isTimeout(error) ? new SearchTooSlow() : error;
+      });
     const total = rows[0]?.total ?? 0;
     return {
       memories: rows.map(({ id, type, title, relevance }) => ({ graphId, id, type, title, relevance })),
