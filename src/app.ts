@@ -156,7 +156,7 @@ function authenticated({ database }: Services, budgets: Budgets, { optional }: {
         scope.readCaller = () => callerOf(request, database);
         scope.caller = await scope.readCaller();
       } catch (error) {
-        if (error instanceof Unauthorized) await chargeFailure(budgets, scope, scope.clientAddress);
+        if (error instanceof Unauthorized) await chargeFailure(budgets, scope);
         throw error;
       }
     }

@@ -5,7 +5,7 @@ import type { Logger } from "./logger.js";
 export interface Taken {
   /** What had been used of the window's budget before. */
   readonly used: number;
-  /** When the window ends, from now. */
+  /** When the window ends, from now: at most as long as the window is. */
   readonly resetMs: number;
 }
 
@@ -37,9 +37,16 @@ const REMEMBERED_MAX = 100_000;
 export class ProcessBudgets implements Budgets {
   /** By length, so that in each map those that end first stand in front. */
   readonly #windowsByLength = new Map<number, Map<string, Window>>();
+  readonly #clock: () => number;
+
+  /** `clock` tells milliseconds, from whenever it likes. */
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
 
   async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Wish): Promise<Taken> {
-    const now = performance.now();
+    // Whole milliseconds: sums of fractions are rounded, and a window would seem to be longer than it is.
+    const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
     let window = windows.get(name);
@@ -74,7 +81,7 @@ function forget(windows: Map<string, Window>, now: number): void {
 const TAKE = `
   local used = tonumber(redis.call('GET', KEYS[1]) or '0')
   local left = redis.call('PTTL', KEYS[1])
-  if left < 0 then used = 0; left = tonumber(ARGV[3]) end
+  if left <= 0 then used = 0; left = tonumber(ARGV[3]) end
   if used + tonumber(ARGV[1]) <= tonumber(ARGV[2]) then
     redis.call('SET', KEYS[1], used + tonumber(ARGV[1]), 'PX', left)
   end

@@ -1,15 +1,10 @@
 import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
-import { RateLimited, networkOf } from "../operation/budget.js";
-import type { Plan } from "../operation/context.js";
+import { LIMITS } from "../limits.js";
+import { RateLimited, networksOf } from "../operation/budget.js";
 import { type Budgets, type Taken, WINDOW_MS } from "../platform/rate-limiter.js";
 import type { RequestScope } from "./http.js";
 
-/** Requests a minute by plan, over all keys of a user and all doors: from the service's published limits. */
-const REQUESTS_PER_MINUTE: Readonly<Record<Plan, number>> = { free: 60, pro: 300, team: 1_000 };
-/** Failed authentications a minute from one address: a budget of its own, so that no stranger uses up an account's. */
-const FAILURES_PER_MINUTE = 60;
-/** Requests a minute without a key from one address, where the door takes any: for introspection and signing up. */
-const KEYLESS_PER_MINUTE = 300;
+const { requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;
 
 /**
  * Takes `cost` requests from the caller's budget and says in the headers what is left. A cost of 0 takes nothing and
@@ -20,19 +15,33 @@ export async function chargeCaller(budgets: Budgets, scope: RequestScope, cost: 
   if (!scope.caller) return;
   const { userId, plan } = scope.caller;
   scope.charged ||= cost > 0;
-  await charge(budgets, scope, { name: `user:${userId}`, policy: plan, limit: REQUESTS_PER_MINUTE[plan], cost });
+  await charge(budgets, scope, { name: `user:${userId}`, policy: plan, limit: requestsByPlan[plan], cost });
 }
 
-/** @throws RateLimited when the address has failed to authenticate too often; its valid keys go on working. */
-export async function chargeFailure(budgets: Budgets, scope: RequestScope, address: string): Promise<void> {
-  const name = `address:${networkOf(address)}`;
-  await charge(budgets, scope, { name, policy: "failed-authentication", limit: FAILURES_PER_MINUTE, cost: 1 });
+/**
+ * A budget of its own, so that no stranger uses up an account's. A cost of 0 asks whether there is room for one.
+ * @throws RateLimited when the address has failed to authenticate too often; its valid keys go on working.
+ */
+export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost: 0 | 1 = 1): Promise<void> {
+  await chargeAddress(budgets, scope, {
+    name: "address",
+    policy: "failed-authentication",
+    limit: failedKeysPerAddress,
+    cost,
+  });
 }
 
 /** @throws RateLimited when the address has sent too many requests without a key; those with one go on. */
 export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Promise<void> {
-  const name = `keyless:${networkOf(scope.clientAddress)}`;
-  await charge(budgets, scope, { name, policy: "keyless", limit: KEYLESS_PER_MINUTE, cost: 1 });
+  await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost: 1 });
+}
+
+/** Says in the headers what is left for the address itself, unless it is its larger network that has used up its own. */
+async function chargeAddress(budgets: Budgets, scope: RequestScope, { name, limit, ...rest }: Charge): Promise<void> {
+  for (const { network, shares } of networksOf(scope.clientAddress)) {
+    const told = shares === 1 ? "always" : "refused";
+    await charge(budgets, scope, { ...rest, name: `${name}:${network}`, limit: limit * shares, told });
+  }
 }
 
 interface Charge {
@@ -40,9 +49,12 @@ interface Charge {
   readonly policy: string;
   readonly limit: number;
   readonly cost: number;
+  /** When the headers tell of this budget; always, unless said else. */
+  readonly told?: "always" | "refused";
 }
 
-async function charge(budgets: Budgets, scope: RequestScope, { name, policy, limit, cost }: Charge): Promise<void> {
+async function charge(budgets: Budgets, scope: RequestScope, wish: Charge): Promise<void> {
+  const { name, policy, limit, cost, told = "always" } = wish;
   const account = new AtomicStore(budgets, { limit, cost });
   const refuses = getGraphQLRateLimiter({ identifyContext: () => name, store: account });
   const calls = Array.from({ length: cost });
@@ -53,6 +65,7 @@ async function charge(budgets: Budgets, scope: RequestScope, { name, policy, lim
   const { used, resetMs } = account.taken;
   const seconds = Math.max(1, Math.ceil(resetMs / 1_000));
   const left = Math.max(0, limit - used - (refused ? 0 : cost));
+  if (!refused && told === "refused") return;
   scope.setHeader("RateLimit-Policy", `"${policy}";q=${limit};w=${WINDOW_MS / 1_000}`);
   scope.setHeader("RateLimit", `"${policy}";r=${left};t=${seconds}`);
   if (refused) throw new RateLimited(seconds);

@@ -105,6 +105,19 @@ it("counts GraphQL requests without a key by address, and leaves those with one 
   expect((await ask(`${url}/graphql`, { key, body })).status).toBe(200);
 });
 
+it("counts the networks of one customer of IPv6 together: ten times the budget for 65,536 of them", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const guess = async (address: string) =>
+    (await ask(`${url}/me`, { key: "guess", headers: { "x-forwarded-for": address } })).status;
+
+  const statuses = [];
+  for (let n = 0; n < 601; n++) statuses.push(await guess(`2001:db8:1:${n.toString(16)}::1`));
+
+  expect([statuses.indexOf(429), statuses.lastIndexOf(401)]).toEqual([600, 599]);
+  expect(await guess("2001:db8:2::1")).toBe(401);
+});
+
 it("believes a forged X-Forwarded-For only from as many proxies as there are", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

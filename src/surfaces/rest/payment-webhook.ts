@@ -34,7 +34,7 @@ const received =
       await receive(Buffer.isBuffer(body) ? body : Buffer.alloc(0), request.get("stripe-signature") ?? "");
     } catch (error) {
       const failure = error instanceof Failure ? error : undefined;
-      if (failure?.reason === "invalid_signature") await chargeFailure(budgets, scope, scope.clientAddress);
+      if (failure?.reason === "invalid_signature") await chargeFailure(budgets, scope);
       if (failure?.kind === "bad_request" || failure?.reason === "billing_not_configured") throw error;
       noteFailure(error, response);
       response.status(500).json(restError(undefined));

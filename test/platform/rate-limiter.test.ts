@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { expect, it } from "vitest";
+import { networkOf, networksOf } from "../../src/operation/budget.js";
+import { ProcessBudgets, RedisBudgets } from "../../src/platform/rate-limiter.js";
+import { loggerTo } from "../../src/platform/logger.js";
+
+const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+
+it("never says that a window has more time left than it is long, whenever it begins", async () => {
+  let now = 0;
+  const budgets = new ProcessBudgets(() => now);
+  for (let n = 0; n < 10_000; n++) {
+    // Uneven steps: of most fractions a sum is rounded, up or down.
+    now += Math.PI;
+    const { resetMs } = await budgets.take(`name ${n}`, { limit: 1, cost: 1 });
+    expect(resetMs).toBe(60_000);
+  }
+});
+
+it("counts anew in Redis when a window has less than a millisecond left", async ({ skip }) => {
+  const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
+  redis.on("error", () => {});
+  await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
+  const warnings: string[] = [];
+  const budgets = new RedisBudgets(REDIS_URL, loggerTo({ write: (line) => void warnings.push(line) }, "warn"));
+  const name = randomUUID();
+  const wish = { limit: 1_000_000, cost: 1, windowMs: 2 };
+  await expect.poll(async () => (await budgets.take(name, wish), redis.exists(`mg:budget:${name}`))).toBe(1);
+  warnings.length = 0;
+
+  // Windows of two milliseconds end all the time, also between two looks of one step.
+  for (let n = 0; n < 3_000; n++) {
+    const { resetMs } = await budgets.take(name, wish);
+    expect(resetMs).toBeGreaterThan(0);
+    expect(resetMs).toBeLessThanOrEqual(2);
+  }
+
+  expect(warnings).toEqual([]);
+  await budgets.close();
+  redis.disconnect();
+});
+
+it.each([
+  ["192.0.2.1", "192.0.2.1"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+  ["::ffff:c000:201", "192.0.2.1"],
+  ["2001:db8:0:1::1", "2001:db8:0:1"],
+  ["2001:0DB8:0000:0001:ffff:ffff:ffff:ffff", "2001:db8:0:1"],
+  ["fe80::1%eth0", "fe80:0:0:0"],
+  ["::1", "0:0:0:0"],
+  ["64:ff9b::192.0.2.1", "64:ff9b:0:0"],
+  ["", "unknown"],
+  ["x".repeat(10_000), "unknown"],
+])("counts %s as %s, however it is spelt", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
+
+it("counts an address of IPv6 with its /48 as well, which has ten times the budget", () => {
+  expect(networksOf("2001:db8:7:1::1")).toEqual([
+    { network: "2001:db8:7:1", shares: 1 },
+    { network: "2001:db8:7::/48", shares: 10 },
+  ]);
+  expect(networksOf("::ffff:192.0.2.1")).toEqual([{ network: "192.0.2.1", shares: 1 }]);
+});
