@@ -1,3 +1,5 @@
+import type { WhyUnavailable } from "../platform/database-errors.js";
+
 /** What went wrong, in words no transport owns; each door translates them once, exhaustively. */
 export const FAILURE_KINDS = [
   "bad_request",
@@ -75,8 +77,8 @@ export class Unavailable extends CommonFailure {
   readonly kind = "unavailable";
   override readonly retryAfterSeconds = 2;
 
-  /** `why`: a word for the log, one for each thing that an operator would do something else about. */
-  constructor(readonly why: string = "busy") {
+  /** Why is for the log alone; `UNAVAILABLE` says what an operator does about it. */
+  constructor(readonly why: WhyUnavailable = "busy") {
     super("The service is busy or its database cannot be reached. Try again in a few seconds.");
   }
 }

@@ -1,7 +1,10 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
+import { COLLISIONS, QUERY_CANCELED, sqlStateOf } from "./database-errors.js";
 import { PrismaClient } from "./prisma/client.js";
+
+export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } from "./database-errors.js";
 
 /** SQL under a name: PostgreSQL parses and plans it once a connection. Values stand as $1, $2, …. */
 export interface Statement {
@@ -117,9 +120,6 @@ async function searchOn<T>(pool: pg.Pool, work: (run: Database["run"]) => Promis
   }
 }
 
-/** SQLSTATE `query_canceled`: a statement took longer than it may. */
-const QUERY_CANCELED = "57014";
-
 /** The statements of a search have had their time; the next one is not begun. */
 class SearchTimeout extends Error {
   readonly code = QUERY_CANCELED;
@@ -144,9 +144,6 @@ function insideTransaction(inner: PrismaTransaction): Database {
   return database;
 }
 
-/** SQLSTATEs of a serialisation failure and of a deadlock. */
-const COLLISIONS = ["40001", "40P01"];
-
 /** A deadlock or a serialisation failure left nothing behind, so the same work may simply be tried again. */
 async function retried<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
@@ -156,32 +153,3 @@ async function retried<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX
     return retried(attempt, attemptsLeft - 1);
   }
 }
-
-/** The SQLSTATE inside an error of node-postgres, of Prisma, or of Prisma's adapter; undefined where there is none. */
-export function sqlStateOf(error: unknown): string | undefined {
-  for (let inner: unknown = error, depth = 0; isObject(inner) && depth < 5; depth++) {
-    for (const code of [inner["originalCode"], inner["code"]]) {
-      if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$/.test(code)) return code;
-    }
-    inner = inner["cause"] ?? (isObject(inner["meta"]) ? inner["meta"]["driverAdapterError"] : undefined);
-  }
-  return undefined;
-}
-
-export const FOREIGN_KEY_VIOLATION = "23503";
-export const UNIQUE_VIOLATION = "23505";
-export const CHECK_VIOLATION = "23514";
-
-/** Whether the database was out of reach, shutting down, out of room or too slow: try later, nothing is wrong here. */
-export function isUnavailable(error: unknown): boolean {
-  const state = sqlStateOf(error);
-  if (state) return /^(08|53|57|55000)/.test(state) || COLLISIONS.includes(state);
-  if (!isObject(error)) return false;
-  const code = String(error["code"] ?? "");
-  if (/^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|P1001|P1008|P1017|P2024|P2028)/.test(code)) return true;
-  return /timeout exceeded|Connection terminated|Query read timeout|not queryable|after calling end/.test(
-    String(error["message"]),
-  );
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Handler, type Request, type Res
 import { LIMITS } from "../limits.js";
 import type { Caller } from "../operation/context.js";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
-import { isUnavailable } from "../platform/database.js";
+import { whyUnavailable } from "../platform/database-errors.js";
 import type { Logger } from "../platform/logger.js";
 
 /** The status that says over HTTP what a failure's kind says, at every door. */
@@ -100,8 +100,10 @@ export const checkIdempotencyKey: Handler = (_request, response, next) => {
 /** The failure behind an error; undefined for a bug, which no caller is told about. */
 export function failureBehind(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
-  if (isUnavailable(error)) return new Unavailable();
-  return refusedByHttp(error);
+  const refusal = refusedByHttp(error);
+  if (refusal) return refusal;
+  const why = whyUnavailable(error);
+  return why && new Unavailable(why);
 }
 
 export class UnsupportedMediaType extends Failure {

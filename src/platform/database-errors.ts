@@ -1,0 +1,170 @@
+/**
+ * What an operator does about a database that cannot do its work, by a word for each thing that is another thing to do.
+ */
+export const UNAVAILABLE = {
+  unreachable: "Look whether the database runs, at DATABASE_URL, and at the network and the name service in between.",
+  lost: "Connections to the database broke: look at its log, and at proxies and the network in between.",
+  refused: "The database does not let the service in: look at user, password, database and certificate.",
+  stopping: "The database starts, stops or fails over: wait until it is back.",
+  read_only: "The database takes no changes: look whether it is a standby, or whether its disk is full.",
+  exhausted: "The database is out of connections, memory or disk: give it more, or run fewer servers.",
+  broken: "The database cannot use its own disk or files: look at its log.",
+  slow: "Statements take too long: look for locks and for load in pg_stat_activity.",
+  busy: "All connections are in use: look for locks and for load in pg_stat_activity, or run more servers.",
+  collision: "Many changes of the same rows met each other: this passes by itself.",
+  process: "This process is out of files, ports or memory: raise its limits (`ulimit -n`).",
+} as const;
+
+export type WhyUnavailable = keyof typeof UNAVAILABLE;
+
+/** A statement was not begun, or given up by the service itself. */
+export class DatabaseUnavailable extends Error {
+  constructor(
+    readonly why: WhyUnavailable,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Why the database could not do what it was asked, if that was for no fault of the request or the code: the same may be
+ * tried again later. Undefined for every other error. Looks into whatever wraps an error: node-postgres throws
+ * PostgreSQL's and Node's own, Prisma's adapter a `DriverAdapterError` with the cause as a plain object, Prisma's client
+ * that one in `meta`, and Node several tries to connect as one `AggregateError`.
+ */
+export function whyUnavailable(error: unknown): WhyUnavailable | undefined {
+  let why: WhyUnavailable | undefined;
+  // What is wrapped says more than what wraps it.
+  for (const inner of layersOf(error)) why = whyOfLayer(inner) ?? why;
+  return why;
+}
+
+/** The SQLSTATE inside an error of node-postgres, of Prisma, or of Prisma's adapter; undefined where there is none. */
+export function sqlStateOf(error: unknown): string | undefined {
+  for (const inner of layersOf(error)) {
+    const state = sqlStateOfLayer(inner);
+    if (state) return state;
+  }
+  return undefined;
+}
+
+export const FOREIGN_KEY_VIOLATION = "23503";
+export const UNIQUE_VIOLATION = "23505";
+export const CHECK_VIOLATION = "23514";
+/** A statement took longer than it may. */
+export const QUERY_CANCELED = "57014";
+/** A serialisation failure and a deadlock: nothing was changed, and the same work may be tried again at once. */
+export const COLLISIONS: readonly string[] = ["40001", "40P01"];
+
+type Layer = Readonly<Record<string, unknown>>;
+
+const LAYERS_MAX = 20;
+
+/** An error and whatever it wraps, outermost first. */
+function layersOf(error: unknown): Layer[] {
+  const layers = isObject(error) ? [error] : [];
+  // Grows while it is walked.
+  for (const layer of layers) {
+    const { cause, meta, errors } = layer;
+    const wrapped = [cause, isObject(meta) ? meta["driverAdapterError"] : undefined];
+    for (const inner of [...wrapped, ...(Array.isArray(errors) ? (errors as unknown[]) : [])]) {
+      if (isObject(inner) && !layers.includes(inner) && layers.length < LAYERS_MAX) layers.push(inner);
+    }
+  }
+  return layers;
+}
+
+const isObject = (value: unknown): value is Layer => typeof value === "object" && value !== null;
+
+/** Of the five characters at least one of the last three is a digit, unlike in errors of Node such as EPIPE and E2BIG. */
+const SQL_STATE = /^[0-9A-Z]{2}(?=.*\d)[0-9A-Z]{3}$/;
+/** Prisma's own codes look like SQLSTATEs, whose class P0 they leave out. */
+const PRISMA_CODE = /^P[1-9]\d{3}$/;
+
+function sqlStateOfLayer({ originalCode, code }: Layer): string | undefined {
+  return [originalCode, code].find(
+    (text): text is string => typeof text === "string" && SQL_STATE.test(text) && !PRISMA_CODE.test(text),
+  );
+}
+
+function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
+  if (layer instanceof DatabaseUnavailable) return layer.why;
+  const { code, errorCode, kind, syscall, severity, message } = layer;
+  const state = sqlStateOfLayer(layer);
+  if (state) {
+    const why = BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
+    // Whatever its state, such an error ends the connection or does not let it begin. Poolers tell all they have so.
+    return why ?? (severity === "FATAL" || severity === "PANIC" || isEssential(message) ? "lost" : undefined);
+  }
+  for (const word of [code, errorCode, kind]) {
+    const why = typeof word === "string" ? whyOfWord(word, syscall) : undefined;
+    if (why) return why;
+  }
+  return typeof message === "string" ? BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] : undefined;
+}
+
+/** A worker of Citus was lost, told under the state of an internal error. */
+const isEssential = (message: unknown): boolean =>
+  typeof message === "string" && message.startsWith("failure on connection marked as essential");
+
+/** PostgreSQL's documentation, appendix A: what is for no fault of the statement. */
+const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
+  // Connection exceptions. Poolers tell their own refusals as 08P01, a violation of the protocol.
+  [/^08/, "lost"],
+  [/^25006$/, "read_only"],
+  // A transaction that was idle or open for too long, and a snapshot too old; a statement that took or waited too long.
+  [/^(25P03|25P04|72000|57014|55006|55P03)$/, "slow"],
+  [/^(28|3D)/, "refused"],
+  // Not 40002: a constraint that is checked at the end of a transaction.
+  [/^40(000|001|003|P01)$/, "collision"],
+  [/^53/, "exhausted"],
+  // A database that takes no connections; and an operator's intervention.
+  [/^(55000|57)/, "stopping"],
+  [/^58/, "broken"],
+];
+
+function whyOfWord(word: string, syscall: unknown): WhyUnavailable | undefined {
+  for (const [why, words] of Object.entries(BY_WORD)) if (words.has(word)) return why as WhyUnavailable;
+  if (/^ERR_(TLS|SSL)_/.test(word)) return "refused";
+  // To connect, or to find the address, can fail in more ways than are listed: a firewall says EPERM, a socket ENOENT.
+  return /^(E|UNKNOWN$)/.test(word) && (syscall === "connect" || syscall === "getaddrinfo") ? "unreachable" : undefined;
+}
+
+const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
+
+/** Codes of Node's system errors, TLS and sockets; codes of Prisma's client; kinds of Prisma's adapter. */
+const BY_WORD: Readonly<Partial<Record<WhyUnavailable, ReadonlySet<string>>>> = {
+  process: wordsOf("EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL EAGAIN EAI_MEMORY"),
+  unreachable: wordsOf(`
+    ECONNREFUSED EHOSTDOWN EHOSTUNREACH ENETDOWN ENETUNREACH ENONET ENOTFOUND EAI_ADDRFAMILY EAI_AGAIN EAI_CANCELED
+    EAI_FAIL EAI_NODATA EAI_NONAME EAI_SERVICE ERR_SOCKET_CONNECTION_TIMEOUT P1001 P1002 DatabaseNotReachable`),
+  lost: wordsOf(`
+    EBADF ECANCELED ECONNABORTED ECONNRESET EIO ENETRESET ENOTCONN EOF EPIPE EPROTO EREMOTEIO ESHUTDOWN ETIME ETIMEDOUT
+    ERR_SOCKET_CLOSED ERR_SOCKET_CLOSED_BEFORE_CONNECTION ERR_STREAM_DESTROYED ERR_STREAM_PREMATURE_CLOSE
+    ERR_STREAM_WRITE_AFTER_END P1008 P1017 ConnectionClosed SocketTimeout`),
+  refused: wordsOf(`
+    P1000 P1003 P1010 P1011 AuthenticationFailed DatabaseAccessDenied DatabaseDoesNotExist TlsConnectionError
+    UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_CRL UNABLE_TO_DECRYPT_CERT_SIGNATURE UNABLE_TO_DECRYPT_CRL_SIGNATURE
+    UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY CERT_SIGNATURE_FAILURE CRL_SIGNATURE_FAILURE CERT_NOT_YET_VALID CERT_HAS_EXPIRED
+    CRL_NOT_YET_VALID CRL_HAS_EXPIRED ERROR_IN_CERT_NOT_BEFORE_FIELD ERROR_IN_CERT_NOT_AFTER_FIELD
+    ERROR_IN_CRL_LAST_UPDATE_FIELD ERROR_IN_CRL_NEXT_UPDATE_FIELD OUT_OF_MEM DEPTH_ZERO_SELF_SIGNED_CERT
+    SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_CHAIN_TOO_LONG
+    CERT_REVOKED INVALID_CA PATH_LENGTH_EXCEEDED INVALID_PURPOSE CERT_UNTRUSTED CERT_REJECTED HOSTNAME_MISMATCH`),
+  exhausted: wordsOf("P2037 TooManyConnections"),
+  busy: wordsOf("P2024"),
+  slow: wordsOf("P1018 P2028 TransactionAlreadyClosed"),
+  collision: wordsOf("P2034 TransactionWriteConflict"),
+};
+
+/** Node-postgres and its pool throw plain errors, known by their texts alone. */
+const BY_MESSAGE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
+  [/^timeout exceeded when trying to connect$/, "busy"],
+  [/^(timeout expired|Connection terminated due to connection timeout)$/, "unreachable"],
+  [/^Query read timeout$/, "slow"],
+  [/^Connection terminated( unexpectedly)?$/, "lost"],
+  [/^Client (has encountered a connection error|was closed) and is not queryable$/, "lost"],
+  [/^(Received unexpected \w+ message from backend|received invalid response: )/, "lost"],
+  [/^Cannot use a pool after calling end on the pool$/, "stopping"],
+  [/^SASL: |^The server does not support SSL|^There was an error establishing an SSL/, "refused"],
+];

