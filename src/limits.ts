@@ -57,6 +57,18 @@ export const LIMITS = {
     /** How much of the pool one account may use at the same time. */
     poolSharePerAccount: 1 / 3,
   },
+  log: {
+    lineBytes: 4_096,
+    /** Of a list in a line, such as the operations of a request. */
+    listed: 20,
+    /** Characters of an error's message, and of where it came from. */
+    messageLength: 500,
+    framesLength: 2_000,
+    /** Characters that wait to be written; lines beyond are dropped and counted. */
+    waitingLength: 1_048_576,
+    /** The reason of refusals is logged once for each kind in this time. */
+    noteEveryMs: 60_000,
+  },
   budgets: {
     windowMs: 60_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */

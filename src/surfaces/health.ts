@@ -1,6 +1,7 @@
 import { type Handler, Router } from "express";
 import type pg from "pg";
 import { isMigrated } from "../platform/migrations.js";
+import { scopeOf } from "./http.js";
 
 export interface Health {
   readonly pool: pg.Pool;
@@ -19,6 +20,7 @@ export function healthRoutes(health: Health): Router {
 function readiness({ pool, isStopping }: Health): Handler {
   return async (_request, response) => {
     const problem = isStopping() ? "stopping" : await databaseProblem(pool);
+    if (problem && !isStopping()) scopeOf(response).noteUnavailable(problem);
     response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : { status: "ready" });
   };
 }

@@ -5,7 +5,8 @@ import { LIMITS } from "../limits.js";
 import type { Caller } from "../operation/context.js";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { whyUnavailable } from "../platform/database-errors.js";
-import type { Logger } from "../platform/logger.js";
+import { type Logger, firstFew } from "../platform/logger.js";
+import { noteUnavailable } from "./unavailable.js";
 
 /** The status that says over HTTP what a failure's kind says, at every door. */
 export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
@@ -57,6 +58,16 @@ export class RequestScope {
     return this.#log.child({ request_id: this.id });
   }
 
+  /** Keeps a failure for the request's line; a bug, and why the service is unavailable, are told in lines of their own. */
+  note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
+    this.failures.push(failure?.reason ?? code);
+    if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
+  }
+
+  noteUnavailable(why: string, error?: unknown): void {
+    noteUnavailable(this.#log, why, error);
+  }
+
   setHeader(name: string, value: string): void {
     if (!this.#response.headersSent) this.#response.set(name, value);
   }
@@ -77,9 +88,9 @@ export function requestScope(log: Logger): Handler {
         request_id: scope.id,
         user_id: scope.caller?.userId,
         method: request.method,
-        operations: scope.operations,
+        operations: firstFew(scope.operations),
         status: response.writableFinished ? response.statusCode : "aborted",
-        ...(scope.failures.length > 0 ? { failures: scope.failures } : {}),
+        ...(scope.failures.length > 0 ? { failures: firstFew(scope.failures) } : {}),
         duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
       });
     });
@@ -149,7 +160,7 @@ export function errorAnswer(form: (failure: Failure | undefined, response: Respo
 export function noteFailure(error: unknown, response: Response): Failure | undefined {
   const scope = scopeOf(response);
   const failure = failureBehind(error);
-  scope.failures.push(failure?.reason ?? failure?.kind ?? "internal_error");
+  scope.note(failure, error);
   if (!failure) scope.log.error({ err: error });
   if (response.headersSent) return failure;
   response.status(HTTP_STATUS[failure?.kind ?? "internal_error"]);

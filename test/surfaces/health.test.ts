@@ -41,6 +41,11 @@ it("is alive but not ready while the database is out of reach, and says 503 at e
   await allow(true);
 
   expect(statuses).toEqual([200, 503, 503]);
+  const told = world.log.flatMap((line) => /"why":"([^"]+)".*answered 503\. \w/.exec(line)?.[1] ?? []);
+  // Four requests were refused, and each reason is told once.
+  expect(told).toHaveLength(new Set(told).size);
+  expect(told).toContain("the database cannot be reached or its migrations are not in order");
+  expect(told.length).toBeGreaterThan(1);
   expect(body).toMatchObject({ error: { code: "unavailable" } });
   expect(seen(graphql)).toMatchObject([503, { errors: [{ extensions: { code: "UNAVAILABLE" } }] }]);
   expect((await ask(`${url}/me`, { key: ann.key })).status).toBe(200);

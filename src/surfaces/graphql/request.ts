@@ -66,7 +66,7 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
         for (const error of errors) {
           const cause = unwrapResolverError(error);
           const failure = failureBehind(cause);
-          scope.failures.push(failure?.reason ?? failure?.kind ?? codeOf(error).toLowerCase());
+          scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
           // Of one field: the other root fields are answered, so the status stays 200.
           if (failure?.retryAfterSeconds !== undefined) {
             scope.setHeader("Retry-After", String(failure.retryAfterSeconds));

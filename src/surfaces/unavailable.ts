@@ -1,0 +1,31 @@
+import { LIMITS } from "../limits.js";
+import { UNAVAILABLE } from "../platform/database-errors.js";
+import type { Logger } from "../platform/logger.js";
+
+/** What an operator can do, by the word of `Unavailable` that says why requests are answered 503. */
+const WHAT_TO_DO: Readonly<Record<string, string>> = {
+  ...UNAVAILABLE,
+};
+
+interface Noted {
+  at: number;
+  more: number;
+}
+
+/** By logger, so that each server of a process tells for itself. */
+const notedBy = new WeakMap<Logger, Map<string, Noted>>();
+
+/** Tells why requests are answered 503, and what to do: once a minute for each reason, with how many met it since. */
+export function noteUnavailable(log: Logger, why: string, error?: unknown): void {
+  const noted = notedBy.get(log) ?? new Map<string, Noted>();
+  notedBy.set(log, noted);
+  const before = noted.get(why);
+  const now = performance.now();
+  if (before && now - before.at < LIMITS.log.noteEveryMs) {
+    before.more++;
+    return;
+  }
+  noted.set(why, { at: now, more: 0 });
+  const more = before?.more ? { since_last_told: before.more } : {};
+  log.warn({ why, ...more, err: error }, `requests are answered 503. ${WHAT_TO_DO[why] ?? why}`);
+}

@@ -1,0 +1,157 @@
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { LogStream } from "../../src/platform/log-stream.js";
+import { loggerTo } from "../../src/platform/logger.js";
+
+const { waitingLength, lineBytes, listed } = LIMITS.log;
+const LINE = `${"x".repeat(1_023)}\n`;
+
+it("writes every line once and in order, together or at once", async () => {
+  for (const buffered of [true, false]) {
+    const path = join(folder(), "log");
+    const descriptor = opened(path, constants.O_WRONLY | constants.O_CREAT);
+    {
+      await using stream = new LogStream(descriptor, { buffered });
+      for (let n = 0; n < 500; n++) stream.write(`${n} ${LINE}`);
+      await new Promise(setImmediate);
+      for (let n = 500; n < 600; n++) stream.write(`${n} ${LINE}`);
+    }
+    expect(linesIn(path)).toEqual(Array.from({ length: 600 }, (_, n) => `${n} ${LINE.trim()}`));
+  }
+});
+
+it("keeps running on a full disk, and in bounds", async () => {
+  await using stream = new LogStream(opened("/dev/full", constants.O_WRONLY), { buffered: true });
+  const startedAt = performance.now();
+  for (let n = 0; n < 100; n++) stream.write(LINE);
+  await new Promise((done) => setTimeout(done, 50));
+  const before = process.memoryUsage().heapUsed;
+
+  for (let n = 0; n < 100_000; n++) stream.write(`${n}${LINE}`);
+
+  // A hundred times what may wait.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * waitingLength);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
+
+it("neither hangs nor fails when whoever read the log is gone", async () => {
+  const { descriptor, reader } = pipe();
+  await using stream = new LogStream(descriptor, { buffered: false });
+  closeSync(reader);
+  for (let n = 0; n < 1_000; n++) stream.write(LINE);
+  await new Promise((done) => setTimeout(done, 50));
+  for (let n = 0; n < 1_000; n++) stream.write(LINE);
+});
+
+it("does not wait for a pipe that nobody reads, and tells what it dropped when somebody does", async () => {
+  const { descriptor, reader } = pipe();
+  const stream = new LogStream(descriptor, { buffered: true });
+  const lines = Math.ceil((waitingLength + 200_000) / LINE.length);
+
+  for (let n = 0; n < lines; n++) stream.write(LINE);
+  await new Promise((done) => setTimeout(done, 50));
+  for (let n = 0; n < lines; n++) stream.write(LINE);
+  const said: string[] = [];
+  const dropped = () => Array.from(said.join("").matchAll(/"dropped_lines":(\d+)/g), ([, count]) => Number(count));
+  const read = () => {
+    said.push(readAll(reader));
+    return said.join("").split("\n").filter(Boolean);
+  };
+  const lost = () => dropped().reduce((sum, count) => sum + count, 0);
+
+  // None is torn, and each is either there or counted.
+  const written = () => read().filter((line) => `${line}\n` === LINE).length;
+  await expect.poll(() => written() + lost(), { timeout: 20_000 }).toBe(2 * lines);
+  expect(read()).toHaveLength(written() + dropped().length);
+  expect(lost()).toBeGreaterThan(0);
+  await stream[Symbol.asyncDispose]();
+});
+
+it("holds up the end for a second at most", async () => {
+  const { descriptor } = pipe();
+  const stream = new LogStream(descriptor, { buffered: true });
+  for (let n = 0; n < 300; n++) stream.write(LINE);
+
+  const startedAt = performance.now();
+  await stream[Symbol.asyncDispose]();
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
+
+it.each([
+  ["a socket that nobody reads", "pipe"],
+  ["a full disk", "/dev/full"],
+] as const)("lets a process go on and end whose output is %s", async (_what, output) => {
+  const script = `
+    const { createLogger } = await import("./dist/platform/logger.js");
+    const log = createLogger("info", { buffered: false });
+    for (let n = 0; n < 3_000; n++) log.info({ text: "x".repeat(500) });
+    await new Promise((done) => setTimeout(done, 200));
+    await log[Symbol.asyncDispose]();
+    process.stderr.write("ended");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", output === "pipe" ? output : opened(output, constants.O_WRONLY), "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  child.stderr?.on("data", (bytes) => (said += String(bytes)));
+  const ended = new Promise((done) => child.once("exit", done));
+
+  expect(await ended).toBe(0);
+  expect(said).toBe("ended");
+});
+
+it("bounds a line, whatever is in it", () => {
+  const lines: string[] = [];
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  const long = '"\u{1F600}\\'.repeat(100_000);
+
+  log.info({ request_id: long, operations: Array.from({ length: 10_000 }, () => "createMemory") });
+  log.error({ err: new Error(long) });
+  log.error({ err: new Error("outer", { cause: new Error(long) }) });
+  log.error({ err: Object.assign(new Error("short"), { code: long }) });
+  log.error({ err: long });
+  log.warn(long);
+  log.info({ short: true });
+
+  expect(lines).toHaveLength(7);
+  for (const line of lines) {
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(lineBytes);
+    expect(JSON.parse(line)).toHaveProperty("level");
+  }
+  expect(listed).toBeLessThan(100);
+});
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "log-stream-"));
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+function opened(path: string, flags: number): number {
+  const descriptor = openSync(path, flags);
+  onTestFinished(() => closeSync(descriptor));
+  return descriptor;
+}
+
+/** A pipe with an end to read from that does not wait. */
+function pipe(): { descriptor: number; reader: number } {
+  const path = join(folder(), "pipe");
+  execFileSync("mkfifo", [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { descriptor: opened(path, constants.O_WRONLY), reader };
+}
+
+function readAll(reader: number): string {
+  const bytes = Buffer.alloc(262_144);
+  try {
+    return bytes.toString("utf8", 0, readSync(reader, bytes));
+  } catch {
+    return "";
+  }
+}
+
+const linesIn = (path: string): string[] => readFileSync(path, "utf8").trim().split("\n");
