@@ -197,7 +197,7 @@ export async function startApp(
   let stopping = false;
   // Known once it listens; nobody is served before.
   let url = "";
-  const health: Health = { pool: database.pool, isStopping: () => stopping };
+  const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
   const handler = await createApp({ config, services, budgets, health, log });
   const server = createExpressServer(handler, {
     requestTimeout: REQUEST_TIMEOUT_MS,

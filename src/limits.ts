@@ -43,13 +43,26 @@ export const LIMITS = {
     graphqlPlaces: 20_000,
   },
   database: {
-    /** Of one process, for everything but searches. */
+    /** Of one process, for everything but what follows. */
     connections: 10,
+    /** More of one process, to find out whose key a request has and whether the database is there. */
+    reservedConnections: 3,
     /** More of one process, for searches alone: they cannot take a connection from anything else. */
     searchConnections: 4,
     /** How long a request waits for a connection, be it made or given back by another request. */
     connectionWaitMs: 2_000,
     statementTimeoutMs: 10_000,
+    /** On a reserved connection: each looks up a single row. */
+    reservedTimeoutMs: 2_000,
+    transactionTimeoutMs: 15_000,
+    /** A transaction with no statement for this long is ended by PostgreSQL: its locks keep others waiting. */
+    idleInTransactionMs: 5_000,
+    /** PostgreSQL ends a statement at its timeout; a connection without an answer this much later is cut. */
+    answerGraceMs: 2_000,
+    /** A connection that waits this long for an answer is cut if PostgreSQL says that it is not at work for it. */
+    suspectAfterMs: 2_500,
+    /** `/readyz` says by then whether the database is there. */
+    readinessMs: 2_000,
     /** All statements of one search together. */
     searchTimeoutMs: 2_000,
     /** At the same time, of one account, in one process. */

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
+import { BoundedPool } from "./bounded-pool.js";
 import { COLLISIONS, QUERY_CANCELED, sqlStateOf } from "./database-errors.js";
 import { PrismaClient } from "./prisma/client.js";
 
@@ -10,6 +12,8 @@ export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } 
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Runs on connections that nothing else uses: to find out who asks must not wait for what others ask. */
+  readonly reserved?: true;
 }
 
 /** Prisma's models, without what would leave the transaction they are part of. */
@@ -34,19 +38,26 @@ export interface Database {
 /** A database that this process opened and must close. */
 export interface OpenDatabase extends Database, AsyncDisposable {
   readonly pool: pg.Pool;
+  readonly reservedPool: pg.Pool;
   readonly searchPool: pg.Pool;
 }
 
-const { connections, searchConnections, connectionWaitMs, statementTimeoutMs, searchTimeoutMs } = LIMITS.database;
+const { searchTimeoutMs } = LIMITS.database;
 /** How alike two words must be spelt for `%>`, as pg_trgm measures it: "frequncy" and "frequency" are 0.58 alike. */
 const WORD_SIMILARITY_MIN = 0.45;
-const TRANSACTION = { maxWait: connectionWaitMs, timeout: 15_000 } as const;
+/** Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in. */
+const SETTINGS = `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`;
+const TRANSACTION = {
+  maxWait: LIMITS.database.connectionWaitMs,
+  timeout: LIMITS.database.transactionTimeoutMs,
+} as const;
 const ATTEMPTS_MAX = 3;
+/** For each of two steps of closing: to end transactions, and to end connections. */
+const CLOSE_PATIENCE_MS = 1_000;
 
 /** Opens the database at `url`; connections are made when first needed. */
 export function openDatabase(url: string, onError: (error: Error) => void = () => {}): OpenDatabase {
-  const pool = openPool(url, { max: connections, timeoutMs: statementTimeoutMs, onError });
-  const searchPool = openPool(url, { max: searchConnections, timeoutMs: searchTimeoutMs, onError });
+  const { pool, reservedPool, searchPool } = openPools(url, onError);
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
     const name = names.get(sql) ?? `prisma_${names.size}`;
@@ -56,42 +67,46 @@ export function openDatabase(url: string, onError: (error: Error) => void = () =
   const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) });
   return {
     pool,
+    reservedPool,
     searchPool,
     models: client,
     run: async <Row>(statement: Statement, values: readonly unknown[]) => {
-      const { rows } = await retried(() => pool.query(queryOf(statement, values)));
+      const { rows } = await retried(() =>
+        (statement.reserved ? reservedPool : pool).query(queryOf(statement, values)),
+      );
       return rows as Row[];
     },
     search: (work) => searchOn(searchPool, work),
     transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), TRANSACTION)),
     async [Symbol.asyncDispose]() {
-      await client.$disconnect();
-      await Promise.all([pool.end(), searchPool.end()]);
+      await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
+      await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
     },
   };
 }
 
-interface PoolWishes {
-  readonly max: number;
-  /** How long a statement may take; PostgreSQL ends it then. */
-  readonly timeoutMs: number;
-  onError(error: Error): void;
+function openPools(url: string, onError: (error: Error) => void) {
+  const { connections, reservedConnections, searchConnections } = LIMITS.database;
+  const { statementTimeoutMs, reservedTimeoutMs } = LIMITS.database;
+  const common = { options: SETTINGS, onError };
+  const reservedPool = new BoundedPool(url, { ...common, max: reservedConnections, timeoutMs: reservedTimeoutMs });
+  const searchPool = new BoundedPool(url, { ...common, max: searchConnections, timeoutMs: searchTimeoutMs });
+  const idleOf = async (processIds: readonly number[]) => {
+    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, [processIds]));
+    return rows.map(({ pid }) => pid);
+  };
+  const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
+  return { pool, reservedPool, searchPool };
 }
 
-function openPool(url: string, { max, timeoutMs, onError }: PoolWishes): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: connectionWaitMs,
-    statement_timeout: timeoutMs,
-    application_name: "memory-graph-gateway",
-    // Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in.
-    options: `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`,
-  });
-  // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
-  pool.on("error", onError);
-  return pool;
-}
+/** A process that waits for its client since a second: what it was asked has not arrived, or its answer was lost. */
+const idleProcesses: Statement = {
+  name: "idle_processes",
+  text: `
+    SELECT pid FROM pg_stat_activity
+    WHERE pid = ANY($1::int[]) AND application_name = current_setting('application_name')
+      AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`,
+};
 
 /** A search that takes this much of its time may not have all of it again for its next statement. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;

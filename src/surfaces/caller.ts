@@ -21,6 +21,7 @@ interface CallerRow {
 
 const callerByKey: Statement = {
   name: "caller_by_key",
+  reserved: true,
   text: `
     SELECT k.id AS key_id, k.scopes, u.id AS user_id, g.id AS personal_graph_id,
       CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
@@ -49,8 +50,7 @@ export async function callerOf(request: Pick<Request, "headers">, database: Data
   const hash = hashApiKey(bearerToken(request.headers.authorization));
   const [row] = await database.run<CallerRow>(callerByKey, [hash]);
   if (!row) throw new Unauthorized();
-  // Nobody waits for this, and a request does not fail because of it.
-  if (row.use_is_stale) database.run(markKeyUsed, [row.key_id]).catch(() => {});
+  if (row.use_is_stale) noteUse(database, row.key_id);
   return {
     userId: row.user_id,
     email: row.email,
@@ -61,6 +61,16 @@ export async function callerOf(request: Pick<Request, "headers">, database: Data
     personalGraphId: row.personal_graph_id,
     team: row.team_id === null ? null : { id: row.team_id, role: row.role, graphId: row.team_graph_id },
   };
+}
+
+const beingNoted = new Set<string>();
+
+/** Nobody waits for this, and a request does not fail because of it; nor do many pile up while the row is locked. */
+function noteUse(database: Database, keyId: string): void {
+  if (beingNoted.has(keyId)) return;
+  beingNoted.add(keyId);
+  const noted = () => void beingNoted.delete(keyId);
+  database.run(markKeyUsed, [keyId]).then(noted, noted);
 }
 
 /** RFC 9110: the scheme's case does not matter. What is no bearer token is read as an empty one, which nobody has. */

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Handler, Router } from "express";
 import type pg from "pg";
+import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/migrations.js";
 import { scopeOf } from "./http.js";
 
@@ -17,18 +19,31 @@ export function healthRoutes(health: Health): Router {
   return router;
 }
 
+/** However many ask, the database is asked once at a time. */
 function readiness({ pool, isStopping }: Health): Handler {
+  let asked: Promise<string | null> | undefined;
   return async (_request, response) => {
-    const problem = isStopping() ? "stopping" : await databaseProblem(pool);
+    const problem = isStopping()
+      ? "stopping"
+      : await (asked ??= databaseProblem(pool).finally(() => (asked = undefined)));
     if (problem && !isStopping()) scopeOf(response).noteUnavailable(problem);
     response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : { status: "ready" });
   };
 }
 
 async function databaseProblem(pool: pg.Pool): Promise<string | null> {
+  const late = new AbortController();
   try {
-    return (await isMigrated(pool)) ? null : "migrations are pending";
+    const answer = isMigrated(pool).then((isReady) => (isReady ? null : "migrations are pending"));
+    return await Promise.race([answer, tooLate(late.signal)]);
   } catch {
     return "the database cannot be reached or its migrations are not in order";
+  } finally {
+    late.abort();
   }
+}
+
+async function tooLate(signal: AbortSignal): Promise<string> {
+  await sleep(LIMITS.database.readinessMs, undefined, { signal });
+  return "the database does not answer";
 }

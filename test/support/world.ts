@@ -44,8 +44,8 @@ export interface World extends AsyncDisposable {
   user(wishes?: { email?: string; plan?: "free" | "pro"; scopes?: readonly Scope[] }): Promise<Actor>;
   /** Lets nobody connect to the database any more. */
   breakConnections(): Promise<void>;
-  /** A server on a free port over the same database. */
-  serve(environment?: Record<string, string>): Promise<RunningApp>;
+  /** A server on a free port over the same database, by another way to it if one is given. */
+  serve(environment?: Record<string, string>, url?: string): Promise<RunningApp>;
 }
 
 /** Somebody with a key, who does things. */
@@ -152,13 +152,13 @@ export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): P
         } while (!(await isDeserted(server, name)));
       });
     },
-    async serve(environment = {}) {
+    async serve(environment = {}, way = databaseUrl) {
       const config = readConfig({
         ...{ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir },
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
-      const app = await startApp(config, databaseUrl, logTo(log, bugs));
+      const app = await startApp(config, way, logTo(log, bugs));
       apps.push(app);
       return app;
     },

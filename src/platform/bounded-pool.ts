@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { LIMITS } from "../limits.js";
+
+export interface PoolWishes {
+  readonly max: number;
+  /** How long a statement may take; PostgreSQL ends it then. */
+  readonly timeoutMs: number;
+  /** Settings of PostgreSQL, as its command line takes them. */
+  readonly options: string;
+  onError(error: Error): void;
+  /** Of these processes of PostgreSQL those that have been waiting for us for a while. */
+  idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
+}
+
+const { connectionWaitMs, answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
+const LOOKED_EVERY_MS = 500;
+
+/**
+ * A pool in which every wait has an end: for a connection, for an answer, for a transaction to go on, for the pool to
+ * close. Node-postgres has a `query_timeout`, but leaves a connection whose answer is late to be used again, where
+ * every later query then waits behind the first; here it is cut, whoever has it.
+ */
+export class BoundedPool extends pg.Pool {
+  readonly #wishes: PoolWishes;
+  readonly #connections: ReadonlySet<Connection>;
+  readonly #looking: NodeJS.Timeout;
+  #isAsking = false;
+
+  constructor(url: string, wishes: PoolWishes) {
+    const connections = new Set<Connection>();
+    super({
+      connectionString: url,
+      max: wishes.max,
+      connectionTimeoutMillis: connectionWaitMs,
+      statement_timeout: wishes.timeoutMs,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
+      // Finds out that the other side is gone while nothing is asked.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      application_name: "memory-graph-gateway",
+      options: wishes.options,
+      Client: class extends pg.Client {
+        constructor(config?: pg.ClientConfig) {
+          super(config);
+          const connection = new Connection(this);
+          connections.add(connection);
+          this.once("end", () => connections.delete(connection));
+        }
+      },
+    });
+    this.#wishes = wishes;
+    this.#connections = connections;
+    this.#looking = setInterval(() => this.#look(), LOOKED_EVERY_MS).unref();
+    // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
+    this.on("error", (error) => wishes.onError(error));
+  }
+
+  /** Ends the pool: in good order within this time, else by cutting what is left. */
+  async close(patienceMs: number): Promise<void> {
+    const end = performance.now() + patienceMs;
+    void this.end();
+    // A connection has ended when the other side says so as well, for which its socket would wait for ever.
+    while (this.#connections.size > 0 && performance.now() < end) await sleep(5);
+    clearInterval(this.#looking);
+    for (const connection of this.#connections) connection.cut();
+  }
+
+  #look(): void {
+    for (const connection of this.#connections) {
+      if (connection.waitedMs > this.#wishes.timeoutMs + answerGraceMs) connection.cut();
+    }
+    void this.#lookForLost();
+  }
+
+  /** After the network was gone, PostgreSQL may wait for us while we wait for it: that need not last to the timeout. */
+  async #lookForLost(): Promise<void> {
+    const suspects = [...this.#connections].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
+    if (suspects.length === 0 || this.#isAsking || !this.#wishes.idleOf) return;
+    this.#isAsking = true;
+    const asked = suspects.map((connection) => ({ connection, since: connection.waitsSince }));
+    try {
+      const idle = new Set(await this.#wishes.idleOf(suspects.map(({ processId }) => processId)));
+      for (const { connection, since } of asked) {
+        if (idle.has(connection.processId) && connection.waitsSince === since) connection.cut();
+      }
+    } catch {
+      // Whoever could tell is out of reach too: the next look asks again.
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}
+
+/** One connection, and since when it owes an answer. */
+class Connection {
+  readonly #client: pg.Client;
+  #owed = 0;
+  #since = 0;
+
+  constructor(client: pg.Client) {
+    this.#client = client;
+    const query = client.query.bind(client) as (...values: unknown[]) => unknown;
+    const counted = (...values: unknown[]): unknown => {
+      if (this.#owed++ === 0) this.#since = performance.now();
+      return query(...values);
+    };
+    client.query = counted as pg.Client["query"];
+    wireOf(client).connection.on("readyForQuery", () => {
+      this.#owed = Math.max(0, this.#owed - 1);
+      this.#since = performance.now();
+    });
+  }
+
+  get waitsSince(): number | undefined {
+    return this.#owed > 0 ? this.#since : undefined;
+  }
+
+  get waitedMs(): number {
+    return this.#owed > 0 ? performance.now() - this.#since : 0;
+  }
+
+  get processId(): number {
+    return wireOf(this.#client).processID ?? 0;
+  }
+
+  /** Fails whatever waits for it; the pool makes another in its place. */
+  cut(): void {
+    wireOf(this.#client).connection.stream.destroy(new NoAnswer());
+  }
+}
+
+/** In the form of a system error, so that Prisma's adapter knows it too. */
+class NoAnswer extends Error {
+  readonly code = "ETIMEDOUT";
+  readonly errno = -110;
+  readonly syscall = "read";
+
+  constructor() {
+    super("The database did not answer in time; the connection was cut.");
+  }
+}
+
+/** What a client of node-postgres has beside what its types tell. */
+const wireOf = (client: pg.Client): Wire => client as unknown as Wire;
+
+interface Wire {
+  readonly processID: number | null;
+  readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(error: Error): void } };
+}

@@ -1,0 +1,146 @@
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import type { Statement } from "../../src/platform/database.js";
+import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
+import { ask } from "../support/http.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+const PATIENCE = { timeout: 30_000, interval: 200 };
+const NOTE = { type: "general", title: "A note", content: "Something." };
+const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
+const { connections, searchConnections } = LIMITS.database;
+
+/** A server that reaches its database through a faulty network, and somebody who asks it. */
+async function serveBehind(world: World): Promise<{ network: FaultyProxy; url: string; ann: Actor }> {
+  const network = await startFaultyProxy(world.databaseUrl);
+  const { url } = await world.serve({}, network.url);
+  return { network, url, ann: await world.user() };
+}
+
+it("comes back by itself within seconds after a black hole with every connection in use", async () => {
+  await using world = await createWorld();
+  const network = await startFaultyProxy(world.databaseUrl);
+  const { url, services } = await world.serve({}, network.url);
+  const ann = await world.user();
+  const { database } = services;
+  const reserved: Statement = { ...sleep, reserved: true };
+  const busy = [
+    ...Array.from({ length: connections - 2 }, () => database.run(sleep, [1])),
+    ...Array.from({ length: 2 }, () => database.transaction((inner) => inner.run(sleep, [1]))),
+    ...Array.from({ length: searchConnections }, () => database.search((run) => run(sleep, [1]))),
+    database.run(reserved, [1]),
+  ];
+  const ended = Promise.allSettled(busy);
+  await expect.poll(() => activeStatements(world)).toBe(busy.length);
+
+  network.become("swallow");
+  const during = [];
+  for (let asked = 0; asked < 3; asked++) {
+    const askedAt = performance.now();
+    const [memories, health] = [await ask(`${url}/v1/memories`, { key: ann.key }), await ask(`${url}/healthz`)];
+    during.push([memories.status, memories.headers.get("retry-after") !== null, health.status]);
+    expect(performance.now() - askedAt).toBeLessThan(10_000);
+  }
+  network.become("forward");
+  const backAt = performance.now();
+  await expect.poll(async () => (await ask(`${url}/v1/memories`, { key: ann.key })).status, PATIENCE).toBe(200);
+
+  expect(during).toEqual(during.map(() => [503, true, 200]));
+  // Well before the timeout of statements: PostgreSQL was asked whether it works at anything.
+  expect(performance.now() - backAt).toBeLessThan(LIMITS.database.statementTimeoutMs);
+  expect((await ended).map(({ status }) => status)).toEqual(busy.map(() => "rejected"));
+  const again = Array.from({ length: 2 * connections }, () => ask(`${url}/v1/memories`, { key: ann.key, body: NOTE }));
+  expect((await Promise.all(again)).map(({ status }) => status)).toEqual(again.map(() => 201));
+  expect(world.bugs).toEqual([]);
+});
+
+it("keeps a statement that PostgreSQL is at work on, however long it waits for a lock", async () => {
+  await using world = await createWorld();
+  const locker = await world.database.pool.connect();
+  await locker.query("BEGIN; LOCK TABLE memory");
+
+  const waiting = world.database.models.memory.count();
+  await world.database.run(sleep, [(LIMITS.database.suspectAfterMs + 2_000) / 1_000]);
+  await locker.query("COMMIT");
+  locker.release();
+
+  expect(await waiting).toBe(0);
+});
+
+it.each(["refuse", "swallow", "dribble"] as const)("says 503 while the network does this: %s", async (weather) => {
+  await using world = await createWorld();
+  const { network, url, ann } = await serveBehind(world);
+  expect((await ask(`${url}/readyz`)).status).toBe(200);
+
+  network.become(weather);
+  const statuses = await Promise.all(
+    ["/me", "/v1/memories", "/v1/memories/search?query=a", "/readyz", "/healthz"].map(
+      async (path) => (await ask(url + path, { key: ann.key })).status,
+    ),
+  );
+  network.become("forward");
+  network.cut();
+
+  expect(statuses).toEqual([503, 503, 503, 503, 200]);
+  await expect.poll(async () => (await ask(`${url}/me`, { key: ann.key })).status, PATIENCE).toBe(200);
+  expect((await ask(`${url}/readyz`)).status).toBe(200);
+  expect(world.bugs).toEqual([]);
+});
+
+/** Changes of every kind: with and without an Idempotency-Key, by one statement and in a transaction, at both doors. */
+const CHANGES: Record<string, (url: string, key: string) => ReturnType<typeof ask>> = {
+  "a memory": (url, key) => ask(`${url}/v1/memories`, { key, body: NOTE }),
+  "a memory, to be made once": (url, key) =>
+    ask(`${url}/v1/memories`, { key, body: NOTE, headers: { "idempotency-key": crypto.randomUUID() } }),
+  "a team": (url, key) => ask(`${url}/teams`, { key, body: { name: "Crew", max_members: 3 } }),
+  "a key": (url, key) => ask(`${url}/keys`, { key, body: { name: "CI", scopes: ["memories:read"] } }),
+  "a memory by GraphQL": (url, key) =>
+    ask(`${url}/graphql`, {
+      key,
+      headers: { "idempotency-key": crypto.randomUUID() },
+      body: {
+        query: `mutation { createMemory(input: { type: "general", title: "A", content: "B" }) { id } }`,
+      },
+    }),
+};
+
+it.each(Object.entries(CHANGES))("never calls a cut connection a bug, when it makes %s", async (_name, change) => {
+  await using world = await createWorld();
+  const { network, url } = await serveBehind(world);
+  const people = await Promise.all(Array.from({ length: 6 }, () => world.user()));
+  const over = new AbortController();
+  const answers: unknown[] = [];
+  const work = people.map(async ({ key }) => {
+    while (!over.signal.aborted) answers.push(told(await change(url, key)));
+  });
+
+  for (let cuts = 0; cuts < 40; cuts++) {
+    const before = answers.length;
+    await expect.poll(() => answers.length, { ...PATIENCE, interval: 5 }).toBeGreaterThan(before + (cuts % 7));
+    network.cut();
+  }
+  over.abort();
+  await Promise.all(work);
+
+  expect(
+    answers.filter((answer) => !["done", "conflict", "rate_limited", "unavailable"].includes(String(answer))),
+  ).toEqual([]);
+  expect(answers).toContain("unavailable");
+  expect(world.bugs).toEqual([]);
+});
+
+/** The word in which an answer of either door says what came of it. */
+function told({ status, body }: Awaited<ReturnType<typeof ask>>): string {
+  const { error, errors } = body as { error?: { code: string }; errors?: Array<{ extensions: { code: string } }> };
+  const code = error?.code ?? errors?.[0]?.extensions.code.toLowerCase();
+  return code ?? (status < 300 ? "done" : String(status));
+}
+
+/** How many statements PostgreSQL is at work on in the world's database, beside the one that asks. */
+async function activeStatements({ database }: World): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `SELECT count(*)::int FROM pg_stat_activity
+     WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`,
+  );
+  return rows[0]?.count ?? 0;
+}
