@@ -5,6 +5,7 @@ import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Config } from "./config.js";
+import { LIMITS } from "./limits.js";
 import { billingOperations, checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
 import { accessOperations, forgetEndedCodes } from "./features/access/index.js";
 import { invitationOperations, invitationRelations } from "./features/invitations/index.js";
@@ -29,7 +30,8 @@ import { graphqlDoor } from "./surfaces/graphql/door.js";
 import { graphqlError } from "./surfaces/graphql/errors.js";
 import { buildGraphQLSchema } from "./surfaces/graphql/schema.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
-import { errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
+import type { HttpLimits } from "./surfaces/http-limits.js";
+import { assertHeadFits, errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
 import { billingPages } from "./surfaces/pages/billing.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
@@ -67,12 +69,13 @@ export interface AppParts {
   readonly config: Pick<Config, "allowedOrigins" | "publicUrl" | "trustedProxies">;
   readonly services: Services;
   readonly budgets: Budgets;
+  readonly http: HttpLimits;
   readonly health: Health;
   readonly log: Logger;
 }
 
 /** The HTTP application: every door, in the order in which a request passes them. */
-export async function createApp({ config, services, budgets, health, log }: AppParts): Promise<Express> {
+export async function createApp({ config, services, budgets, http, health, log }: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -83,6 +86,7 @@ export async function createApp({ config, services, budgets, health, log }: AppP
 
   app.use(requestScope(log));
   app.use(closeWhenStopping(health));
+  app.use(assertHeadFits(http));
   app.use(knownMethods);
   app.use(cors({ origin: [...config.allowedOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
   app.use(
@@ -180,17 +184,17 @@ export interface RunningApp extends AsyncDisposable {
 
 /** How long a stopping server waits for what it has begun. */
 const DRAIN_TIMEOUT_MS = 10_000;
-/** A request whose head or body takes longer is given up, so that slow senders cannot hold connections for ever. */
-const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
-const KEEP_ALIVE_MS = 65_000;
 
-/** Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own. */
+/**
+ * Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own, tests
+ * bring smaller bounds.
+ */
 export async function startApp(
   config: Config,
   databaseUrl: string,
   log: Logger,
   budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
+  http: HttpLimits = LIMITS.http,
 ): Promise<RunningApp> {
   const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
   const services = createServices({ database, budgets, billing: billingOf(config, log, () => url) });
@@ -198,11 +202,8 @@ export async function startApp(
   // Known once it listens; nobody is served before.
   let url = "";
   const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
-  const handler = await createApp({ config, services, budgets, health, log });
-  const server = createExpressServer(handler, {
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-  });
+  const handler = await createApp({ config, services, budgets, http, health, log });
+  const server = createExpressServer(handler, http, log);
   const close = async () => {
     await budgets.close();
     await database[Symbol.asyncDispose]();

@@ -10,7 +10,11 @@ export const LIMITS = {
     headers: 200,
     urlBytes: 8_192,
     headTimeoutMs: 10_000,
+    /** From the first byte of the head to the last of the body. */
     bodyTimeoutMs: 30_000,
+    /** Of a request that was refused, so much is still taken and thrown away, so that the client reads the refusal. */
+    lingerBytes: 1_048_576,
+    lingerMs: 1_000,
     /** An answer of which the client has read nothing for this long is given up. */
     stalledAnswerMs: 30_000,
     connectionsPerAddress: 50,

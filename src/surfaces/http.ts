@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import express, { type ErrorRequestHandler, type Handler, type Request, type Response } from "express";
-import { LIMITS } from "../limits.js";
+import type { ErrorRequestHandler, Handler, Request, Response } from "express";
 import type { Caller } from "../operation/context.js";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { whyUnavailable } from "../platform/database-errors.js";
 import { type Logger, firstFew } from "../platform/logger.js";
+import type { HttpLimits } from "./http-limits.js";
 import { noteUnavailable } from "./unavailable.js";
 
 /** The status that says over HTTP what a failure's kind says, at every door. */
@@ -125,26 +125,17 @@ export class UnsupportedMediaType extends Failure {
   }
 }
 
-class RefusedRequest extends Failure {
-  constructor(
-    readonly kind: FailureKind,
-    message: string,
-  ) {
+/** Express throws errors with the status to answer with: a path or query that cannot be decoded. */
+class UnreadableRequest extends Failure {
+  readonly kind = "bad_request";
+
+  constructor(message = "The request cannot be read.") {
     super(message);
   }
 }
 
-const REFUSALS: Readonly<Record<number, readonly [FailureKind, string]>> = {
-  400: ["bad_request", "The request cannot be read."],
-  413: ["payload_too_large", "The body is larger than 1 MiB."],
-  415: ["unsupported_media_type", "The body's encoding is not supported; use gzip, deflate, br or none."],
-};
-
-/** Express and its body reader throw errors with the status to answer with. */
 function refusedByHttp(error: unknown): Failure | undefined {
-  const status = (error as { status?: unknown } | null)?.status;
-  const refusal = typeof status === "number" ? REFUSALS[status] : undefined;
-  return refusal && new RefusedRequest(...refusal);
+  return (error as { status?: unknown } | null)?.status === 400 ? new UnreadableRequest() : undefined;
 }
 
 /** Answers with the failure in a door's own form, and says nothing about a bug. */
@@ -169,20 +160,39 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   return failure;
 }
 
+class HeadTooLarge extends Failure {
+  readonly kind = "payload_too_large";
+
+  constructor(
+    override readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** @throws HeadTooLarge when the URL, the number of headers or all of the head is larger than may be. */
+export function assertHeadFits(limits: HttpLimits): Handler {
+  return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
+    if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
+    if (rawHeaders.length > 2 * limits.headers)
+      throw new HeadTooLarge("too_many_headers", tooManyHeaders(limits.headers));
+    // The request line ends in a space, the protocol and a line break, each header in a line break.
+    let bytes = method.length + url.length + " ".length * 2 + "HTTP/1.1\r\n\r\n".length;
+    for (const part of rawHeaders) bytes += part.length + 2;
+    if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
+    if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
+    next();
+  };
+}
+
+const tooLongUrl = (bytes: number): string => `The URL may have ${bytes} bytes. Send long texts in the body of a POST.`;
+const tooManyHeaders = (count: number): string => `A request may have ${count} headers. Send fewer.`;
+export const tooLargeHead = (bytes: number): string =>
+  `The request line and the headers together may have ${bytes} bytes. Send fewer or shorter headers.`;
+
 /** All that a caller is told about a bug. */
 export const BUG_MESSAGE = "Something went wrong on our side.";
-
-/** Reads the body's bytes, decompressed, up to the limit; what they mean is for `jsonBody` to say. */
-export const readBody: Handler = (request, response, next) => {
-  if (hasBody(request)) readBytes(request, response, next);
-  else next();
-};
-
-const readBytes = express.raw({ type: () => true, limit: LIMITS.http.bodyBytes });
-
-/** Whether the request has a body, be it of unknown length. */
-export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
-  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
 /** Whether the body claims to be JSON in UTF-8. */
 export function claimsJson(request: Request): boolean {

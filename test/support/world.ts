@@ -6,6 +6,7 @@ import type pg from "pg";
 import { inject } from "vitest";
 import { type RunningApp, graphqlSchema, startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
+import { LIMITS } from "../../src/limits.js";
 import { createUser } from "../../src/features/access/index.js";
 import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
@@ -19,6 +20,7 @@ import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import { Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/surfaces/caller.js";
+import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { databaseOn, onServer } from "./database-server.js";
 
 /** What came of an operation. */
@@ -44,8 +46,8 @@ export interface World extends AsyncDisposable {
   user(wishes?: { email?: string; plan?: "free" | "pro"; scopes?: readonly Scope[] }): Promise<Actor>;
   /** Lets nobody connect to the database any more. */
   breakConnections(): Promise<void>;
-  /** A server on a free port over the same database, by another way to it if one is given. */
-  serve(environment?: Record<string, string>, url?: string): Promise<RunningApp>;
+  /** A server on a free port over the same database, by another way to it and within other bounds if they are given. */
+  serve(environment?: Record<string, string>, url?: string, http?: Partial<HttpLimits>): Promise<RunningApp>;
 }
 
 /** Somebody with a key, who does things. */
@@ -152,13 +154,13 @@ export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): P
         } while (!(await isDeserted(server, name)));
       });
     },
-    async serve(environment = {}, way = databaseUrl) {
+    async serve(environment = {}, way = databaseUrl, http = {}) {
       const config = readConfig({
         ...{ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir },
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
-      const app = await startApp(config, way, logTo(log, bugs));
+      const app = await startApp(config, way, logTo(log, bugs), undefined, { ...LIMITS.http, ...http });
       apps.push(app);
       return app;
     },

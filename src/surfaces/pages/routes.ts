@@ -1,9 +1,10 @@
-import express, { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
+import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
 import { type Services, contextOf } from "../../operation/context.js";
 import { execute } from "../../operation/execute.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import { callerOf } from "../caller.js";
+import { readBodyUpTo } from "../body.js";
 import { noteFailure, scopeOf } from "../http.js";
 import {
   type ShownInvitation,
@@ -28,11 +29,10 @@ export function invitationPages(operations: readonly Operation[], services: Serv
   const router = Router({ caseSensitive: true, strict: true });
   const pages = Router({ caseSensitive: true, strict: true });
   const door = new PageDoor(operations, services);
-  const form = express.urlencoded({ extended: false, limit: FORM_MAX_BYTES, parameterLimit: 10 });
   pages.use(pageHeaders);
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
-  pages.post("/:token/answer", form, answer(door));
+  pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(door));
   pages.use(failed);
   return router.use("/invitations", pages);
 }
@@ -138,8 +138,9 @@ async function confirmed(door: PageDoor, response: Response, email: string, code
 
 /** @throws InvalidInput when it is not what the page's form sends. */
 function answerIn(body: unknown): { code: string; accepts: boolean } {
-  const { code, answer } = (body ?? {}) as { readonly code?: unknown; readonly answer?: unknown };
-  if (typeof code !== "string" || (answer !== "accept" && answer !== "decline")) {
+  const form = new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
+  const [code, answer] = [form.get("code"), form.get("answer")];
+  if (code === null || (answer !== "accept" && answer !== "decline")) {
     throw new InvalidInput([{ path: "", message: "Send the form of the invitation's page." }]);
   }
   // People copy codes with spaces, and mobile keyboards add them.

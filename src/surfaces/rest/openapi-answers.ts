@@ -15,7 +15,8 @@ import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
-import { HTTP_STATUS, UnsupportedMediaType, failureBehind } from "../http.js";
+import { BodyTooLarge } from "../body.js";
+import { HTTP_STATUS, UnsupportedMediaType } from "../http.js";
 import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -66,7 +67,7 @@ const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   bad_request: restError(InvalidInput.example),
   unauthorized: restError(new Unauthorized()),
   forbidden: restError(ScopeMissing.example),
-  payload_too_large: restError(failureBehind({ status: 413 })),
+  payload_too_large: restError(BodyTooLarge.example),
   unsupported_media_type: restError(new UnsupportedMediaType()),
   rate_limited: restError(RateLimited.example),
   internal_error: restError(undefined),

@@ -1,7 +1,8 @@
 import { type Handler, Router } from "express";
 import { Failure } from "../../operation/failure.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
-import { noteFailure, readBody, scopeOf } from "../http.js";
+import { readBody } from "../body.js";
+import { noteFailure, scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
 import { MethodNotAllowed, restError } from "./errors.js";
 

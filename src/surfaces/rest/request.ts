@@ -1,6 +1,7 @@
 import type { Handler } from "express";
 import { InvalidInput } from "../../operation/failure.js";
-import { UnsupportedMediaType, checkIdempotencyKey, claimsJson, hasBody, readBody } from "../http.js";
+import { hasBody, readBody } from "../body.js";
+import { UnsupportedMediaType, checkIdempotencyKey, claimsJson } from "../http.js";
 
 /** Bytes of a query that are no UTF-8 would be read as replacement characters, and other things found than were meant. */
 const refuseBrokenText: Handler = (request, _response, next) => {

@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { Failure, type FailureKind } from "../operation/failure.js";
+import type { Logger } from "../platform/logger.js";
+import type { HttpLimits } from "./http-limits.js";
+import { HTTP_STATUS, tooLargeHead } from "./http.js";
+import { restError } from "./rest/errors.js";
+
+type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
+
+/**
+ * Ends a connection that has more to send. Closed at once, the system would tell the client of a broken connection, and
+ * many then never read the answer. So what still comes is thrown away for a moment, in bounds.
+ */
+export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
+  const end = () => socket.destroy();
+  const enough = socket.bytesRead + lingerBytes;
+  // A look at the count costs the same however the client cuts what it sends.
+  const watch = setInterval(() => void (socket.bytesRead > enough && end()), Math.ceil(lingerMs / 50)).unref();
+  const deadline = setTimeout(end, lingerMs).unref();
+  socket.once("close", () => {
+    clearInterval(watch);
+    clearTimeout(deadline);
+  });
+  socket.once("end", end);
+  socket.end();
+  socket.resume();
+}
+
+/** Lets the connection of a request end gently, when its answer is sent, if its body is not wanted to its end. */
+export function closeAfterAnswer(request: IncomingMessage, patience: Patience): void {
+  const { socket } = request;
+  // What Node calls when the last answer of a connection is sent.
+  socket.destroySoon = () => closeGently(socket, patience);
+  request.once("end", () => void (socket.writableFinished && socket.destroy()));
+}
+
+/** What Node's parser refuses before there is a request. */
+class Unreadable extends Failure {
+  constructor(
+    readonly kind: FailureKind,
+    override readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What is wrong with a request that Node's parser gave up; undefined where nobody is left to be told. */
+function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits) {
+  switch (code ?? "") {
+    case "ECONNRESET":
+    case "EPIPE":
+      return undefined;
+    case "HPE_HEADER_OVERFLOW":
+      return new Unreadable("payload_too_large", "head_too_large", tooLargeHead(headBytes));
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new Unreadable("payload_too_large", "chunks_too_large", "Send chunks without extensions.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new Unreadable(
+        "bad_request",
+        "request_timeout",
+        `The request came too slowly: its head must be here within ${headTimeoutMs / 1_000} s, all of it within ` +
+          `${bodyTimeoutMs / 1_000} s. Send it faster, or less at once.`,
+      );
+    default:
+      return new Unreadable("bad_request", "malformed_request", "This is no valid HTTP/1.1 request.");
+  }
+}
+
+/** Answers what the parser refuses in the documented form, and ends the connection. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, limits: HttpLimits, log: Logger): void {
+  const failure = refusalOf(error, limits);
+  if (failure && socket.writable) refuse(socket, failure, limits, log);
+  // A connection that is being ended may go on sending what the parser cannot read.
+  else if (!failure || !socket.writableEnded) socket.destroy();
+}
+
+/** Answers where there is no response to answer with, and ends the connection. */
+export function refuse(socket: Socket, failure: Failure, limits: HttpLimits, log: Logger): void {
+  const id = randomUUID();
+  const status = HTTP_STATUS[failure.kind];
+  const body = JSON.stringify(restError(failure));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Connection: close",
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${id}`,
+    "X-Content-Type-Options: nosniff",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  closeGently(socket, limits);
+  log.info({ request_id: id, status, failures: [failure.reason ?? failure.kind] });
+}

@@ -1,0 +1,160 @@
+import { type Socket, connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { ask } from "../support/http.js";
+import { exchange } from "../support/socket.js";
+import { createWorld } from "../support/world.js";
+
+const { headBytes, headers: headersMax, urlBytes, bodyBytes } = LIMITS.http;
+
+/** Gzip that goes on and on and has nothing in it: stored blocks of no bytes. */
+const GZIP_BEGINS = gzipSync("").subarray(0, 10);
+const EMPTY_BLOCKS = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from([0, 0, 0, 0xff, 0xff])));
+
+const inChunk = (bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
+
+/** What a raw answer says: its status, whether the connection ends with it, and its error. */
+function said(answer: string) {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  const { error } = (body.startsWith("{") ? JSON.parse(body) : {}) as { error?: { code: string; reason?: string } };
+  return {
+    status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]),
+    closes: /^connection: close/im.test(head),
+    ...(error ? { why: error.reason ?? error.code } : {}),
+  };
+}
+
+it("takes the largest head there may be, and no larger one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const line = (path: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n`;
+  const send = async (head: string) => said(await exchange(url, `${head}\r\n`, { silenceMs: 10_000 }));
+  const padded = (bytes: number) => {
+    const rest = `${line("/healthz")}Host: a\r\nX-Long: `;
+    return `${rest}${"k".repeat(bytes - rest.length - 4)}\r\n`;
+  };
+  const many = (count: number) => `${line("/healthz")}Host: a\r\n${"X: y\r\n".repeat(count - 2)}`;
+  const long = (bytes: number) => `${line(`/healthz?${"q".repeat(bytes - 9)}`)}Host: a\r\n`;
+
+  expect(`${padded(headBytes)}\r\n`).toHaveLength(headBytes);
+  expect(await send(padded(headBytes))).toMatchObject({ status: 200 });
+  expect(await send(padded(headBytes + 1))).toMatchObject({ status: 413, why: "head_too_large" });
+  expect(await send(padded(1_000_000))).toEqual({ status: 413, why: "head_too_large", closes: true });
+  expect(await send(many(headersMax))).toMatchObject({ status: 200 });
+  expect(await send(many(headersMax + 1))).toMatchObject({ status: 413, why: "too_many_headers" });
+  expect(await send(many(3_000))).toMatchObject({ status: 413 });
+  expect(await send(long(urlBytes))).toMatchObject({ status: 200 });
+  expect(await send(long(urlBytes + 1))).toMatchObject({ status: 413, why: "url_too_long" });
+});
+
+it("gives up a head or a body that comes too slowly, and says so", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { headTimeoutMs: 300, bodyTimeoutMs: 600 });
+  const { key } = await world.user();
+  const slow = async (begin: string, drop: string) => {
+    const socket = connected(url);
+    const startedAt = performance.now();
+    socket.write(begin);
+    const drip = setInterval(() => socket.write(drop), 50);
+    const answer = await rest(socket);
+    clearInterval(drip);
+    return { ...said(answer), tookMs: performance.now() - startedAt };
+  };
+  const post = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+
+  const late = { status: 400, closes: true, why: "request_timeout" };
+  expect(await slow("", "")).toMatchObject(late);
+  expect(await slow("GET /me HTTP/1.1\r\nX: ", "k")).toMatchObject(late);
+  expect(await slow(`${post}Content-Length: 1000\r\n\r\n`, " ")).toMatchObject(late);
+  const chunked = await slow(`${post}Transfer-Encoding: chunked\r\n\r\n`, "1\r\n \r\n");
+  expect(chunked).toMatchObject(late);
+  expect(chunked.tookMs).toBeGreaterThan(550);
+  expect(world.bugs).toEqual([]);
+});
+
+it.each([
+  ["as it comes", "", "", Buffer.alloc(65_536, " ")],
+  ["decompressed", "Content-Encoding: gzip\r\n", "", gzipSync(Buffer.alloc(200_000, " "))],
+  ["decompressed to nothing", "Content-Encoding: gzip\r\n", GZIP_BEGINS, EMPTY_BLOCKS],
+] as const)("refuses an endless body at its limit, %s, and ends the connection", async (_how, header, first, more) => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { lingerMs: 300, lingerBytes: 500_000 });
+  const { key } = await world.user();
+
+  for (const [authorization, status] of [
+    [`Authorization: Bearer ${key}\r\n`, 413],
+    ["Authorization: Bearer wrong\r\n", 401],
+    ["", 401],
+  ] as const) {
+    const socket = connected(url);
+    const type = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\n${authorization}${header}${type}\r\n`);
+    if (first) socket.write(inChunk(first));
+    const sent = pour(socket, inChunk(more));
+    expect(said(await rest(socket))).toMatchObject({ status, closes: true });
+    // What the system's own buffers hold comes on top.
+    expect(await sent).toBeLessThan(bodyBytes + 20_000_000);
+  }
+  expect(world.bugs).toEqual([]);
+});
+
+it("answers a body that says itself too large before it is sent, and one that is a little too large in full", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+
+  const answer = await exchange(url, `${head}Content-Length: ${bodyBytes + 1}\r\n\r\n`, { silenceMs: 10_000 });
+  expect(said(answer)).toEqual({ status: 413, closes: true, why: "payload_too_large" });
+  for (let round = 0; round < 20; round++) {
+    const body = Buffer.alloc(bodyBytes + 1 + round * 30_000, " ");
+    expect((await ask(`${url}/v1/memories`, { key, body })).status).toBe(413);
+  }
+});
+
+it("keeps a connection whose refused body has an end near by", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const socket = connected(url);
+  const answers = rest(socket);
+  for (const length of [10, 100_000, bodyBytes]) {
+    socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${" ".repeat(length)}`);
+  }
+  socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+
+  const statuses = Array.from((await answers).matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status);
+  expect(statuses).toEqual(["401", "401", "401", "200"]);
+});
+
+function connected(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect(Number(port), hostname)
+    .on("error", () => {})
+    .setMaxListeners(0);
+}
+
+/** All that comes until the server ends the connection. */
+async function rest(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((done) => socket.once("close", done));
+  return Buffer.concat(chunks).toString();
+}
+
+/** Sends the same until the connection is closed, and tells how many bytes that were. */
+async function pour(socket: Socket, bytes: Buffer): Promise<number> {
+  let sent = 0;
+  while (!socket.destroyed) {
+    sent += bytes.length;
+    const goesOn = socket.write(bytes);
+    await new Promise<void>((done) => {
+      if (goesOn) setImmediate(done);
+      else socket.once("drain", done);
+      socket.once("close", done);
+    });
+    socket.removeAllListeners("drain");
+  }
+  return sent;
+}
