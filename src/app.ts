@@ -203,7 +203,7 @@ export async function startApp(
   let url = "";
   const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
   const handler = await createApp({ config, services, budgets, http, health, log });
-  const server = createExpressServer(handler, http, log);
+  const server = createExpressServer(handler, { limits: http, log, form: restError });
   const close = async () => {
     await budgets.close();
     await database[Symbol.asyncDispose]();

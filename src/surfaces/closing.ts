@@ -5,7 +5,13 @@ import { Failure, type FailureKind } from "../operation/failure.js";
 import type { Logger } from "../platform/logger.js";
 import type { HttpLimits } from "./http-limits.js";
 import { HTTP_STATUS, tooLargeHead } from "./http.js";
-import { restError } from "./rest/errors.js";
+
+/** What it takes to refuse where no door is reached: the bounds, the log, and the form of an error. */
+export interface Refusing {
+  readonly limits: HttpLimits;
+  readonly log: Logger;
+  readonly form: (failure: Failure) => object;
+}
 
 type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
 
@@ -70,18 +76,18 @@ function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, 
 }
 
 /** Answers what the parser refuses in the documented form, and ends the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, limits: HttpLimits, log: Logger): void {
-  const failure = refusalOf(error, limits);
-  if (failure && socket.writable) refuse(socket, failure, limits, log);
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, refusing: Refusing): void {
+  const failure = refusalOf(error, refusing.limits);
+  if (failure && socket.writable) refuse(socket, failure, refusing);
   // A connection that is being ended may go on sending what the parser cannot read.
   else if (!failure || !socket.writableEnded) socket.destroy();
 }
 
 /** Answers where there is no response to answer with, and ends the connection. */
-export function refuse(socket: Socket, failure: Failure, limits: HttpLimits, log: Logger): void {
+export function refuse(socket: Socket, failure: Failure, { limits, log, form }: Refusing): void {
   const id = randomUUID();
   const status = HTTP_STATUS[failure.kind];
-  const body = JSON.stringify(restError(failure));
+  const body = JSON.stringify(form(failure));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "Connection: close",

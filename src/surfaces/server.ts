@@ -2,8 +2,7 @@ import { IncomingMessage, type Server, ServerResponse, createServer } from "node
 import type { Socket } from "node:net";
 import type { Express } from "express";
 import { Failure } from "../operation/failure.js";
-import type { Logger } from "../platform/logger.js";
-import { closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
+import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
 import type { HttpLimits } from "./http-limits.js";
 
 /** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
@@ -16,7 +15,8 @@ const CHECK_MS = 1_000;
  * by `Object.setPrototypeOf`: V8 then gives each a hidden class of its own, which costs more than all else that Express
  * does, and carries what belongs to a request over into the old generation.
  */
-export function createExpressServer(app: Express, limits: HttpLimits, log: Logger): Server {
+export function createExpressServer(app: Express, refusing: Refusing): Server {
+  const { limits } = refusing;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
     /** An answer may come before the end of the body. What is left is thrown away, unless it may have no end. */
@@ -50,8 +50,8 @@ export function createExpressServer(app: Express, limits: HttpLimits, log: Logge
   const server = createServer(options, app);
   // Node leaves out what is beyond without a word, so it must see one more.
   server.maxHeadersCount = headers + 1;
-  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, limits, log));
-  server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), limits, log));
+  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, refusing));
+  server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), refusing));
   // An expectation that nobody knows is left unmet, which a client has to reckon with.
   server.on("checkExpectation", app);
   return server;
