@@ -195,9 +195,10 @@ export async function startApp(
   log: Logger,
   budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
   http: HttpLimits = LIMITS.http,
+  storage: Services["storage"] = LIMITS.storage,
 ): Promise<RunningApp> {
   const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
-  const services = createServices({ database, budgets, billing: billingOf(config, log, () => url) });
+  const services = createServices({ database, budgets, storage, billing: billingOf(config, log, () => url) });
   let stopping = false;
   // Known once it listens; nobody is served before.
   let url = "";

@@ -86,6 +86,15 @@ export const LIMITS = {
     /** The reason of refusals is logged once for each kind in this time. */
     noteEveryMs: 60_000,
   },
+  /**
+   * What a graph may hold, by the plan that counts for it. Bytes are those of the texts and tags of memories, of their
+   * earlier versions and of relationships, and 200 for each of these rows.
+   */
+  storage: {
+    free: { memories: 10_000, bytes: 100_000_000 },
+    pro: { memories: 100_000, bytes: 1_000_000_000 },
+    team: { memories: 1_000_000, bytes: 10_000_000_000 },
+  },
   budgets: {
     windowMs: 60_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */

@@ -182,6 +182,7 @@ export class ServiceClient implements GraphStore {
     if (status === 403) {
       return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
     }
+    if (reason === "graph_full") return new ImportStopped(message);
     if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or take --graph personal.`);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
@@ -7,6 +8,11 @@ import type { Idempotency } from "./idempotency.js";
 import type { Scope } from "./permission.js";
 
 export type Plan = "free" | "pro" | "team";
+/** What a graph may hold: how many memories, and how many bytes in all. */
+export interface GraphBounds {
+  readonly memories: number;
+  readonly bytes: number;
+}
 export type TeamRole = "owner" | "admin" | "member";
 export type Door = "rest" | "graphql" | "page" | "billing";
 
@@ -20,7 +26,15 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   readonly personalGraphId: string;
   /** The caller's place in their one team; null for a caller in none. */
-  readonly team: { readonly id: string; readonly role: TeamRole; readonly graphId: string } | null;
+  readonly team: CallersTeam | null;
+}
+
+export interface CallersTeam {
+  readonly id: string;
+  readonly role: TeamRole;
+  readonly graphId: string;
+  /** The plan that counts for the team's graph: `team` while it pays, else its owner's. */
+  readonly plan: Plan;
 }
 
 /** What operations work with besides their caller; one for the whole process. */
@@ -29,6 +43,8 @@ export interface Services {
   /** What may be done only so often, beside the requests that the doors count. */
   readonly budgets: Budgets;
   readonly billing: Billing;
+  /** What graphs may hold, by the plan that counts for them. */
+  readonly storage: Readonly<Record<Plan, GraphBounds>>;
   now(): Date;
   /** Makes ids: UUIDv7, so that later ids sort after earlier ones. */
   newId(): string;
@@ -47,12 +63,14 @@ export interface Context extends Services {
   selects(field: string): boolean;
 }
 
-/** The services of a running process; a test gives its own clock. */
+type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage">>;
+
+/** The services of a running process; a test gives its own clock, and graphs that are soon full. */
 export function createServices(
-  { database, budgets, billing }: Pick<Services, "database" | "budgets" | "billing">,
+  { database, budgets, billing, storage = LIMITS.storage }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  return { database, budgets, billing, now, newId: () => uuidv7() };
+  return { database, budgets, billing, storage, now, newId: () => uuidv7() };
 }
 
 /** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */

@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import type { Caller, Plan, TeamRole } from "../operation/context.js";
+import type { Caller, CallersTeam, Plan, TeamRole } from "../operation/context.js";
 import { Unauthorized } from "../operation/failure.js";
 import type { Scope } from "../operation/permission.js";
 import { hashApiKey } from "../platform/api-key.js";
@@ -16,6 +16,7 @@ interface CallerRow {
   readonly team_id: string | null;
   readonly role: TeamRole;
   readonly team_graph_id: string;
+  readonly team_plan: Plan;
   readonly use_is_stale: boolean;
 }
 
@@ -27,10 +28,13 @@ const callerByKey: Statement = {
       CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
       u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
       m.team_id, m.role::text AS role, t.id AS team_graph_id,
+      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS team_plan,
       coalesce(k.last_used_at < now() - interval '1 minute', true) AS use_is_stale
     FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
       LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id
       LEFT JOIN billing_account b ON b.team_id = m.team_id
+      LEFT JOIN team_member w ON w.team_id = m.team_id AND w.role = 'owner'
+      LEFT JOIN user_account o ON o.id = w.user_id
     WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
 };
 
@@ -59,7 +63,7 @@ export async function callerOf(request: Pick<Request, "headers">, database: Data
     plan: row.plan,
     scopes: new Set(row.scopes),
     personalGraphId: row.personal_graph_id,
-    team: row.team_id === null ? null : { id: row.team_id, role: row.role, graphId: row.team_graph_id },
+    team: teamOf(row),
   };
 }
 
@@ -71,6 +75,10 @@ function noteUse(database: Database, keyId: string): void {
   beingNoted.add(keyId);
   const noted = () => void beingNoted.delete(keyId);
   database.run(markKeyUsed, [keyId]).then(noted, noted);
+}
+
+function teamOf({ team_id: id, role, team_graph_id: graphId, team_plan: plan }: CallerRow): CallersTeam | null {
+  return id === null ? null : { id, role, graphId, plan };
 }
 
 /** RFC 9110: the scheme's case does not matter. What is no bearer token is read as an empty one, which nobody has. */

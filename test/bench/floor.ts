@@ -10,7 +10,10 @@ import pg from "pg";
 import type { Statement } from "../../src/platform/database.js";
 import { type Order, serve } from "./child.js";
 import { DOCUMENTS } from "./documents.js";
+import { built } from "./built.js";
 import type { Statements } from "./statements.js";
+
+const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
 
 interface Caller {
   readonly key_id: string;
@@ -224,10 +227,11 @@ function newMemory(body: Record<string, unknown>): NewMemory {
 async function created(caller: Caller, memory: NewMemory): Promise<Memory> {
   requireScope(caller, "memories:write");
   const { type, title, content, summary, tags, importance } = memory;
-  const values = [graphOf(caller), newId(), type, title, content, summary, tags, importance];
-  const [row] = await run<Memory>(statements.createMemory, [...values, caller.user_id, new Date()]);
-  if (!row) throw new Error("An insert answered without its row.");
-  return { ...row, relationships: [], relationships_total: 0 };
+  const [id, time, { memories, bytes }] = [newId(), new Date(), LIMITS.storage.pro];
+  const values = [graphOf(caller), id, type, title, content, summary, tags, importance, caller.user_id, time];
+  await run(statements.createMemory, [...values, memories, bytes]);
+  const told = { created_by: caller.user_id, created_at: time, updated_at: time };
+  return { id, ...memory, version: 1, ...told, relationships: [], relationships_total: 0 };
 }
 
 /** A UUIDv7. */

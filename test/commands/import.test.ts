@@ -15,6 +15,7 @@ import { type ImportReport, newReport, runImport } from "../../src/import/run-im
 import { type ClientOptions, ServiceClient } from "../../src/import/service-client.js";
 import { CONTENT_MAX, CONTEXT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX } from "../../src/import/text.js";
 import { lostInType, memoryType, relationshipType } from "../../src/import/type-names.js";
+import { LIMITS } from "../../src/limits.js";
 import { withinBounds } from "../../src/operation/bounds.js";
 import { ask } from "../support/http.js";
 import { type Actor, createWorld } from "../support/world.js";
@@ -232,6 +233,19 @@ describe("reading", () => {
 });
 
 describe("importing into the service", () => {
+  it("stops where the graph is full, says so, and goes on from there when there is room", async () => {
+    const storage = { ...LIMITS.storage, pro: { memories: 5, bytes: 1_000_000 } };
+    await using world = await createWorld({ storage });
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const text = jsonLines(...Array.from({ length: 30 }, (_, index) => entity(`Entity ${index}`, "x")));
+
+    await expect(importInto(url, ann, text)).rejects.toThrow(/This graph is full: .* at most 5 memories/);
+    storage.pro.memories = 100;
+
+    expect(await importInto(url, ann, text)).toEqual(report({ memories: { created: 25, existing: 5 } }));
+  });
+
   it("stores memories and relationships, and adds nothing when it is run again", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

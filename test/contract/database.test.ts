@@ -11,6 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "String @db.Uuid": "uuid",
   "String[]": "_text",
   Int: "int4",
+  BigInt: "int8",
   Float: "float8",
   Boolean: "bool",
   Bytes: "bytea",

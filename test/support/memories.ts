@@ -53,3 +53,13 @@ export async function manyLinks(
     [caller.personalGraphId, caller.userId, pairs.map(([from]) => from), pairs.map(([, to]) => to)],
   );
 }
+
+/** Graphs of which more or less is counted than they hold: none, if all is well. */
+export async function miscounted({ database }: World) {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `SELECT g.id, u.memories, u.bytes, measured.memories AS memories_held, measured.bytes AS bytes_held
+     FROM graph g LEFT JOIN graph_usage u ON u.graph_id = g.id, measure_graph(g.id) measured
+     WHERE (u.memories, u.bytes) IS DISTINCT FROM (measured.memories, measured.bytes)`,
+  );
+  return rows;
+}

@@ -104,8 +104,14 @@ export interface WorldsStripe {
   readonly priceId: string;
 }
 
-/** Without a payment provider, unless one is given. */
-export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): Promise<World> {
+export interface WorldsWishes {
+  readonly stripe?: WorldsStripe;
+  /** What graphs may hold, by plan. */
+  readonly storage?: Services["storage"];
+}
+
+/** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
+export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promise<World> {
   const { url, prefix, template } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
@@ -121,7 +127,7 @@ export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): P
     publicUrl: () => "https://memory.example.com",
     log: logTo(log, bugs),
   };
-  const parts = { database, budgets: new ProcessBudgets(), billing };
+  const parts = { database, budgets: new ProcessBudgets(), billing, ...(storage && { storage }) };
   const services = createServices(parts, () => new Date(Date.now() + offsetMs));
   const apps: RunningApp[] = [];
   const dataDir = await mkdtemp(join(tmpdir(), "memory-graph-world-"));
@@ -160,7 +166,8 @@ export async function createWorld({ stripe }: { stripe?: WorldsStripe } = {}): P
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
-      const app = await startApp(config, way, logTo(log, bugs), undefined, { ...LIMITS.http, ...http });
+      const limits = { ...LIMITS.http, ...http };
+      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage);
       apps.push(app);
       return app;
     },

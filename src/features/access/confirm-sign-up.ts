@@ -60,7 +60,11 @@ const verifyUser: Statement = {
 
 const insertGraph: Statement = {
   name: "insert_personal_graph",
-  text: "INSERT INTO graph (id, user_id) VALUES ($1::uuid, $2::uuid) ON CONFLICT (user_id) DO NOTHING",
+  text: `
+    WITH made AS (
+      INSERT INTO graph (id, user_id) VALUES ($1::uuid, $2::uuid) ON CONFLICT (user_id) DO NOTHING RETURNING id
+    )
+    INSERT INTO graph_usage (graph_id) SELECT id FROM made`,
 };
 
 export const confirmSignUp = defineOperation({

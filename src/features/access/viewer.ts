@@ -1,5 +1,8 @@
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import type { Plan } from "../../operation/context.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
+import { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "../memories/index.js";
 import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
 
 export enum PlanName {
@@ -9,13 +12,22 @@ export enum PlanName {
 }
 registerEnumType(PlanName, {
   name: "Plan",
-  description: "What a user has paid for; it decides how many requests a minute are served.",
+  description: "What a user has paid for; it decides how many requests a minute are served, and what graphs may hold.",
   valuesConfig: {
-    FREE: { description: "60 requests a minute." },
-    PRO: { description: "300 requests a minute." },
-    TEAM: { description: "1,000 requests a minute." },
+    FREE: { description: planDescription("free") },
+    PRO: { description: planDescription("pro") },
+    TEAM: { description: planDescription("team") },
   },
 });
+
+function planDescription(plan: Plan): string {
+  const { memories, bytes } = LIMITS.storage[plan];
+  const number = (value: number) => value.toLocaleString("en");
+  return (
+    `${number(LIMITS.budgets.requestsByPlan[plan])} requests a minute; ${number(memories)} memories and ` +
+    `${number(bytes / 1_000_000)} MB in a graph.`
+  );
+}
 
 @ObjectType({ description: "The user whose key is in use." })
 export class Viewer {
@@ -41,12 +53,15 @@ export class Viewer {
 
   @Field(() => ApiKey, { description: "The key in use." })
   apiKey!: ApiKey;
+
+  @Field(() => [GraphStorage], { description: "What the user's own graph holds and may hold, and the team's." })
+  storage!: GraphStorage[];
 }
 
 export const viewer = defineOperation({
   name: "viewer",
   kind: "query",
-  summary: "Who the key in use belongs to, and what it may do.",
+  summary: "Who the key in use belongs to, what it may do, and how full the graphs are.",
   input: NoInput,
   output: Viewer,
   permission: "any",
@@ -62,14 +77,25 @@ export const viewer = defineOperation({
       plan: "pro",
       createdAt: new Date("2026-01-12T08:30:00.000Z"),
       apiKey: API_KEY_EXAMPLE,
+      storage: [GRAPH_STORAGE_EXAMPLE],
     },
   },
-  async handle({ caller, database }) {
+  async handle(context) {
+    const { caller, database } = context;
     const { user, ...key } = await database.models.apiKey.findUniqueOrThrow({
       where: { id: caller.keyId },
       include: { user: true },
     });
     const { id, email, name, emailVerifiedAt, createdAt } = user;
-    return { id, email, name, emailVerifiedAt, createdAt, plan: caller.plan, apiKey: toApiKey(key) };
+    return {
+      id,
+      email,
+      name,
+      emailVerifiedAt,
+      createdAt,
+      plan: caller.plan,
+      apiKey: toApiKey(key),
+      storage: await storageOf(context),
+    };
   },
 });

@@ -1,13 +1,12 @@
 import { Field, Float, InputType } from "type-graphql";
 import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
 import {
   CONTENT_MAX,
-  MEMORY_COLUMNS,
   Memory,
-  type MemoryRow,
   SUMMARY_MAX,
   TAGS_MAX,
   TAG_MAX,
@@ -15,7 +14,6 @@ import {
   TYPE_DESCRIPTION,
   TYPE_FORM,
   normalTags,
-  toMemory,
 } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
@@ -48,13 +46,9 @@ export class CreateMemoryInput extends GraphInput {
   importance!: number;
 }
 
-const insertMemory: Statement = {
-  name: "insert_memory",
-  text: `
-    INSERT INTO memory AS m (graph_id, id, type, title, content, summary, tags, importance,
-      created_by, created_at, updated_by, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $10)
-    RETURNING ${MEMORY_COLUMNS}`,
+const storeMemory: Statement = {
+  name: "create_memory",
+  text: "SELECT 1 AS done FROM create_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 };
 
 export const createMemory = defineOperation({
@@ -64,7 +58,7 @@ export const createMemory = defineOperation({
   input: CreateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [NoTeamGraph],
+  failures: [NoTeamGraph, GraphFull],
   rest: { method: "POST", path: "/v1/memories", status: 201, location: "/v1/memories/:id" },
   example: {
     input: {
@@ -78,18 +72,19 @@ export const createMemory = defineOperation({
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0 },
   },
   oneStatement: true,
-  async handle({ caller, database, newId, now }, input) {
-    const { type, title, content, summary, tags, importance } = input;
+  async handle(context, input) {
+    const { caller, database, newId, now } = context;
+    const { type, title, content, importance } = input;
     const graphId = chosenGraphId(caller, input);
-    const values = [graphId, newId(), type, title, content, summary ?? null, normalTags(tags), importance];
-    const rows = database.run<MemoryRow>(insertMemory, [...values, caller.userId, now()]);
-    const [row] = await rows.catch(refuseWithoutGraph);
-    if (!row) throw new Error("An insert answered without its row.");
-    return { ...toMemory(row), relationships: [], relationshipsTotal: 0 };
+    const [id, time, summary, tags] = [newId(), now(), input.summary ?? null, normalTags(input.tags)];
+    const values = [graphId, id, type, title, content, summary, tags, importance, caller.userId, time];
+    await database
+      .run(storeMemory, [...values, ...roomIn(context, graphId)])
+      .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+    return {
+      ...{ graphId, id, type, title, content, summary, tags, importance, version: 1 },
+      ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },
+      ...{ relationships: [], relationshipsTotal: 0 },
+    };
   },
 });
-
-/** The team was deleted, and its graph with it, since this request began. */
-function refuseWithoutGraph(error: unknown): never {
-  throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new NoTeamGraph() : error;
-}

@@ -12,17 +12,9 @@ export class DeleteMemoryInput extends GraphInput {
   id!: string;
 }
 
-/**
- * Its relationships go with it, by their foreign keys. They are locked first, in one order: two memories that are
- * linked both ways and deleted at once would else each hold what the other waits for.
- */
 const removeMemory: Statement = {
   name: "remove_memory",
-  text: `
-    WITH links AS MATERIALIZED (
-      SELECT id FROM relationship WHERE graph_id = $1 AND (from_id = $2 OR to_id = $2) ORDER BY id FOR UPDATE
-    )
-    DELETE FROM memory WHERE graph_id = $1 AND id = $2 AND (SELECT count(*) FROM links) >= 0 RETURNING id`,
+  text: "SELECT removed FROM remove_memory($1::uuid, $2::uuid) AS removed",
 };
 
 export const deleteMemory = defineOperation({
@@ -41,8 +33,8 @@ export const deleteMemory = defineOperation({
   },
   async handle({ caller, database }, input) {
     const place = [chosenGraphId(caller, input), input.id];
-    const [removed] = await database.run<Deletion>(removeMemory, place);
-    if (!removed) throw new MemoryNotFound();
-    return removed;
+    const [answer] = await database.run<{ removed: boolean }>(removeMemory, place);
+    if (!answer?.removed) throw new MemoryNotFound();
+    return { id: input.id };
   },
 });

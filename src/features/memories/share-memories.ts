@@ -1,9 +1,11 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
+import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 
@@ -102,6 +104,26 @@ const moveMemories: Statement = {
         WHERE graph_id = $1::uuid AND from_id = ANY($3::uuid[]) AND to_id = ANY($3::uuid[]))::int AS relationships`,
 };
 
+const measureMemories: Statement = {
+  name: "measure_memories",
+  text: "SELECT bytes::float8 FROM measure_memories($1::uuid, $2::uuid[]) AS bytes",
+};
+
+const assertRoom: Statement = {
+  name: "assert_graph_has_room",
+  text: "SELECT 1 AS done FROM assert_graph_has_room($1::uuid, $2::int, $3::bigint, $4::int, $5::bigint)",
+};
+
+const countShared: Statement = {
+  name: "count_in_graph",
+  text: "SELECT 1 AS done FROM count_in_graph($1::uuid, $2::int, $3::bigint, $4::int, $5::bigint)",
+};
+
+const giveBack: Statement = {
+  name: "give_back_to_graph",
+  text: "SELECT 1 AS done FROM give_back_to_graph($1::uuid, $2::int, $3::bigint)",
+};
+
 export const shareMemories = defineOperation({
   name: "shareMemories",
   kind: "mutation",
@@ -109,7 +131,7 @@ export const shareMemories = defineOperation({
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
-  failures: [NoTeamGraph, MemoryNotFound, RelationshipsWouldBeLost, TooManyToShare],
+  failures: [NoTeamGraph, MemoryNotFound, RelationshipsWouldBeLost, TooManyToShare, GraphFull],
   rest: { method: "POST", path: "/v1/memories/share" },
   example: {
     input: { ids: [MEMORY_EXAMPLE.id] },
@@ -120,7 +142,8 @@ export const shareMemories = defineOperation({
     subject: caller.team?.graphId ?? null,
     detail: `memories: ${memories}, relationships: ${relationships}`,
   }),
-  async handle({ caller, database }, { ids, all, dropRelationships: mayDrop }) {
+  async handle(context, { ids, all, dropRelationships: mayDrop }) {
+    const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
     // Read anew: into the graph of a team that is left or deleted by now, memories would move to be lost.
@@ -135,18 +158,31 @@ export const shareMemories = defineOperation({
     const wanted = rows.map(({ id }) => id);
     const cut = await database.run<{ id: string }>(cutRelationships, [own, wanted]);
     if (cut.length > 0 && !mayDrop) throw new RelationshipsWouldBeLost(cut.length);
-    await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
+    const freed = await bytesOf(context, own, wanted);
+    const room = roomIn(context, shared.id);
     try {
-      interface Moved {
-        readonly memories: number;
-        readonly relationships: number;
-      }
+      await database.run(assertRoom, [shared.id, wanted.length, 0, ...room]);
+      await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
       const [moved] = await database.run<Moved>(moveMemories, [own, shared.id, wanted]);
+      // Counted last: whoever stores in the same graph waits for this until the end.
+      await database.run(giveBack, [own, wanted.length, freed]);
+      await database.run(countShared, [shared.id, wanted.length, await bytesOf(context, shared.id, wanted), ...room]);
       return { memories: 0, relationships: 0, ...moved, droppedRelationships: cut.length };
     } catch (error) {
       // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
       if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);
-      throw error;
+      return refuseWithoutRoom(context, shared.id, error);
     }
   },
 });
+
+interface Moved {
+  readonly memories: number;
+  readonly relationships: number;
+}
+
+/** What memories take in a graph with all that hangs on them. */
+async function bytesOf({ database }: Context, graphId: string, ids: readonly string[]): Promise<number> {
+  const [measured] = await database.run<{ bytes: number }>(measureMemories, [graphId, ids]);
+  return measured?.bytes ?? 0;
+}

@@ -5,9 +5,9 @@ import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
 import {
   CONTENT_MAX,
-  MEMORY_COLUMNS,
   Memory,
   MemoryNotFound,
   type MemoryRow,
@@ -71,32 +71,13 @@ export class VersionMismatch extends Failure {
   }
 }
 
-/**
- * Keeps what the memory was and changes it, in one statement. The row is locked first, so updates of one memory follow
- * each other: none is lost, each keeps its own predecessor. A memory at another version is answered unchanged.
- */
+/** One row always; all of it is null where there is no such memory, all but the version before where it was another. */
 const changeMemory: Statement = {
   name: "change_memory",
-  text: `
-    WITH present AS MATERIALIZED (
-      SELECT * FROM memory WHERE graph_id = $1 AND id = $2 FOR UPDATE
-    ), kept AS (
-      INSERT INTO memory_version (graph_id, memory_id, version, type, title, content, summary, tags, importance,
-        changed_by, changed_at)
-      SELECT graph_id, id, version, type, title, content, summary, tags, importance, updated_by, updated_at
-      FROM present WHERE $3::int IS NULL OR version = $3
-    ), changed AS (
-      UPDATE memory m SET
-        type = coalesce($4, m.type), title = coalesce($5, m.title), content = coalesce($6, m.content),
-        summary = CASE WHEN $7 THEN $8 ELSE m.summary END, tags = coalesce($9::text[], m.tags),
-        importance = coalesce($10::float8, m.importance), version = m.version + 1, updated_by = $11, updated_at = $12
-      FROM present WHERE m.graph_id = present.graph_id AND m.id = present.id
-        AND ($3::int IS NULL OR present.version = $3)
-      RETURNING ${MEMORY_COLUMNS}
-    )
-    SELECT present.version AS version_before, changed.*
-    FROM present LEFT JOIN changed ON true`,
+  text: "SELECT * FROM change_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 };
+
+type Changed = { version_before: number | null } & (MemoryRow | { id: null });
 
 export const updateMemory = defineOperation({
   name: "updateMemory",
@@ -105,7 +86,7 @@ export const updateMemory = defineOperation({
   input: UpdateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [MemoryNotFound, VersionMismatch, NoTeamGraph],
+  failures: [MemoryNotFound, VersionMismatch, NoTeamGraph, GraphFull],
   rest: { method: "PATCH", alsoMethod: "PUT", path: "/v1/memories/:id" },
   example: {
     input: { id: MEMORY_EXAMPLE.id, summary: null, importance: 0.9, expectedVersion: 1 },
@@ -118,17 +99,20 @@ export const updateMemory = defineOperation({
     },
   },
   oneStatement: true,
-  async handle({ caller, database, now }, input) {
+  async handle(context, input) {
+    const { caller, database, now } = context;
     const { type, title, content, summary, tags, importance } = input;
     if ([type, title, content, summary, tags, importance].every((change) => change === undefined)) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
-    const place = [chosenGraphId(caller, input), input.id, input.expectedVersion ?? null];
+    const graphId = chosenGraphId(caller, input);
     const text = [type ?? null, title ?? null, content ?? null, summary !== undefined, summary ?? null];
     const rest = [tags ? normalTags(tags) : null, importance ?? null, caller.userId, now()];
-    type Changed = { version_before: number } & (MemoryRow | { id: null });
-    const [row] = await database.run<Changed>(changeMemory, [...place, ...text, ...rest]);
-    if (!row) throw new MemoryNotFound();
+    const values = [graphId, input.id, input.expectedVersion ?? null, ...text, ...rest];
+    const [row] = await database
+      .run<Changed>(changeMemory, [...values, ...roomIn(context, graphId)])
+      .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+    if (row == null || row.version_before === null) throw new MemoryNotFound();
     if (row.id === null) throw new VersionMismatch(row.version_before);
     return toMemory(row);
   },

@@ -3,9 +3,17 @@ import { Between, DifferentFrom, Form, Nullable, TextLength } from "../../operat
 import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { FOREIGN_KEY_VIOLATION, type Database, type Statement, sqlStateOf } from "../../platform/database.js";
-import { GraphInput, MemoryNotFound, NoTeamGraph, chosenGraphId } from "../memories/index.js";
-import { CONTEXT_MAX, RELATIONSHIP_COLUMNS, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
+import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import {
+  GraphFull,
+  GraphInput,
+  MemoryNotFound,
+  NoTeamGraph,
+  chosenGraphId,
+  refuseWithoutRoom,
+  roomIn,
+} from "../memories/index.js";
+import { CONTEXT_MAX, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
 
 @InputType({ description: "A link to make from one memory to another." })
 export class CreateRelationshipInput extends GraphInput {
@@ -48,27 +56,14 @@ export class RelationshipExists extends Failure {
   }
 }
 
-/** Inserts unless both memories are there and the relationship is not yet; says which of the two was the case. */
-const insertRelationship: Statement = {
-  name: "insert_relationship",
-  text: `
-    WITH ends AS (
-      SELECT count(*)::int AS found FROM memory WHERE graph_id = $1 AND id IN ($3, $4)
-    ), inserted AS (
-      INSERT INTO relationship (graph_id, id, from_id, to_id, type, strength, confidence, context, created_by, created_at)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM ends WHERE found = 2
-      ON CONFLICT (graph_id, from_id, type, to_id) DO NOTHING
-      RETURNING ${RELATIONSHIP_COLUMNS}
-    )
-    SELECT ends.found, inserted.* FROM ends LEFT JOIN inserted ON true`,
+const storeRelationship: Statement = {
+  name: "create_relationship",
+  text: "SELECT * FROM create_relationship($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 };
 
-const sameRelationship: Statement = {
-  name: "same_relationship",
-  text: `SELECT id FROM relationship WHERE graph_id = $1 AND from_id = $2 AND to_id = $3 AND type = $4`,
-};
-
-const ATTEMPTS_MAX = 3;
+type Outcome =
+  | { readonly outcome: "created" | "no_memory" }
+  | { readonly outcome: "exists"; readonly existing_id: string };
 
 export const createRelationship = defineOperation({
   name: "createRelationship",
@@ -77,7 +72,7 @@ export const createRelationship = defineOperation({
   input: CreateRelationshipInput,
   output: Relationship,
   permission: "memories:write",
-  failures: [MemoryNotFound, RelationshipExists, NoTeamGraph],
+  failures: [MemoryNotFound, RelationshipExists, NoTeamGraph, GraphFull],
   rest: { method: "POST", path: "/v1/relationships", status: 201, location: "/v1/relationships/:id" },
   example: {
     input: {
@@ -90,32 +85,21 @@ export const createRelationship = defineOperation({
     output: RELATIONSHIP_EXAMPLE,
   },
   oneStatement: true,
-  async handle({ caller, database, newId, now }, input) {
+  async handle(context, input) {
+    const { caller, database, newId, now } = context;
+    const { fromMemoryId: from, toMemoryId: to, relationshipType: type, strength, confidence } = input;
     const graphId = chosenGraphId(caller, input);
-    const ends = [input.fromMemoryId, input.toMemoryId];
-    const rest = [input.strength, input.confidence, input.context ?? null, caller.userId, now()];
-    const values = [graphId, newId(), ...ends, input.relationshipType, ...rest];
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const row = await inserted(database, values);
-      if (!row || row.found < 2) throw new MemoryNotFound();
-      if (row.id !== null) return row;
-      const [same] = await database.run<{ id: string }>(sameRelationship, [graphId, ...ends, input.relationshipType]);
-      if (same) throw new RelationshipExists(same.id);
-      // The one that stood in the way was deleted meanwhile: now there is room.
-    }
-    throw new Error("A relationship could neither be made nor found.");
+    const [id, createdAt, note] = [newId(), now(), input.context ?? null];
+    const values = [graphId, id, from, to, type, strength, confidence, note, caller.userId, createdAt];
+    const [answer] = await database
+      .run<Outcome>(storeRelationship, [...values, ...roomIn(context, graphId)])
+      .catch((error: unknown) => {
+        // A memory that is deleted between the look and the insert breaks the foreign key: then it is not there.
+        if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new MemoryNotFound();
+        return refuseWithoutRoom(context, graphId, error);
+      });
+    if (answer?.outcome === "exists") throw new RelationshipExists(answer.existing_id);
+    if (answer?.outcome !== "created") throw new MemoryNotFound();
+    return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
   },
 });
-
-type Inserted = { found: number } & (Relationship | { id: null });
-
-/** A memory that is deleted between the look and the insert breaks the foreign key: then it is simply not there. */
-async function inserted(database: Database, values: readonly unknown[]): Promise<Inserted | undefined> {
-  try {
-    const [row] = await database.run<Inserted>(insertRelationship, values);
-    return row;
-  } catch (error) {
-    if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) return undefined;
-    throw error;
-  }
-}

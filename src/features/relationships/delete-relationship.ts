@@ -13,7 +13,7 @@ export class DeleteRelationshipInput extends GraphInput {
 
 const removeRelationship: Statement = {
   name: "remove_relationship",
-  text: `DELETE FROM relationship WHERE graph_id = $1 AND id = $2 RETURNING id`,
+  text: "SELECT removed FROM remove_relationship($1::uuid, $2::uuid) AS removed",
 };
 
 export const deleteRelationship = defineOperation({
@@ -29,8 +29,8 @@ export const deleteRelationship = defineOperation({
   oneStatement: true,
   async handle({ caller, database }, input) {
     const place = [chosenGraphId(caller, input), input.id];
-    const [removed] = await database.run<Deletion>(removeRelationship, place);
-    if (!removed) throw new RelationshipNotFound();
-    return removed;
+    const [answer] = await database.run<{ removed: boolean }>(removeRelationship, place);
+    if (!answer?.removed) throw new RelationshipNotFound();
+    return { id: input.id };
   },
 });

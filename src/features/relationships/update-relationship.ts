@@ -4,7 +4,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import { GraphFull, GraphInput, NoTeamGraph, chosenGraphId, refuseWithoutRoom, roomIn } from "../memories/index.js";
 import {
   CONTEXT_MAX,
   RELATIONSHIP_COLUMNS,
@@ -35,10 +35,8 @@ export class UpdateRelationshipInput extends GraphInput {
 const changeRelationship: Statement = {
   name: "change_relationship",
   text: `
-    UPDATE relationship SET strength = coalesce($3::float8, strength), confidence = coalesce($4::float8, confidence),
-      context = CASE WHEN $5 THEN $6 ELSE context END
-    WHERE graph_id = $1 AND id = $2
-    RETURNING ${RELATIONSHIP_COLUMNS}`,
+    SELECT ${RELATIONSHIP_COLUMNS}
+    FROM change_relationship($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
 export const updateRelationship = defineOperation({
@@ -48,21 +46,25 @@ export const updateRelationship = defineOperation({
   input: UpdateRelationshipInput,
   output: Relationship,
   permission: "memories:write",
-  failures: [RelationshipNotFound, NoTeamGraph],
+  failures: [RelationshipNotFound, NoTeamGraph, GraphFull],
   rest: { method: "PATCH", alsoMethod: "PUT", path: "/v1/relationships/:id" },
   example: {
     input: { id: RELATIONSHIP_EXAMPLE.id, strength: 0.7, context: null },
     output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
   },
   oneStatement: true,
-  async handle({ caller, database }, input) {
+  async handle(here, input) {
+    const { caller, database } = here;
     const { strength, confidence, context } = input;
     if (strength === undefined && confidence === undefined && context === undefined) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
-    const place = [chosenGraphId(caller, input), input.id];
+    const graphId = chosenGraphId(caller, input);
     const changes = [strength ?? null, confidence ?? null, context !== undefined, context ?? null];
-    const [changed] = await database.run<Relationship>(changeRelationship, [...place, ...changes]);
+    const values = [graphId, input.id, ...changes, ...roomIn(here, graphId)];
+    const [changed] = await database
+      .run<Relationship>(changeRelationship, values)
+      .catch((error: unknown) => refuseWithoutRoom(here, graphId, error));
     if (!changed) throw new RelationshipNotFound();
     return changed;
   },

@@ -32,7 +32,9 @@ const insertMember: Statement = {
 
 const insertTeamGraph: Statement = {
   name: "insert_team_graph",
-  text: "INSERT INTO graph (id, team_id) VALUES ($1::uuid, $2::uuid)",
+  text: `
+    WITH made AS (INSERT INTO graph (id, team_id) VALUES ($1::uuid, $2::uuid) RETURNING id)
+    INSERT INTO graph_usage (graph_id) SELECT id FROM made`,
 };
 
 const teamById: Statement = {

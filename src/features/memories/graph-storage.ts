@@ -1,0 +1,60 @@
+import { Field, Float, Int, ObjectType } from "type-graphql";
+import type { Context } from "../../operation/context.js";
+import type { Statement } from "../../platform/database.js";
+import { boundsOf } from "./graph-room.js";
+import { GraphChoice } from "./graph.js";
+
+@ObjectType({
+  description:
+    "What a graph holds and may hold. What would go beyond is refused with 409 `graph_full`; deleting makes room.",
+})
+export class GraphStorage {
+  @Field(() => GraphChoice, { description: "Which of the caller's graphs it is." })
+  graph!: GraphChoice;
+
+  @Field(() => Int, { description: "How many memories it holds." })
+  memories!: number;
+
+  @Field(() => Int, {
+    description:
+      "How many it may hold: by the caller's plan, or by the team's, which is its owner's until the team pays.",
+  })
+  memoriesMax!: number;
+
+  @Field(() => Float, {
+    description:
+      "How many bytes it holds: the texts and tags of memories, of their earlier versions and of relationships in " +
+      "UTF-8, and 200 for each of these. An update keeps what the memory was, so it takes as much as a new one.",
+  })
+  bytes!: number;
+
+  @Field(() => Float, { description: "How many bytes it may hold." })
+  bytesMax!: number;
+}
+
+export const GRAPH_STORAGE_EXAMPLE: GraphStorage = {
+  graph: GraphChoice.PERSONAL,
+  memories: 128,
+  memoriesMax: 100_000,
+  bytes: 214_592,
+  bytesMax: 1_000_000_000,
+};
+
+const usageOfGraph: Statement = {
+  name: "usage_of_graph",
+  text: "SELECT memories, bytes::float8 FROM graph_usage WHERE graph_id = $1::uuid",
+};
+
+/** What the caller's graphs hold: their own, and then their team's, where they are in one. */
+export async function storageOf(context: Context): Promise<GraphStorage[]> {
+  const { personalGraphId, team } = context.caller;
+  const own = await storageIn(context, GraphChoice.PERSONAL, personalGraphId);
+  return team ? [own, await storageIn(context, GraphChoice.TEAM, team.graphId)] : [own];
+}
+
+async function storageIn(context: Context, graph: GraphChoice, graphId: string): Promise<GraphStorage> {
+  type Usage = Pick<GraphStorage, "memories" | "bytes">;
+  const [usage] = await context.database.run<Usage>(usageOfGraph, [graphId]);
+  const { memories, bytes } = boundsOf(context, graphId);
+  return { graph, memories: 0, bytes: 0, ...usage, memoriesMax: memories, bytesMax: bytes };
+}
