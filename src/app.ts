@@ -17,7 +17,7 @@ import { forgetBillingHistory, reconcileDueAccount } from "./features/subscripti
 import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
 import { Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
-import { type Services, createServices } from "./operation/context.js";
+import { type Services, createServices, servicesFor } from "./operation/context.js";
 import type { Operation } from "./operation/operation.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import { openDatabase } from "./platform/database.js";
@@ -94,7 +94,7 @@ export async function createApp({ config, services, budgets, http, health, log }
       healthRoutes(health),
       playgroundRoutes(),
       invitationPages(operations, services),
-      billingPages((address, sessionId) => checkoutReturned(services, address, sessionId)),
+      billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );
@@ -104,7 +104,11 @@ export async function createApp({ config, services, budgets, http, health, log }
     await graphqlDoor(operations, await graphqlSchema(), services, budgets),
     errorAnswer(graphqlError),
   );
-  app.use(paymentWebhook(budgets, (body, signature) => receivePaymentWebhook(services, body, signature)));
+  app.use(
+    paymentWebhook(budgets, (body, signature) =>
+      receivePaymentWebhook(servicesFor(services, "webhook"), body, signature),
+    ),
+  );
   const isPublic = ({ permission }: Operation) => permission === "public";
   app.use(restRoutes(operations.filter(isPublic), await graphqlSchema(), services));
   app.use(authenticated(services, budgets, { optional: false }), charged(budgets));
@@ -230,7 +234,9 @@ export async function startApp(
 }
 
 /** What is done in the background, by every server; which of them does a piece of it, the database decides. */
-function choresOf(config: Config, { services, url, log }: { services: Services; url: string; log: Logger }): Chore[] {
+function choresOf(config: Config, parts: { services: Services; url: string; log: Logger }): Chore[] {
+  const { url, log } = parts;
+  const services = servicesFor(parts.services, "chores");
   const { database } = services;
   const mailer = createMailer(config, log);
   if (!mailer) log.warn("SMTP_URL is not set: mails wait in the database until a server that has it sends them");

@@ -73,6 +73,8 @@ export const LIMITS = {
     searchesPerAccount: 2,
     /** How much of the pool one account may use at the same time. */
     poolSharePerAccount: 1 / 3,
+    /** How much more of one account waits for its turn, each for as long as for a connection; the rest is refused. */
+    waitingPerAccount: 200,
   },
   log: {
     lineBytes: 4_096,

@@ -3,9 +3,11 @@ import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
+import { networkOf } from "./budget.js";
 import { Unauthorized } from "./failure.js";
 import type { Idempotency } from "./idempotency.js";
 import type { Scope } from "./permission.js";
+import { DatabaseShares } from "./shares.js";
 
 export type Plan = "free" | "pro" | "team";
 /** What a graph may hold: how many memories, and how many bytes in all. */
@@ -40,6 +42,8 @@ export interface CallersTeam {
 /** What operations work with besides their caller; one for the whole process. */
 export interface Services {
   readonly database: Database;
+  /** The database by account: what is done for somebody goes through theirs. */
+  readonly shares: DatabaseShares;
   /** What may be done only so often, beside the requests that the doors count. */
   readonly budgets: Budgets;
   readonly billing: Billing;
@@ -70,7 +74,8 @@ export function createServices(
   { database, budgets, billing, storage = LIMITS.storage }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  return { database, budgets, billing, storage, now, newId: () => uuidv7() };
+  const shares = new DatabaseShares(database);
+  return { database, shares, budgets, billing, storage, now, newId: () => uuidv7() };
 }
 
 /** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */
@@ -84,9 +89,17 @@ export function contextOf(
   services: Services,
   { caller = NOBODY, door, clientAddress, idempotency, selects = () => true }: RequestFacts,
 ): Context {
+  const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
+  const database = services.shares.of(account);
   // The services last: V8 takes twenty times as long for an object that first spreads another and then grows.
-  return { caller, door, clientAddress, idempotency, selects, ...services };
+  return { caller, door, clientAddress, idempotency, selects, ...services, database };
 }
+
+/** The services for what is done for nobody in particular: a share of the database, like an account's. */
+export const servicesFor = (services: Services, account: string): Services => ({
+  ...services,
+  database: services.shares.of(account),
+});
 
 /** The same context within a transaction. */
 export const within = (context: Context, database: Database): Context => ({ ...context, database });

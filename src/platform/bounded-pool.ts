@@ -2,6 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 
+/** The embedded PostgreSQL may move to another port: a function is asked for each new connection. */
+export type DatabaseUrl = string | (() => string);
+
 export interface PoolWishes {
   readonly max: number;
   /** How long a statement may take; PostgreSQL ends it then. */
@@ -27,10 +30,9 @@ export class BoundedPool extends pg.Pool {
   readonly #looking: NodeJS.Timeout;
   #isAsking = false;
 
-  constructor(url: string, wishes: PoolWishes) {
+  constructor(url: DatabaseUrl, wishes: PoolWishes) {
     const connections = new Set<Connection>();
     super({
-      connectionString: url,
       max: wishes.max,
       connectionTimeoutMillis: connectionWaitMs,
       statement_timeout: wishes.timeoutMs,
@@ -42,7 +44,7 @@ export class BoundedPool extends pg.Pool {
       options: wishes.options,
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
-          super(config);
+          super({ ...config, connectionString: typeof url === "string" ? url : url() });
           const connection = new Connection(this);
           connections.add(connection);
           this.once("end", () => connections.delete(connection));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
-import { BoundedPool } from "./bounded-pool.js";
+import { BoundedPool, type DatabaseUrl } from "./bounded-pool.js";
 import { COLLISIONS, QUERY_CANCELED, sqlStateOf } from "./database-errors.js";
 import { PrismaClient } from "./prisma/client.js";
 
@@ -56,7 +56,7 @@ const ATTEMPTS_MAX = 3;
 const CLOSE_PATIENCE_MS = 1_000;
 
 /** Opens the database at `url`; connections are made when first needed. */
-export function openDatabase(url: string, onError: (error: Error) => void = () => {}): OpenDatabase {
+export function openDatabase(url: DatabaseUrl, onError: (error: Error) => void = () => {}): OpenDatabase {
   const { pool, reservedPool, searchPool } = openPools(url, onError);
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
@@ -85,7 +85,7 @@ export function openDatabase(url: string, onError: (error: Error) => void = () =
   };
 }
 
-function openPools(url: string, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = LIMITS.database;
   const common = { options: SETTINGS, onError };

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import pg from "pg";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -21,23 +21,20 @@ beforeAll(() => {
 
 it("answers all that it has begun when it is told to stop, and exits with 0", async () => {
   await using world = await createWorld();
-  const ann = await world.user();
+  const people = await Promise.all(Array.from({ length: 9 }, () => world.user()));
   const server = start({ DATABASE_URL: world.databaseUrl });
   const { url } = await server.ready();
-  await using lock = await lockMemories(world.databaseUrl);
+  await using lock = await lockMemories(world);
 
-  const answers = Promise.all(
-    Array.from({ length: 20 }, () => ask(`${url}/v1/memories`, { key: ann.key, body: NOTE })),
-  );
-  // As many as there are connections to the database wait for the lock; the others wait for these.
-  await expect.poll(() => lock.waiting(), PATIENCE).toBe(10);
+  const answers = Promise.all(people.map(({ key }) => ask(`${url}/v1/memories`, { key, body: NOTE })));
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(people.length);
   server.child.kill("SIGTERM");
   await expect.poll(() => isOpen(url), PATIENCE).toBe(false);
   await lock.release();
 
-  expect((await answers).map(({ status }) => status)).toEqual(Array(20).fill(201));
+  expect((await answers).map(({ status }) => status)).toEqual(people.map(() => 201));
   expect(await server.ended).toEqual([0, null]);
-  expect(await world.database.models.memory.count()).toBe(20);
+  expect(await world.database.models.memory.count()).toBe(people.length);
 });
 
 it.each([
@@ -259,20 +256,6 @@ function end(pid: number): void {
   } catch {
     // It has ended by itself, which is what was wanted.
   }
-}
-
-/** Holds up every change of a memory until it is released. */
-async function lockMemories(databaseUrl: string) {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query("BEGIN; LOCK TABLE memory IN EXCLUSIVE MODE");
-  const waiting = async () => {
-    const { rows } = await client.query<{ count: number }>(
-      `SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'memory'::regclass`,
-    );
-    return rows[0]?.count;
-  };
-  return { waiting, release: () => client.query("COMMIT"), [Symbol.asyncDispose]: () => client.end() };
 }
 
 const isOpen = (url: string): Promise<boolean> =>
