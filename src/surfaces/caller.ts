@@ -52,7 +52,7 @@ const markKeyUsed: Statement = {
  */
 export async function callerOf(request: Pick<Request, "headers">, database: Database): Promise<Caller> {
   const hash = hashApiKey(bearerToken(request.headers.authorization));
-  const [row] = await database.run<CallerRow>(callerByKey, [hash]);
+  const row = await lookUp(database, hash);
   if (!row) throw new Unauthorized();
   if (row.use_is_stale) noteUse(database, row.key_id);
   return {
@@ -65,6 +65,39 @@ export async function callerOf(request: Pick<Request, "headers">, database: Data
     personalGraphId: row.personal_graph_id,
     team: teamOf(row),
   };
+}
+
+/** The look-up of a key that is under way, and the one that follows it. */
+interface LookUps {
+  running: Promise<CallerRow | undefined>;
+  next?: Promise<CallerRow | undefined> | undefined;
+}
+
+const lookUpsOf = new WeakMap<Database, Map<string, LookUps>>();
+
+/**
+ * Requests that come while their key is looked up share the next look-up, which begins after they came, so none sees
+ * what was true before it. One key needs one connection, however many requests it sends at once.
+ */
+function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined> {
+  const known = lookUpsOf.get(database) ?? new Map<string, LookUps>();
+  lookUpsOf.set(database, known);
+  const name = hash.toString("latin1");
+  const begin = async (): Promise<CallerRow | undefined> => {
+    const [row] = await database.run<CallerRow>(callerByKey, [hash]);
+    return row;
+  };
+  const end = (): void => {
+    const ended = known.get(name);
+    if (ended?.next) known.set(name, { running: ended.next });
+    else known.delete(name);
+  };
+  const busy = known.get(name);
+  // Where one fails, those that wait for it would most likely fail too, and later.
+  if (busy) return (busy.next ??= busy.running.then(begin).finally(end));
+  const running = begin().finally(end);
+  known.set(name, { running });
+  return running;
 }
 
 const beingNoted = new Set<string>();
