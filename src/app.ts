@@ -1,6 +1,7 @@
 import "reflect-metadata";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { GraphQLSchema } from "graphql";
@@ -24,6 +25,7 @@ import { openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
 import { billingOf } from "./platform/payments.js";
+import { StartError } from "./platform/start-error.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
@@ -186,9 +188,6 @@ export interface RunningApp extends AsyncDisposable {
   readonly services: Services;
 }
 
-/** How long a stopping server waits for what it has begun. */
-const DRAIN_TIMEOUT_MS = 10_000;
-
 /**
  * Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own, tests
  * bring smaller bounds.
@@ -225,8 +224,10 @@ export async function startApp(
   const chores = startChores(choresOf(config, { services, url, log }), log);
   const stop = async () => {
     stopping = true;
-    await closed(server);
-    await chores[Symbol.asyncDispose]();
+    const drained = new AbortController();
+    const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
+    await Promise.all([closed(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
+    drained.abort();
     await close();
   };
   let stopped: Promise<void> | undefined;
@@ -253,18 +254,34 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
 
 function listening(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, host, port));
+    server.once("error", refuse);
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.off("error", refuse);
       resolve();
     });
   });
 }
 
+const LISTENING_SENTENCES: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there. Stop it, or choose another PORT",
+  EACCES: "this user may not. Choose a PORT from 1024 on",
+  EADDRNOTAVAIL: "this machine does not have the address. Correct HOST",
+  ENOTFOUND: "the name is not known. Correct HOST",
+  EAI_AGAIN: "the name cannot be looked up. Correct HOST, or look at the name service",
+};
+
+function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const sentence = LISTENING_SENTENCES[error.code ?? ""];
+  return sentence
+    ? new StartError(`The service cannot listen on ${host}, port ${port}: ${sentence} (${error.code}).`)
+    : error;
+}
+
 /** Stops accepting and waits until every request that had begun is answered. */
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+    const deadline = setTimeout(() => server.closeAllConnections(), LIMITS.stop.drainMs);
     // A request that had begun before is answered as ever; its connection is kept alive and has to be closed then.
     const sweep = setInterval(() => server.closeIdleConnections(), 100);
     server.close(() => {

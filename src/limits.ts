@@ -97,6 +97,27 @@ export const LIMITS = {
     pro: { memories: 100_000, bytes: 1_000_000_000 },
     team: { memories: 1_000_000, bytes: 10_000_000_000 },
   },
+  /** Whatever a start waits for; then the process ends with a sentence on what to do. */
+  start: {
+    connectMs: 5_000,
+    /** To read the database's version and its migrations. */
+    catalogMs: 10_000,
+    /** For another server that migrates; after the second time it is told what is waited for. */
+    migrationLockMs: 60_000,
+    toldAfterMs: 2_000,
+    /** Within a migration, for a table that somebody else has locked. */
+    tableLockMs: 30_000,
+    /** One migration; indexes of large tables take their time. */
+    migrationMs: 1_800_000,
+  },
+  stop: {
+    /** For requests and chores that have begun; then their connections are cut. */
+    drainMs: 10_000,
+    /** Of the whole; then the process is ended, whatever hangs. */
+    wholeMs: 14_000,
+    /** A second signal within this time is the same Ctrl-C, passed on by the terminal and by npm. */
+    echoMs: 500,
+  },
   budgets: {
     windowMs: 60_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */

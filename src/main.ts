@@ -1,10 +1,11 @@
 import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
-import { type Config, ConfigError, assertBillingWhole } from "./config.js";
+import { forOperator } from "./commands/for-operator.js";
+import { type Config, assertBillingWhole } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { demoKey } from "./features/access/index.js";
+import { LIMITS } from "./limits.js";
 import { openDataFolder } from "./platform/data-folder.js";
-import { CannotStart } from "./platform/embedded-postgres.js";
 import { createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 
@@ -14,7 +15,7 @@ async function main(): Promise<void> {
   assertBillingWhole(config);
   await using log = createLogger(config.logLevel, { buffered: !config.development });
   await using ground = await openDataFolder(config, { exclusive: true });
-  const applied = await migrate(ground.databaseUrl);
+  const applied = await migrate(ground.databaseUrl, (message) => console.error(message));
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
   await using app = await startApp({ ...config, ...standIn?.settings }, ground.databaseUrl, log);
@@ -70,22 +71,31 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 `);
 }
 
+/** Resolves at the first signal to stop; from then on the process ends in time, and at a second signal at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
+  const { wholeMs, echoMs } = LIMITS.stop;
   return new Promise((resolve) => {
-    // Kept for good: a terminal and npm may both pass on the same Ctrl-C, and the second must not cut the stop short.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+    let firstAt: number | undefined;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      // A terminal and npm may both pass on the same Ctrl-C, and the second must not cut the stop short.
+      if (firstAt !== undefined && performance.now() - firstAt > echoMs) dieAtOnce();
+      if (firstAt !== undefined) return;
+      firstAt = performance.now();
+      setTimeout(dieAtOnce, wholeMs).unref();
+      resolve(signal);
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
   });
 }
 
+/** Nothing can hold this up: no handler of an exit, no full pipe. The embedded PostgreSQL is joined by the next start. */
+const dieAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
+
 try {
   await main();
+  // All is closed by now; what a peer keeps open must not keep the process.
+  setTimeout(() => process.exit(), 500).unref();
 } catch (error) {
-  console.error(isForTheOperator(error) ? error.message : error);
+  console.error(forOperator(error));
   process.exitCode = 1;
-}
-
-/** What an operator can put right needs no stack. */
-function isForTheOperator(error: unknown): error is Error {
-  if (error instanceof ConfigError || error instanceof CannotStart) return true;
-  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
 }

@@ -1,16 +1,14 @@
 import "reflect-metadata";
 import { Command, InvalidArgumentError } from "commander";
 import { Stripe } from "stripe";
-import { ConfigError } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
 import { type Reconciled, reconcileAccounts } from "../features/subscriptions/index.js";
 import { UUID } from "../operation/bounds.js";
 import { stripeClient } from "../platform/payments.js";
+import { UserError } from "../features/access/index.js";
+import { forOperator } from "./for-operator.js";
 import { withServices } from "./with-database.js";
-
-/** Something that the operator can put right. */
-class UserError extends Error {}
 
 const program = new Command("billing").description("Prepares a Stripe account, and compares what is known of it.");
 
@@ -107,6 +105,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof Stripe.errors.StripeError) console.error(`Stripe: ${error.message}`);
-  else console.error(error instanceof UserError || error instanceof ConfigError ? error.message : error);
+  else console.error(forOperator(error));
   process.exitCode = 1;
 }

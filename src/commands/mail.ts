@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { ConfigError } from "../config.js";
 import { retryMails, waitingMails } from "../features/mail/index.js";
+import { forOperator } from "./for-operator.js";
 import { withDatabase } from "./with-database.js";
 
 const program = new Command("mail").description(
@@ -34,6 +34,6 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(forOperator(error));
   process.exitCode = 1;
 }

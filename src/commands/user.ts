@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { Command, Option } from "commander";
-import { ConfigError } from "../config.js";
-import { UserError, createKeyFor, createUser } from "../features/access/index.js";
+import { createKeyFor, createUser } from "../features/access/index.js";
+import { forOperator } from "./for-operator.js";
 import { withServices } from "./with-database.js";
 
 type Made = Awaited<ReturnType<typeof createUser>>;
@@ -40,6 +40,6 @@ function print({ userId, email, apiKey }: Made, { json }: { json: boolean }, sen
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof UserError || error instanceof ConfigError ? error.message : error);
+  console.error(forOperator(error));
   process.exitCode = 1;
 }

@@ -52,6 +52,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 export const FOREIGN_KEY_VIOLATION = "23503";
 export const UNIQUE_VIOLATION = "23505";
 export const CHECK_VIOLATION = "23514";
+/** A change where none is taken: on a standby, or where all transactions are read only. */
+export const READ_ONLY = "25006";
 /** A statement took longer than it may. */
 export const QUERY_CANCELED = "57014";
 /** A serialisation failure and a deadlock: nothing was changed, and the same work may be tried again at once. */

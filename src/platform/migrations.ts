@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
 import pg from "pg";
+import { LIMITS } from "../limits.js";
+import { READ_ONLY } from "./database-errors.js";
+import { StartError, explainDatabase } from "./start-error.js";
 
 const FOLDER = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
 /** Any constant will do, as long as every server that migrates the same database takes the same. */
@@ -15,22 +19,80 @@ interface Migration {
   readonly script: string;
 }
 
+/** How long each thing may be waited for, as `LIMITS.start` says unless told otherwise. */
+type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
+
+const LOCK_ASKED_EVERY_MS = 200;
+const VERSION_MIN = 14;
+
 /**
  * Brings the database at `url` to the migrations of this version; answers with the names of those it applied. Of
- * several servers that start at once one migrates, the others wait for it.
- * @throws Error when a migration failed earlier, or was changed after it had been applied.
+ * several servers that start at once one migrates, the others wait for it, and say so.
+ * @throws StartError when the database cannot be used, a migration failed earlier or was changed after it had been
+ * applied, or another server migrates for too long.
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(
+  url: string,
+  tell: (message: string) => void = () => {},
+  waits: Waits = LIMITS.start,
+): Promise<string[]> {
+  const { connectMs, catalogMs } = waits;
   const migrations = await readMigrations();
-  const lock = new pg.Client({ connectionString: url });
-  await lock.connect();
+  const lock = new pg.Client({
+    ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
+    ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
+  });
+  // A connection that breaks between two statements is noticed at the next.
+  lock.on("error", () => {});
   try {
-    await lock.query("SELECT pg_advisory_lock($1)", [LOCK]);
+    await lock.connect();
+    await assertUsable(lock, new URL(url).host);
+    await takeLock(lock, tell, waits);
     const pending = await pendingMigrations(lock, migrations);
     // Loading the engine takes longer than all the rest of a start, so it is loaded only when there is work for it.
-    return pending.length === 0 ? [] : await applyMigrations(url, migrations);
+    return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
+  } catch (error) {
+    throw explainDatabase(error, url);
   } finally {
-    await lock.end();
+    // What does not say goodbye in time is left to itself: the process goes on, or ends.
+    await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
+  }
+}
+
+async function assertUsable(database: pg.Client, host: string): Promise<void> {
+  const { rows } = await database.query<{ version: string; read_only: string }>(
+    "SELECT current_setting('server_version') AS version, current_setting('transaction_read_only') AS read_only",
+  );
+  const { version = "", read_only: readOnly } = rows[0] ?? {};
+  if (Number.parseInt(version, 10) < VERSION_MIN) {
+    throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
+  }
+  if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
+}
+
+/** Asked for again and again: a server that waited in PostgreSQL could neither tell that it waits nor give up in time. */
+async function takeLock(
+  database: pg.Client,
+  tell: (message: string) => void,
+  { migrationLockMs, toldAfterMs }: Waits,
+): Promise<void> {
+  const begunAt = performance.now();
+  let isTold = false;
+  for (;;) {
+    const { rows } = await database.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [LOCK]);
+    if (rows[0]?.taken) return;
+    const waitedMs = performance.now() - begunAt;
+    if (waitedMs > migrationLockMs) {
+      throw new StartError(
+        `Another server has been migrating this database for ${migrationLockMs / 1_000} s. Start again when it is ` +
+          "done; if none is, end the connection that holds the advisory lock (see pg_locks).",
+      );
+    }
+    if (!isTold && waitedMs > toldAfterMs) {
+      isTold = true;
+      tell("Another server migrates this database: waiting for it.");
+    }
+    await sleep(LOCK_ASKED_EVERY_MS);
   }
 }
 
@@ -67,21 +129,30 @@ async function pendingMigrations(database: Queryable, migrations: readonly Migra
     const row = known.get(name);
     if (!row) return true;
     if (!row.finished) {
-      throw new Error(
+      throw new StartError(
         `The migration ${name} failed earlier and may have been applied in part. Repair the database, then run ` +
           `\`npx prisma migrate resolve --rolled-back ${name}\` (or --applied) and start again.`,
       );
     }
     if (row.checksum === createHash("sha256").update(script).digest("hex")) return false;
-    throw new Error(`The migration ${name} was changed after it had been applied. Restore it and add a new one.`);
+    throw new StartError(`The migration ${name} was changed after it had been applied. Restore it and add a new one.`);
   });
 }
 
 /** Prisma's own engine in WebAssembly: it needs no download, and `prisma migrate deploy` understands what it did. */
-async function applyMigrations(url: string, migrations: readonly Migration[]): Promise<string[]> {
+async function applyMigrations(
+  url: string,
+  migrations: readonly Migration[],
+  { connectMs, tableLockMs, migrationMs }: Waits,
+): Promise<string[]> {
   const { SchemaEngine } = await loadEngine();
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool));
+  const pool = new pg.Pool({
+    ...{ connectionString: url, max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
+    ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
+  });
+  pool.on("error", () => {});
+  const scripts = new WholeScripts(pool);
+  const adapter = bindMigrationAwareSqlAdapterFactory(scripts);
   const engine = await SchemaEngine.new({ datamodels: undefined }, () => {}, adapter);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({
@@ -97,6 +168,8 @@ async function applyMigrations(url: string, migrations: readonly Migration[]): P
       filters: { externalTables: [], externalEnums: [] },
     });
     return appliedMigrationNames;
+  } catch (error) {
+    throw scripts.failure ?? error;
   } finally {
     engine.free();
     await pool.end();
@@ -108,10 +181,25 @@ async function applyMigrations(url: string, migrations: readonly Migration[]): P
  * connection. Sent whole, PostgreSQL reads it rightly and runs it as one transaction: a migration that fails leaves nothing.
  */
 class WholeScripts extends PrismaPg {
+  /** Why the last statement failed: the engine makes a text of it. */
+  failure: unknown;
+
   override async connect() {
     const adapter = await super.connect();
-    adapter.executeScript = async (script) => void (await adapter.underlyingDriver().query(script));
+    const { queryRaw, executeRaw } = adapter;
+    adapter.executeScript = (script) => this.#noting(async () => void (await adapter.underlyingDriver().query(script)));
+    adapter.queryRaw = (query) => this.#noting(() => queryRaw.call(adapter, query));
+    adapter.executeRaw = (query) => this.#noting(() => executeRaw.call(adapter, query));
     return adapter;
+  }
+
+  async #noting<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
   }
 }
 

@@ -1,0 +1,103 @@
+import { sqlStateOf, whyUnavailable } from "./database-errors.js";
+
+/** The service cannot start, and the message says in a sentence what to do about it: nothing for a stack trace. */
+export class StartError extends Error {}
+
+/** What hinders the service from using its database, in a sentence; the error itself where nobody can tell. */
+export function explainDatabase(error: unknown, url: string): unknown {
+  if (error instanceof StartError) return error;
+  const sentence = sentenceFor(error, placeOf(url));
+  return sentence === undefined ? error : new StartError(sentence, { cause: error });
+}
+
+/** What DATABASE_URL says, without the password. */
+interface Place {
+  readonly host: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+function placeOf(url: string): Place {
+  const { host, username, pathname, searchParams } = new URL(url);
+  const user = decodeURIComponent(username) || (searchParams.get("user") ?? "postgres");
+  return {
+    host: host || searchParams.get("host") || "localhost",
+    user,
+    database: decodeURIComponent(pathname.slice(1)) || user,
+  };
+}
+
+function sentenceFor(error: unknown, place: Place): string | undefined {
+  const state = sqlStateOf(error);
+  const said = messageOf(error);
+  const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
+  if (byState !== undefined) return byState;
+  return (
+    bySocket(error, place) ?? (whyUnavailable(error) && `PostgreSQL at ${place.host} cannot be used now: ${said}.`)
+  );
+}
+
+type Sentence = (place: Place, said: string) => string;
+
+const cannotCreate: Sentence = ({ host, user, database }, said) =>
+  `PostgreSQL at ${host} does not let ${user} make what the service needs: ${said}. ` +
+  `Let ${user} own the database ${database}, or have an administrator run CREATE EXTENSION pg_trgm and btree_gin in it.`;
+
+const lacksExtension: Sentence = ({ host }, said) =>
+  `PostgreSQL at ${host} lacks an extension: ${said}. Install PostgreSQL's contrib package there.`;
+
+/** By SQLSTATE. */
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  "28P01": ({ host, user }) =>
+    `PostgreSQL at ${host} refuses the password of ${user}: correct user and password in DATABASE_URL.`,
+  "28000": ({ host, user }, said) =>
+    `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct DATABASE_URL, or pg_hba.conf there.`,
+  "3D000": ({ host, database }) =>
+    `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct DATABASE_URL.`,
+  "42501": cannotCreate,
+  "0A000": lacksExtension,
+  "58P01": lacksExtension,
+  "25006": ({ host }) =>
+    `The database at ${host} takes no changes: it is a standby or set to read only. Point DATABASE_URL at the primary.`,
+  "53300": ({ host }) =>
+    `PostgreSQL at ${host} has no connection left: raise its max_connections, or run fewer servers.`,
+  "57P03": ({ host }, said) =>
+    `PostgreSQL at ${host} does not take connections yet: ${said}. Start again when it does.`,
+  "55P03": ({ host }) =>
+    `A migration waited too long for a table that somebody at ${host} has locked, and changed nothing. ` +
+    "End what holds the lock (see pg_stat_activity), and start again.",
+};
+
+function bySocket(error: unknown, { host }: Place): string | undefined {
+  const code = codeOf(error);
+  const said = messageOf(error);
+  if (/^The server does not support SSL/.test(said)) {
+    return `PostgreSQL at ${host} offers no TLS: remove sslmode from DATABASE_URL, or turn TLS on there.`;
+  }
+  if (/^SASL: /.test(said)) {
+    return `PostgreSQL at ${host} asks for a password in a way that failed: give one in DATABASE_URL, and look at it.`;
+  }
+  if (code === "ENOTFOUND" || code.startsWith("EAI_")) {
+    return `The name of ${host} in DATABASE_URL is not known (${code}): correct it, or look at the name service.`;
+  }
+  if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
+    return `The certificate of PostgreSQL at ${host} is not trusted (${code}): give sslrootcert in DATABASE_URL, or correct it.`;
+  }
+  if (whyUnavailable(error) === "unreachable") {
+    const how = code || "it does not answer";
+    return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct DATABASE_URL.`;
+  }
+  if (whyUnavailable(error) === "lost") {
+    return `What listens at ${host} does not answer as PostgreSQL does: correct DATABASE_URL, or look at what is in between.`;
+  }
+  return undefined;
+}
+
+const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+
+/** Of several tries to connect, that of the first. */
+function codeOf(error: unknown): string {
+  const { code, errors } = error as { code?: unknown; errors?: Array<{ code?: unknown }> };
+  return String(code ?? errors?.[0]?.code ?? "");
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import pg from "pg";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { startApp } from "../../src/app.js";
+import { readConfig } from "../../src/config.js";
+import { LIMITS } from "../../src/limits.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { StartError } from "../../src/platform/start-error.js";
+import { databaseOn, onServer } from "../support/database-server.js";
+import { createWorld } from "../support/world.js";
+
+const QUICKLY = { ...LIMITS.start, connectMs: 2_000, toldAfterMs: 100, migrationLockMs: 1_000 };
+
+/** What an operator reads when the service is started on this database. */
+async function sentenceAt(url: string): Promise<string> {
+  const error: unknown = await migrate(url, () => {}, QUICKLY).then(
+    () => new Error("It started."),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof StartError)) throw error;
+  expect(error.message).toMatch(/^[A-Z][^\n]*\.$/);
+  expect(error.message).not.toContain("hush");
+  return error.message;
+}
+
+it.each([
+  ["127.0.0.1:1", /^No PostgreSQL can be reached at 127\.0\.0\.1:1 \(ECONNREFUSED\): start it/],
+  ["no-such-host.invalid", /^The name of no-such-host\.invalid in DATABASE_URL is not known \(E\w+\): correct it/],
+])("says what to do when there is nothing at %s", async (host, sentence) => {
+  expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(sentence);
+});
+
+it.each([
+  ["28P01", 'password authentication failed for user "ann"', /refuses the password of ann: correct user and password/],
+  [
+    "28000",
+    'no pg_hba.conf entry for host "::1"',
+    /does not let ann in: no pg_hba\.conf entry .* pg_hba\.conf there\.$/,
+  ],
+  ["3D000", 'database "graph" does not exist', /has no database graph: create it with CREATE DATABASE/],
+  ["53300", "sorry, too many clients already", /has no connection left: raise its max_connections/],
+  ["57P03", "the database system is starting up", /does not take connections yet: the database system is starting up/],
+  ["08P01", "no such database: graph", /does not answer as PostgreSQL does/],
+  ["XX000", "Max client connections reached", /does not answer as PostgreSQL does/],
+])("says what to do when it is not let in: %s", async (code, message, sentence) => {
+  const fields = [`SFATAL`, `VFATAL`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
+  const body = Buffer.from(`${fields}\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  const host = await listen(Buffer.concat([Buffer.from("E"), length, body]));
+
+  expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(sentence);
+});
+
+it.each([
+  ["says nothing", undefined],
+  ["speaks another language", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
+])("says what to do when what listens there %s", async (_what, answer) => {
+  const host = await listen(answer);
+
+  expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(/DATABASE_URL/);
+});
+
+it("says what to do when the database is missing, read only, another's, or offers no TLS that can be trusted", async () => {
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  expect(await sentenceAt(databaseOn(url, name))).toContain(`has no database ${name}: create it`);
+
+  await onServer(url, async (server) => {
+    await server.query(`CREATE DATABASE ${name}`);
+    await server.query(`REVOKE ALL ON DATABASE ${name} FROM public; GRANT CONNECT ON DATABASE ${name} TO public`);
+    await server.query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush'`);
+  });
+  onTestFinished(() =>
+    onServer(url, async (server) => {
+      await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await server.query(`DROP ROLE ${role}`);
+    }),
+  );
+  const asRole = new URL(databaseOn(url, name));
+  asRole.username = role;
+  asRole.password = "hush";
+  expect(await sentenceAt(asRole.href)).toMatch(/does not let role_\w+ make what the service needs: permission denied/);
+  expect(await sentenceAt(`${databaseOn(url, name)}?sslmode=verify-full`)).toMatch(/offers no TLS|is not trusted/);
+
+  await onServer(url, async (server) => {
+    await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  });
+  expect(await sentenceAt(databaseOn(url, name))).toMatch(/takes no changes: it is a standby or set to read only/);
+});
+
+it("waits for another server that migrates and says so, but not for ever", async () => {
+  await using world = await createWorld();
+  const other = new pg.Client(world.databaseUrl);
+  await other.connect();
+  await other.query("SELECT pg_advisory_lock(7301984265)");
+  const told: string[] = [];
+
+  const refused = migrate(world.databaseUrl, (message) => told.push(message), QUICKLY).catch((error: unknown) => error);
+  expect(await refused).toBeInstanceOf(StartError);
+  expect(String(await refused)).toMatch(/Another server has been migrating this database for 1 s/);
+  const waiting = migrate(world.databaseUrl, (message) => told.push(message), { ...QUICKLY, migrationLockMs: 60_000 });
+  await expect
+    .poll(() => told)
+    .toEqual(Array.from({ length: 2 }, () => "Another server migrates this database: waiting for it."));
+  await other.end();
+
+  expect(await waiting).toEqual([]);
+});
+
+it.each([
+  ["203.0.113.1", /cannot listen on 203\.0\.113\.1, port 0: this machine does not have the address\. Correct HOST/],
+  ["no-such-host.invalid", /cannot listen on no-such-host\.invalid, port 0: the name .* Correct HOST/],
+])("says what to do when it cannot listen on %s", async (host, sentence) => {
+  await using world = await createWorld();
+  const config = readConfig({ HOST: host, PORT: "0", NODE_ENV: "test" });
+
+  const started = startApp(config, world.databaseUrl, loggerTo({ write: () => {} }, "info"));
+
+  const error: unknown = await started.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StartError);
+  expect(String(error)).toMatch(sentence);
+});
+
+/** What listens on a free port and answers whatever comes with these bytes, or nothing. */
+async function listen(answer: Buffer | undefined): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => answer && socket.write(answer));
+    onTestFinished(() => void socket.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

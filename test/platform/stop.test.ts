@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, type Socket, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { startFaultyProxy } from "../support/faulty-proxy.js";
+import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
+import { type ServerProcess, startServerProcess } from "../support/server-process.js";
+import { createWorld } from "../support/world.js";
+
+const PATIENCE = { timeout: 30_000 };
+const NOTE = { type: "general", title: "A note", content: "Something." };
+const { wholeMs, echoMs } = LIMITS.stop;
+
+/** What becomes of a process that is told to stop can only be seen with one: these run the build. */
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, [".config/run.mjs"], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+}, 600_000);
+
+it("ends in time when it is told to stop, whatever hangs: its database, a request, a mail server", async () => {
+  await using world = await createWorld();
+  await using network = await startFaultyProxy(world.databaseUrl);
+  const mail = await startSilentServer();
+  const ann = await world.user();
+  await using server = await startServerProcess({
+    DATABASE_URL: network.url,
+    SMTP_URL: `smtp://${mail.address}`,
+    MAIL_FROM: "no-reply@example.com",
+  });
+  await ask(`${server.url}/signup`, { body: { email: "bob@example.com" } });
+  await expect.poll(() => mail.connections(), PATIENCE).toBeGreaterThan(0);
+  await using lock = await lockMemories(world);
+  const hanging = Array.from({ length: 3 }, () => ask(`${server.url}/v1/memories`, { key: ann.key }));
+  const ended = Promise.allSettled(hanging);
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(3);
+  network.become("swallow");
+
+  const begunAt = performance.now();
+  await server.kill("SIGTERM");
+
+  // The promise is 15 s; the rest is for a machine that is busy with other tests.
+  expect(performance.now() - begunAt).toBeLessThan(wholeMs + 6_000);
+  await ended;
+});
+
+it("ends at once at a second signal, also while a request waits", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
+  await using lock = await lockMemories(world);
+  const waiting = ask(`${server.url}/v1/memories`, { key: ann.key }).catch(() => "cut off");
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(1);
+
+  server.child.kill("SIGTERM");
+  await expect.poll(() => isOpen(server), PATIENCE).toBe(false);
+  await sleep(echoMs + 100);
+  await server.kill("SIGTERM");
+
+  expect(server.child.signalCode).toBe("SIGKILL");
+  // Nobody has let it go on meanwhile.
+  expect([await lock.waiting(), await waiting]).toEqual([expect.any(Number), "cut off"]);
+});
+
+it("finishes what runs although the same Ctrl-C comes twice", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
+  await using lock = await lockMemories(world);
+  const created = ask(`${server.url}/v1/memories`, { key: ann.key, body: NOTE });
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(1);
+
+  server.child.kill("SIGINT");
+  server.child.kill("SIGINT");
+  await expect.poll(() => isOpen(server), PATIENCE).toBe(false);
+  await lock.release();
+
+  expect((await created).status).toBe(201);
+  expect(await server.kill("SIGINT").then(() => server.child.exitCode)).toBe(0);
+});
+
+const isOpen = ({ url }: ServerProcess): Promise<boolean> =>
+  ask(`${url}/healthz`).then(
+    () => true,
+    () => false,
+  );
+
+/** A server that takes every connection and never says a word. */
+async function startSilentServer(): Promise<{ address: string; connections(): number }> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, connections: () => sockets.length };
+}
