@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { Redis } from "ioredis";
 import type { Logger } from "./logger.js";
 
@@ -28,10 +29,12 @@ export interface Budgets {
 
 export const WINDOW_MS = 60_000;
 /**
- * How many budgets of one length a process remembers; beyond that, those that ended are forgotten first, then the
- * oldest.
+ * How many budgets of one length a process remembers, about 200 bytes each; beyond that, those that ended are forgotten
+ * first, then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
+/** A longer name, such as one with a long e-mail address in it, is remembered by its hash. */
+const NAME_MAX_LENGTH = 64;
 
 /** Budgets in this process: exact as long as it is the only one. */
 export class ProcessBudgets implements Budgets {
@@ -49,12 +52,13 @@ export class ProcessBudgets implements Budgets {
     const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
-    let window = windows.get(name);
+    const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
+    let window = windows.get(key);
     if (!window || window.endsAt <= now) {
       // Behind the others, so that the oldest stand in front.
-      windows.delete(name);
+      windows.delete(key);
       window = { used: 0, endsAt: now + windowMs };
-      windows.set(name, window);
+      windows.set(key, window);
       forget(windows, now);
     }
     const { used, endsAt } = window;
