@@ -13,7 +13,7 @@ export interface Step {
   readonly beyond: string;
 }
 
-const { http, json, graphql, text, refusal, answer, database, budgets } = LIMITS;
+const { http, json, graphql, text, refusal, answer, database, budgets, log } = LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
@@ -149,6 +149,7 @@ export const STEPS: readonly Step[] = [
     memory: size(refusal.bytes),
     beyond: "cut",
   },
+  { step: "Log line", bound: size(log.lineBytes), time: "constant", memory: size(log.lineBytes), beyond: "cut" },
   {
     step: "Reading the answer",
     bound: `progress within ${seconds(http.stalledAnswerMs)}`,
