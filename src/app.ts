@@ -98,6 +98,7 @@ export async function createApp({ config, services, budgets, http, health, log }
       playgroundRoutes(),
       invitationPages(operations, services),
       billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
+      limitsPage(),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );

@@ -38,7 +38,7 @@ const PROBES: readonly Probe[] = [
     request: (size) => store(JSON.stringify(note).padEnd(size, " ")),
     needsKey: true,
     status: 413,
-    says: "1 MiB",
+    says: "1,048,576 bytes",
   },
   {
     step: "Body",
@@ -47,7 +47,7 @@ const PROBES: readonly Probe[] = [
     request: (size) => ({ path: "/graphql", body: JSON.stringify({ query: "{ __typename }" }).padEnd(size, " ") }),
     needsKey: false,
     status: 413,
-    says: "1 MiB",
+    says: "1,048,576 bytes",
   },
   {
     step: "JSON",

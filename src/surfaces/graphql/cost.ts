@@ -32,11 +32,11 @@ class QueryTooCostly extends Failure {
   }
 }
 
-/** One operation of a checked document, with the values of its variables as `readVariables` reads them. */
+/** One operation of a checked document, with the variables that were given and that `readVariables` found right. */
 export interface Asked {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  readonly variables: Readonly<Record<string, unknown>>;
+  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** How many values an answer is expected to have: those of the graph, and those that describe the schema. */
@@ -72,14 +72,16 @@ function rememberedCost(schema: GraphQLSchema, asked: Asked): Cost {
 }
 
 /** Beside its document the cost depends on limits and on conditions: on no text, list or input. */
-function keyOf({ operation, variables }: Asked): string {
-  const values = Object.values(variables).map((value) =>
-    typeof value === "number" || typeof value === "boolean" ? value : null,
-  );
+function keyOf({ operation, given }: Asked): string {
+  const values = (operation.variableDefinitions ?? []).map(({ variable }) => {
+    const value = given[variable.name.value];
+    // Null is another value than none at all, which leaves the default.
+    return ["number", "boolean", "undefined"].includes(typeof value) || value === null ? String(value) : "";
+  });
   return `${operation.name?.value ?? ""} ${values.join()}`;
 }
 
-function costOf(schema: GraphQLSchema, { document, operation, variables }: Asked): Cost {
+function costOf(schema: GraphQLSchema, { document, operation, given }: Asked): Cost {
   let introspection = 0;
   const introspectionEstimator: ComplexityEstimator = ({ type, field, childComplexity }) => {
     const items = listLengthsOf(schema).get(field.name) ?? 1;
@@ -92,7 +94,7 @@ function costOf(schema: GraphQLSchema, { document, operation, variables }: Asked
     const values = getComplexity({
       schema,
       query: document,
-      variables: { ...variables },
+      variables: { ...given },
       ...(operation.name ? { operationName: operation.name.value } : {}),
       estimators: [fieldExtensionsEstimator(), introspectionEstimator, simpleEstimator({ defaultComplexity: 1 })],
       // Never reached: Apollo has counted the selections by then.

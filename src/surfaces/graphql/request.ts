@@ -10,7 +10,7 @@ import type { RequestContext } from "./context.js";
 import { assertAffordable } from "./cost.js";
 import { causeOf, codeOf, httpError, refusalWithin } from "./errors.js";
 import { type IntrospectionMemory, isIntrospection } from "./introspection.js";
-import { readVariables } from "./variables.js";
+import { assertVariablesFit } from "./variables.js";
 
 class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
@@ -54,8 +54,8 @@ export const requestPlugin = ({
         try {
           await chargeCaller(budgets, scope, fields.length);
           if (operation) {
-            const variables = readVariables(schema, operation, given);
-            assertAffordable(schema, { document, operation, variables });
+            assertVariablesFit(schema, operation, given);
+            assertAffordable(schema, { document, operation, given: given ?? {} });
           }
         } catch (error) {
           throw error instanceof Failure ? httpError(error) : error;
