@@ -135,6 +135,8 @@ export const LIMITS = {
   },
   budgets: {
     windowMs: 60_000,
+    /** So many questions wait for Redis at the same time; what comes beyond is counted in the process. */
+    askingRedis: 1_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */
     requestsByPlan: { free: 60, pro: 300, team: 1_000 },
     /** Requests a minute without a key from one address, at any door. */

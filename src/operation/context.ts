@@ -70,14 +70,13 @@ export interface Context extends Services {
   selects(field: string): boolean;
 }
 
-type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage">>;
+type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage" | "shares">>;
 
-/** The services of a running process; a test gives its own clock, and graphs that are soon full. */
+/** The services of a running process; a test gives its own clock, graphs that are soon full, and patience. */
 export function createServices(
-  { database, budgets, billing, storage = LIMITS.storage }: Parts,
+  { database, shares = new DatabaseShares(database), budgets, billing, storage = LIMITS.storage }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  const shares = new DatabaseShares(database);
   return { database, shares, budgets, billing, storage, now, newId: () => uuidv7() };
 }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { Redis } from "ioredis";
+import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
 /** What came of asking a budget. */
@@ -107,6 +108,7 @@ export class RedisBudgets implements Budgets {
   readonly #log: Logger;
   #pausedUntil = 0;
   #lost = false;
+  #asking = 0;
 
   constructor(url: string, log: Logger) {
     this.#log = log;
@@ -126,16 +128,22 @@ export class RedisBudgets implements Budgets {
 
   async take(name: string, wish: Wish): Promise<Taken> {
     const { limit, cost, windowMs = WINDOW_MS } = wish;
-    if (performance.now() >= this.#pausedUntil) {
+    if (performance.now() >= this.#pausedUntil && this.#asking < LIMITS.budgets.askingRedis) {
+      this.#asking++;
       try {
         const [used, resetMs] = await this.#redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs);
         if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
         this.#lost = false;
         return { used, resetMs };
       } catch (err) {
+        const isFirst = performance.now() >= this.#pausedUntil;
         this.#pausedUntil = performance.now() + PAUSE_MS;
+        // What was not answered in time stays with the connection: with a hung Redis it would pile up for ever.
+        if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
         if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
         this.#lost = true;
+      } finally {
+        this.#asking--;
       }
     }
     return this.#meanwhile.take(name, wish);
@@ -145,3 +153,6 @@ export class RedisBudgets implements Budgets {
     this.#redis.disconnect();
   }
 }
+
+/** The package tells so by its text alone. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === "Command timed out";
