@@ -145,7 +145,7 @@ async function applyMigrations(
   migrations: readonly Migration[],
   { connectMs, tableLockMs, migrationMs }: Waits,
 ): Promise<string[]> {
-  const { SchemaEngine } = await loadEngine();
+  const { SchemaEngine } = await (engineLoaded ??= loadEngine());
   const pool = new pg.Pool({
     ...{ connectionString: url, max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
     ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
@@ -202,6 +202,9 @@ class WholeScripts extends PrismaPg {
     }
   }
 }
+
+/** Once in a process: a second instance under the same bindings never answers. */
+let engineLoaded: ReturnType<typeof loadEngine> | undefined;
 
 /** The package's own entry asks the module loader for the WebAssembly file, which Node cannot do yet: done by hand. */
 async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")> {
