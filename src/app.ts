@@ -21,6 +21,7 @@ import { forgetOldIdempotentResults } from "./operation/idempotency.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
 import type { Operation } from "./operation/operation.js";
 import { type Chore, startChores } from "./platform/chores.js";
+import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
@@ -35,7 +36,6 @@ import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
 import { billingPages } from "./surfaces/pages/billing.js";
-import { limitsPage } from "./surfaces/pages/limits.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
@@ -98,7 +98,6 @@ export async function createApp({ config, services, budgets, http, health, log }
       playgroundRoutes(),
       invitationPages(operations, services),
       billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
-      limitsPage(),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );
@@ -196,7 +195,7 @@ export interface RunningApp extends AsyncDisposable {
  */
 export async function startApp(
   config: Config,
-  databaseUrl: string,
+  databaseUrl: DatabaseUrl,
   log: Logger,
   budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
   http: HttpLimits = LIMITS.http,

@@ -6,6 +6,8 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded PostgreSQL, in the data folder. */
   readonly databaseUrl: string | undefined;
+  /** Whether root may run the embedded PostgreSQL in production; elsewhere it always may. */
+  readonly embeddedDatabaseAsRoot: boolean;
   readonly redisUrl: string | undefined;
   /** Where clients reach the service, without a slash at the end; undefined: at its own address. */
   readonly publicUrl: string | undefined;
@@ -109,6 +111,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: whole("PORT", 4000, 65_535),
     dataDir: value("DATA_DIR") ?? ".data",
     databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
+    embeddedDatabaseAsRoot: choice("EMBEDDED_DATABASE_AS_ROOT", ["yes", "no"], "no") === "yes",
     redisUrl: url("REDIS_URL", ["redis:", "rediss:"]),
     publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),
     smtpUrl,

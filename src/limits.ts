@@ -22,12 +22,7 @@ export const LIMITS = {
     /** After decompression. */
     bodyBytes: 1_048_576,
   },
-  json: {
-    depth: 64,
-    values: 20_000,
-    /** Of a name: what is unknown is compared with every known name, letter by letter. */
-    nameBytes: 1_024,
-  },
+  json: { depth: 64, values: 20_000 },
   graphql: {
     documentBytes: 65_536,
     tokens: 1_000,
@@ -35,12 +30,6 @@ export const LIMITS = {
     aliases: 15,
     fragments: 50,
     directives: 20,
-    /** Fields, with every fragment put in where it is spread: a few fragments can stand for billions. */
-    selections: 1_000,
-    /** Of a field, alias, variable, fragment or type. */
-    nameLength: 128,
-    /** Values that introspection may answer with; the usual query has half as many. */
-    introspectionCost: 40_000,
     /** The values that an answer is expected to have; lists count by their limit. */
     cost: 20_000,
     /** Errors of variables; reading them stops there. */
@@ -49,12 +38,8 @@ export const LIMITS = {
   text: {
     /** In a row: the Stream-Safe Text Format of UAX #15. NFC is quadratic in their number. */
     combiningMarks: 30,
-    /** UTF-16 units of a text for which its field declares no length: ids, cursors, words of a fixed form. */
-    unitsUnlessDeclared: 1_000,
-    /** Items of a list for which its field declares no size. */
-    itemsUnlessDeclared: 1_000,
   },
-  refusal: { issues: 20, issueLength: 500, pathLength: 200, bytes: 16_384 },
+  refusal: { issues: 20, issueLength: 500, bytes: 16_384 },
   answer: {
     restPageBytes: 4 * 1_048_576,
     graphqlBytes: 8 * 1_048_576,
@@ -135,8 +120,6 @@ export const LIMITS = {
   },
   budgets: {
     windowMs: 60_000,
-    /** So many questions wait for Redis at the same time; what comes beyond is counted in the process. */
-    askingRedis: 1_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */
     requestsByPlan: { free: 60, pro: 300, team: 1_000 },
     /** Requests a minute without a key from one address, at any door. */
@@ -145,5 +128,32 @@ export const LIMITS = {
     failedKeysPerAddress: 60,
     /** A /48 of IPv6 counts as this many addresses. */
     networksPer48: 10,
+  },
+  /** Every wait for the embedded PostgreSQL has an end, and so does what it keeps. */
+  embeddedDatabase: {
+    /** PostgreSQL takes paths of 1,023 bytes; its own files need the rest. */
+    folderNameBytes: 900,
+    /** Older lines of its log are dropped at the next start when there are more. */
+    logBytes: 10 * 1_048_576,
+    /** Creating a cluster takes seconds; an unfinished one of this age was left by a process that was killed. */
+    creatingMs: 600_000,
+    /** From its start until it answers; reading the write-ahead log after a crash is part of it. */
+    readyMs: 60_000,
+    connectMs: 5_000,
+    /** A statement about roles, locks or who is connected. */
+    statementMs: 10_000,
+    /** After a server was killed, until PostgreSQL has noticed. */
+    serverLockMs: 2_000,
+    /** While leaving, in this order: others close their connections, it stops in good order, it stops at once. */
+    othersLeaveMs: 1_000,
+    stopFastMs: 2_000,
+    stopAtOnceMs: 1_000,
+    /** Until a connection that does not end is cut. */
+    closeMs: 500,
+    /** Between two tries to start it again under a running server: the first, and doubled up to the longest. */
+    restartFirstMs: 100,
+    restartLongestMs: 5_000,
+    /** How often the log tells of a database that cannot be started again. */
+    restartTellMs: 60_000,
   },
 } as const;

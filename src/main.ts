@@ -14,15 +14,16 @@ async function main(): Promise<void> {
   const config = configOfProcess();
   assertBillingWhole(config);
   await using log = createLogger(config.logLevel, { buffered: !config.development });
-  await using ground = await openDataFolder(config, { exclusive: true });
+  await using ground = await openDataFolder(config, { log });
   const applied = await migrate(ground.databaseUrl, (message) => console.error(message));
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
-  await using app = await startApp({ ...config, ...standIn?.settings }, ground.databaseUrl, log);
+  await using app = await startApp({ ...config, ...standIn?.settings }, () => ground.databaseUrl, log);
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
-  const signal = await stopSignal();
-  log.info({ signal }, "stopping: finishing what runs");
+  const reason = await Promise.race([stopSignal(), ground.lost]);
+  if (reason instanceof Error) throw reason;
+  log.info({ signal: reason }, "stopping: finishing what runs");
 }
 
 /** In development something stands in for Stripe, unless there is a key to an account. It is no part of production. */

@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const STATIC = ["test/contract/{boundaries,openapi,schema}.test.ts"];
 
 /** Tests that use no PostgreSQL or Redis of the machine: the strict run comes after one in which they ran. */
-const OWN_SERVICES = ["test/platform/embedded-postgres.test.ts", "test/stand-in/**"];
+const OWN_SERVICES = ["test/platform/embedded*.test.ts", "test/stand-in/**"];
 const ranBefore = process.env["CI_STRICT"] === "1" ? OWN_SERVICES : [];
 
 export default defineConfig({

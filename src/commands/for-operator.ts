@@ -1,9 +1,8 @@
 import { ConfigError } from "../config.js";
 import { UserError } from "../features/access/index.js";
-import { CannotStart } from "../platform/embedded-postgres.js";
 import { StartError } from "../platform/start-error.js";
 
-const WITHOUT_STACK = [ConfigError, StartError, CannotStart, UserError];
+const WITHOUT_STACK = [ConfigError, StartError, UserError];
 
 /** What to print of an error: a sentence where the operator can put it right, else all that helps to find the bug. */
 export const forOperator = (error: unknown): unknown =>

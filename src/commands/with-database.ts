@@ -9,7 +9,7 @@ import { ProcessBudgets } from "../platform/rate-limiter.js";
 
 /** Does some work on the configured database, beside a running server or without. */
 export async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
-  await using ground = await openDataFolder(configOfProcess(), { exclusive: false });
+  await using ground = await openDataFolder(configOfProcess());
   await migrate(ground.databaseUrl);
   await using database = openDatabase(ground.databaseUrl);
   return await work(database);

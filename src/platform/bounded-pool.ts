@@ -7,8 +7,6 @@ export type DatabaseUrl = string | (() => string);
 
 export interface PoolWishes {
   readonly max: number;
-  /** How long a connection is waited for, be it made or given back. */
-  readonly waitMs: number;
   /** How long a statement may take; PostgreSQL ends it then. */
   readonly timeoutMs: number;
   /** Settings of PostgreSQL, as its command line takes them. */
@@ -18,7 +16,7 @@ export interface PoolWishes {
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
-const { answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
+const { connectionWaitMs, answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
 const LOOKED_EVERY_MS = 500;
 
 /**
@@ -36,7 +34,7 @@ export class BoundedPool extends pg.Pool {
     const connections = new Set<Connection>();
     super({
       max: wishes.max,
-      connectionTimeoutMillis: wishes.waitMs,
+      connectionTimeoutMillis: connectionWaitMs,
       statement_timeout: wishes.timeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,
       // Finds out that the other side is gone while nothing is asked.

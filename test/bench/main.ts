@@ -11,9 +11,8 @@ import { type Plan, type Result, type Servers, compareAnswers, compareRefusals, 
 import { startServer } from "./server.js";
 import { statements } from "./statements.js";
 
-const { startEmbeddedPostgres } = await built<typeof import("../../src/platform/embedded-postgres.js")>(
-  "platform/embedded-postgres.js",
-);
+const { startEmbeddedPostgres } =
+  await built<typeof import("../../src/platform/embedded/index.js")>("platform/embedded/index.js");
 const { openDatabase } = await built<typeof import("../../src/platform/database.js")>("platform/database.js");
 
 interface Options {
@@ -53,7 +52,7 @@ async function bench(options: Options): Promise<void> {
   const given = process.env["DATABASE_URL"];
   const embedded = given ? undefined : await startEmbeddedPostgres({ dataDir: "node_modules/.cache/bench-postgres" });
   try {
-    await using dataset = await openDataset(given ?? embedded?.url ?? "", say);
+    await using dataset = await openDataset(given ?? (await embedded?.administratorUrl()) ?? "", say);
     await compare(dataset.url, options, say);
   } finally {
     await embedded?.stop();

@@ -18,6 +18,7 @@ it("starts with all that billing takes or with none of it, and names what is mis
 it.each([
   [{ FREE_TEAM_SEATS: "0" }, "FREE_TEAM_SEATS must be a whole number from 1 to 1000"],
   [{ FREE_TEAM_SEATS: "1001" }, "FREE_TEAM_SEATS must be"],
+  [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {

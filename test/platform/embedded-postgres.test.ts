@@ -2,7 +2,6 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,13 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded-postgres.js";
+import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { dataFolder, kill, lockFileOf, postmasterOf, query } from "../support/embedded.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const compiled = temporaryFolder();
@@ -26,9 +25,20 @@ const compiled = temporaryFolder();
 beforeAll(() => {
   symlinkSync(join(root, "node_modules"), join(compiled, "node_modules"), "junction");
   writeFileSync(join(compiled, "package.json"), '{ "type": "module" }');
-  const source = join(root, "src/platform/embedded-postgres.ts");
+  const source = join(root, "src/platform/embedded/index.ts");
   const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const options = ["--ignoreConfig", "--module", "nodenext", "--target", "es2023", "--skipLibCheck", "--types", "node"];
+  const options = [
+    "--ignoreConfig",
+    "--rootDir",
+    join(root, "src"),
+    "--module",
+    "nodenext",
+    "--target",
+    "es2023",
+    "--skipLibCheck",
+    "--types",
+    "node",
+  ];
   const result = spawnSync(process.execPath, [tsc, source, ...options, "--outDir", compiled], { encoding: "utf8" });
   if (result.status !== 0) throw new Error(result.stdout);
 });
@@ -231,21 +241,9 @@ function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "embedded-postgres-"));
 }
 
-/** A fresh folder; a PostgreSQL that still runs on it when the test is over is ended, and the folder removed. */
-function dataFolder(): string {
-  const folder = temporaryFolder();
-  onTestFinished(() => {
-    const postmaster = postmasterOf(folder);
-    if (postmaster !== undefined && postmaster !== process.pid) kill(postmaster, "SIGQUIT");
-    // It may still write while it ends.
-    return rm(folder, { recursive: true, force: true, maxRetries: 20 });
-  });
-  return folder;
-}
-
 /** A process of its own, and group, that starts PostgreSQL, answers with what it got, and stays until it is killed. */
 function startChild(dataDir: string, { server = false } = {}): ChildProcess {
-  const module = pathToFileURL(join(compiled, "embedded-postgres.js")).href;
+  const module = pathToFileURL(join(compiled, "platform/embedded/index.js")).href;
   const script = `
     import { acquireServerLock, startEmbeddedPostgres } from ${JSON.stringify(module)};
     const { url, startedHere } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
@@ -270,40 +268,6 @@ async function killAndWait(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-function kill(pid: number, signal: "SIGKILL" | "SIGQUIT"): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended by itself, which is what was wanted.
-  }
-}
-
-function lockFileOf(dataDir: string): string {
-  return join(dataDir, "postgres", "cluster", "postmaster.pid");
-}
-
-/** The pid of the PostgreSQL that runs on a data folder. */
-function postmasterOf(dataDir: string): number | undefined {
-  if (!existsSync(lockFileOf(dataDir))) return undefined;
-  const pid = Number.parseInt(readFileSync(lockFileOf(dataDir), "utf8"), 10);
-  try {
-    process.kill(pid, 0);
-    return pid;
-  } catch {
-    return undefined;
-  }
-}
-
 function draftsIn(dataDir: string): string[] {
   return readdirSync(dataDir).filter((name) => name.startsWith("postgres-init-"));
-}
-
-async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Row>(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }

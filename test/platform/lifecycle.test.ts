@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
 const root = resolve(import.meta.dirname, "../..");
 /** How long anything may take on a machine that is busy with other tests. */
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 90_000 };
+vi.setConfig({ testTimeout: 240_000 });
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
 /** What becomes of a process that is told to stop or killed can only be seen with one: these run the build. */
@@ -69,6 +70,37 @@ it.each([
   again.child.kill("SIGTERM");
   expect(await again.ended).toEqual([0, null]);
 });
+
+it.each([
+  ["is killed", "SIGKILL"],
+  ["is stopped by hand", "SIGINT"],
+] as const)(
+  "answers 503 and goes on by itself when its PostgreSQL %s, and loses nothing",
+  async (_what, signal) => {
+    const dataDir = dataFolder();
+    const server = start({ DATA_DIR: dataDir });
+    const { url, key } = await server.ready();
+    const acknowledged: string[] = [];
+    const statuses = new Set<number>();
+    const until = Date.now() + 90_000;
+    const create = async (): Promise<void> => {
+      const { status, body } = await ask(`${url}/v1/memories`, { key, body: NOTE });
+      statuses.add(status);
+      if (status === 201) acknowledged.push((body as { id: string }).id);
+      if (acknowledged.length === 30 && !statuses.has(503)) process.kill(postmasterOf(dataDir), signal);
+      if (!(statuses.has(503) && acknowledged.length >= 60) && Date.now() < until) return create();
+    };
+
+    await Promise.all(Array.from({ length: 4 }, create));
+
+    expect([...statuses].sort()).toEqual([201, 503]);
+    const kept = await idsOf(url, key);
+    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    await expect.poll(async () => (await ask(`${url}/readyz`)).status, PATIENCE).toBe(200);
+    expect(server.child.exitCode).toBeNull();
+  },
+  120_000,
+);
 
 it("refuses a second server on its data folder, and says what to do", async () => {
   const dataDir = dataFolder();

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { startEmbeddedPostgres } from "../../src/platform/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
 
 declare module "vitest" {
@@ -20,7 +20,7 @@ const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "o
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["DATABASE_URL"];
   const embedded = given ? undefined : await startOwn();
-  const url = given ?? embedded?.url ?? "";
+  const url = given ?? (await embedded?.administratorUrl()) ?? "";
   const template = await templateDatabase(url);
   const prefix = `mg_test_${process.pid}_`;
   project.provide("databaseServer", { url, prefix, template });

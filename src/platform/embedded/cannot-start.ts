@@ -1,0 +1,96 @@
+import { StartError } from "../start-error.js";
+import { codeOf } from "./home.js";
+
+/** The embedded PostgreSQL cannot be had. */
+export class CannotStart extends StartError {}
+
+/** What is known of the place where something went wrong. */
+interface Place {
+  /** The data folder. */
+  readonly dataDir: string;
+  /** What PostgreSQL's programs have written to their log meanwhile. */
+  readonly said: string;
+}
+
+/** Turns whatever went wrong into one sentence that says what to do, and a hint line where no sentence fits. */
+export function explain(cause: unknown, { dataDir, said }: Place): CannotStart {
+  if (cause instanceof CannotStart) return cause;
+  const code = String(codeOf(cause));
+  const text = `${String(cause)}\n${said}`;
+  const found = REASONS.find(({ codes, pattern }) => codes?.includes(code) || pattern?.test(text));
+  if (found) return new CannotStart(found.sentence(dataDir), { cause });
+  const last = said.match(/^.*\b(?:PANIC|FATAL|error): .*$/gim)?.at(-1);
+  const reason = (last?.replace(/^.*?(?:PANIC|FATAL|error): +/i, "") ?? messageOf(cause)).replace(/\.?\s*$/, "");
+  return new CannotStart(
+    `The embedded PostgreSQL in ${dataDir} did not start: ${reason}.\n` +
+      `Its log is ${dataDir}/postgres.log. Set DATABASE_URL to use a PostgreSQL of your own.`,
+    { cause },
+  );
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+interface Reason {
+  /** Codes of system errors, or of PostgreSQL. */
+  readonly codes?: readonly string[];
+  /** What PostgreSQL's programs say. */
+  readonly pattern?: RegExp;
+  sentence(dataDir: string): string;
+}
+
+/** The first that fits is told. */
+const REASONS: readonly Reason[] = [
+  {
+    codes: ["ENOMEM", "EAGAIN", "53200"],
+    pattern: /shared memory segment|Cannot allocate memory|could not fork|Resource temporarily unavailable/,
+    sentence: () =>
+      "The system has no memory or no process left for the embedded PostgreSQL: free some, or raise the limit, then start again.",
+  },
+  {
+    codes: ["ENOSPC", "EDQUOT", "53100"],
+    pattern: /No space left on device|Disk quota exceeded/,
+    sentence: (dataDir) =>
+      `The disk of the data folder ${dataDir} is full: free some space, or set DATA_DIR to a folder on another disk.`,
+  },
+  {
+    codes: ["EMFILE", "ENFILE"],
+    pattern: /Too many open files|insufficient file descriptors/,
+    sentence: () =>
+      "The embedded PostgreSQL cannot open enough files: raise the limit of open files (`ulimit -n 1024`), then start again.",
+  },
+  {
+    codes: ["ENOENT", "ENXIO", "ELOOP", "EINVAL"],
+    sentence: (dataDir) => `The data folder ${dataDir} cannot be made here: set DATA_DIR to another folder.`,
+  },
+  {
+    codes: ["EROFS"],
+    pattern: /Read-only file system/,
+    sentence: (dataDir) =>
+      `The data folder ${dataDir} is on a disk that is read-only: set DATA_DIR to a folder that can be written.`,
+  },
+  {
+    codes: ["EEXIST", "ENOTDIR"],
+    sentence: (dataDir) => `The data folder ${dataDir} is a file, or in one: set DATA_DIR to a folder.`,
+  },
+  {
+    codes: ["ENAMETOOLONG"],
+    sentence: () => "The name of the data folder is too long: set DATA_DIR to a folder with a shorter one.",
+  },
+  {
+    codes: ["EACCES", "EPERM"],
+    pattern: /Permission denied|Operation not permitted|has wrong ownership/,
+    sentence: (dataDir) =>
+      `This user may not read and write all of the data folder ${dataDir}: ` +
+      "start as the user who owns it, or set DATA_DIR to another folder.",
+  },
+  {
+    pattern: /PANIC|checkpoint record|pg_control|required WAL directory|could not find the database system/,
+    sentence: (dataDir) =>
+      `The database in ${dataDir} is damaged: put back a backup of the whole folder, or set DATA_DIR to another folder.`,
+  },
+  {
+    codes: ["28P01", "28000"],
+    sentence: (dataDir) =>
+      `The passwords in ${dataDir} are not those of the database beside them: put back a backup of the whole folder.`,
+  },
+];

@@ -1,0 +1,148 @@
+/** The folder with the cluster and its passwords: creating it, and looking whether it can be used. */
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { LIMITS } from "../../limits.js";
+import { CannotStart } from "./cannot-start.js";
+import {
+  ADMINISTRATOR,
+  ADMINISTRATOR_PASSWORD,
+  type Binaries,
+  CLUSTER,
+  type Home,
+  PASSWORD,
+  clusterOf,
+  codeOf,
+  unlessCode,
+} from "./home.js";
+import { PLACE, runProgram } from "./programs.js";
+import { rightsFor } from "./rights.js";
+
+/** @throws CannotStart for a name that PostgreSQL's files or log lines cannot hold. */
+export function checkName(folder: string): void {
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(folder)) {
+    throw new CannotStart("The name of the data folder holds a control character: set DATA_DIR to another folder.");
+  }
+  if (Buffer.byteLength(folder) > LIMITS.embeddedDatabase.folderNameBytes) {
+    throw new CannotStart(
+      `The name of the data folder is longer than ${LIMITS.embeddedDatabase.folderNameBytes} bytes: ` +
+        "set DATA_DIR to a folder with a shorter one.",
+    );
+  }
+}
+
+/** Makes a folder and those above it. Node's own recursive one never ends where a system lets nobody make folders. */
+export async function makeFolder(folder: string): Promise<void> {
+  try {
+    await fs.mkdir(folder).catch(unlessCode("EEXIST"));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await fs.mkdir(folder).catch(unlessCode("EEXIST"));
+  }
+  if (!(await fs.stat(folder)).isDirectory())
+    throw Object.assign(new Error(`${folder} is a file.`), { code: "ENOTDIR" });
+}
+
+/** A password of the folder; undefined where there is none. */
+export async function readPassword(folder: string, file = PASSWORD): Promise<string | undefined> {
+  try {
+    return await fs.readFile(join(folder, file), "utf8");
+  } catch (cause) {
+    if (codeOf(cause) === "ENOENT") return undefined;
+    if (codeOf(cause) !== "EACCES") throw cause;
+    throw new CannotStart(
+      `The database in ${folder} belongs to another user: start as that user, or set DATA_DIR to another folder.`,
+      { cause },
+    );
+  }
+}
+
+/** The administrator's password; made where there is none yet, by one of the processes that ask for it at once. */
+export async function administratorPassword(folder: string): Promise<string> {
+  const known = await readPassword(folder, ADMINISTRATOR_PASSWORD);
+  if (known !== undefined) return known;
+  const file = join(folder, ADMINISTRATOR_PASSWORD);
+  const draft = `${file}-${randomBytes(6).toString("hex")}`;
+  await writePassword(draft);
+  // A file that is linked appears whole, and only if there is none.
+  await fs.link(draft, file).catch(unlessCode("EEXIST"));
+  await fs.rm(draft);
+  const { uid, gid } = await fs.stat(folder);
+  if (process.getuid?.() === 0) await fs.lchown(file, uid, gid);
+  return fs.readFile(file, "utf8");
+}
+
+const writePassword = (file: string): Promise<void> =>
+  fs.writeFile(file, randomBytes(24).toString("hex"), { mode: 0o600, flush: true });
+
+/**
+ * Creates the cluster beside its place and renames it, so that it is there whole or not at all. Of two processes that
+ * do this at once one rename succeeds, and the other process discards its own cluster and joins.
+ */
+export async function createCluster(folder: string, binaries: Binaries): Promise<void> {
+  const draft = await fs.mkdtemp(`${folder}-init-`);
+  try {
+    await fs.mkdir(clusterOf(draft), { mode: 0o700 });
+    for (const file of [PASSWORD, ADMINISTRATOR_PASSWORD]) await writePassword(join(draft, file));
+    const home: Home = { folder: draft, binaries, rights: await rightsFor(draft, binaries) };
+    // pg_trgm leaves out the letters that the locale does not know: beyond ASCII it needs a UTF-8 one.
+    const locale = { linux: "C.UTF-8", darwin: "en_US.UTF-8" }[process.platform as string];
+    await runProgram(home, "initdb", [
+      `--pgdata=${PLACE}`,
+      `--username=${ADMINISTRATOR}`,
+      `--pwfile=../${ADMINISTRATOR_PASSWORD}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      ...(locale === undefined ? [] : [`--locale=${locale}`]),
+    ]);
+    await fs.rename(draft, folder);
+  } catch (error) {
+    if ((await readPassword(folder)) === undefined) throw error;
+  } finally {
+    await fs.rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Whether there is a database, be it whole or not. */
+export async function hasCluster(folder: string): Promise<boolean> {
+  if ((await readPassword(folder)) !== undefined) return true;
+  return (await fs.stat(clusterOf(folder)).catch(unlessCode("ENOENT"))) !== undefined;
+}
+
+/** Removes what processes left that were killed while they created a cluster. */
+export async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await fs.readdir(dirname(folder))) {
+    if (!name.startsWith(`${basename(folder)}-init-`)) continue;
+    const draft = join(dirname(folder), name);
+    const age = await fs.stat(draft).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    );
+    if (age > LIMITS.embeddedDatabase.creatingMs) await fs.rm(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Looks whether this PostgreSQL can run on the folder, and puts permissions right.
+ * @throws CannotStart when it cannot.
+ */
+export async function openCluster(folder: string, binaries: Binaries): Promise<Home> {
+  const cluster = join(folder, CLUSTER);
+  const made = await fs.readFile(join(cluster, "PG_VERSION"), "utf8").catch(unlessCode("ENOENT"));
+  if (made === undefined || (await readPassword(folder)) === undefined) {
+    throw new CannotStart(
+      `The database in ${folder} is not whole: put back a backup of the whole folder, or set DATA_DIR to another folder.`,
+    );
+  }
+  if (made.trim() !== binaries.major) {
+    throw new CannotStart(
+      `The database in ${folder} is of PostgreSQL ${made.trim()}, and this version of the service brings ` +
+        `PostgreSQL ${binaries.major}: start the version that made it, or set DATA_DIR to another folder.`,
+    );
+  }
+  // PostgreSQL insists on this, and a copy of the folder (a backup put back) may have other permissions.
+  for (const path of [folder, cluster]) await fs.chmod(path, 0o700);
+  return { folder, binaries, rights: await rightsFor(folder, binaries) };
+}

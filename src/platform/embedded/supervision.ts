@@ -1,0 +1,125 @@
+/** Keeps the embedded PostgreSQL running under a server, and the server the only one on its data folder. */
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../../limits.js";
+import type { Logger } from "../logger.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./index.js";
+import { AnotherServer, type ServerLock, acquireServerLock } from "./session.js";
+
+const { restartFirstMs, restartLongestMs, restartTellMs } = LIMITS.embeddedDatabase;
+
+export interface KeptRunning extends AsyncDisposable {
+  readonly databaseUrl: string;
+  /** Resolves when another server has taken over the data folder. */
+  readonly lost: Promise<AnotherServer>;
+}
+
+interface Options {
+  readonly dataDir: string;
+  readonly log: Logger;
+}
+
+interface Hold {
+  readonly postgres: EmbeddedPostgres;
+  readonly lock: ServerLock;
+}
+
+/**
+ * Starts the embedded PostgreSQL for the one server of a data folder. When it ends, or only the connection that holds
+ * the server's lock, it is started again and the lock taken again, on the same port if that is still free.
+ * @throws CannotStart at first; later failures are logged, and tried again until it works.
+ */
+export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunning> {
+  const stopping = new AbortController();
+  let hold: Hold | undefined = await take({ dataDir });
+  let { url: databaseUrl, port } = hold.postgres;
+
+  const watch = async (): Promise<AnotherServer | undefined> => {
+    while (!stopping.signal.aborted && hold) {
+      await Promise.race([hold.postgres.lost, hold.lock.lost, aborted(stopping.signal)]);
+      if (stopping.signal.aborted) break;
+      log.warn("the embedded PostgreSQL, or a connection to it, has ended: starting it again");
+      await letGo(hold);
+      hold = undefined;
+      const again = await takeAgain({ dataDir, log }, { port, signal: stopping.signal });
+      if (again instanceof AnotherServer) return again;
+      if (again === undefined) break;
+      hold = again;
+      if (hold.postgres.port !== port) log.warn({ port: hold.postgres.port }, "its old port was taken: it has another");
+      ({ url: databaseUrl, port } = hold.postgres);
+      log.info("the embedded PostgreSQL runs again");
+    }
+    return undefined;
+  };
+  const watching = watch();
+  return {
+    get databaseUrl() {
+      return databaseUrl;
+    },
+    lost: watching.then((another) => another ?? new Promise<never>(() => {})),
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      // A start that is under way lets go by itself when it is through.
+      await Promise.race([watching, sleep(LIMITS.embeddedDatabase.closeMs)]);
+      if (hold) await letGo(hold, { andStop: true });
+    },
+  };
+}
+
+interface TakeOptions {
+  readonly dataDir: string;
+  readonly create?: boolean;
+  readonly port?: number;
+  readonly signal?: AbortSignal;
+}
+
+async function take({ dataDir, ...options }: TakeOptions): Promise<Hold> {
+  const postgres = await startEmbeddedPostgres({ dataDir, ...options });
+  try {
+    return { postgres, lock: await acquireServerLock(postgres.url, resolve(dataDir)) };
+  } catch (error) {
+    // A database that has just been started again is not stopped for a failure that may pass.
+    await (error instanceof AnotherServer ? postgres.stop() : postgres.abandon());
+    throw error;
+  }
+}
+
+/** Undefined when the server stops meanwhile. */
+async function takeAgain(
+  { dataDir, log }: Options,
+  { port, signal }: { readonly port: number; readonly signal: AbortSignal },
+): Promise<Hold | AnotherServer | undefined> {
+  let waitMs: number = restartFirstMs;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    try {
+      const hold = await take({ dataDir, port, signal, create: false });
+      if (!signal.aborted) return hold;
+      await letGo(hold);
+    } catch (error) {
+      if (error instanceof AnotherServer) return error;
+      if (!signal.aborted && performance.now() - toldAt >= restartTellMs) {
+        toldAt = performance.now();
+        const reason = error instanceof Error ? error.message : String(error);
+        log.error(
+          { reason },
+          "the embedded PostgreSQL cannot be started again: requests are answered with 503; trying on",
+        );
+      }
+      await sleep(waitMs, undefined, { signal }).catch(() => {});
+      waitMs = Math.min(waitMs * 2, restartLongestMs);
+    }
+  }
+  return undefined;
+}
+
+async function letGo({ postgres, lock }: Hold, { andStop = false } = {}): Promise<void> {
+  await lock.release();
+  await (andStop ? postgres.stop() : postgres.abandon());
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,144 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { CannotStart, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { dataFolder, lockFileOf, query } from "../support/embedded.js";
+
+const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
+
+/** A database to be damaged, in copies. */
+const made = mkdtempSync(join(tmpdir(), "embedded-postgres-"));
+beforeAll(async () => (await startEmbeddedPostgres({ dataDir: made })).stop(), 120_000);
+afterAll(() => rmSync(made, { recursive: true, force: true }));
+
+describe("a start that cannot be", { timeout: 60_000 }, () => {
+  it.each<[string, (folder: string) => string, RegExp]>([
+    ["a file", (folder) => file(folder), /is a file, or in one: set DATA_DIR to a folder\.$/],
+    ["in a file", (folder) => join(file(folder), "x"), /is a file, or in one: set DATA_DIR to a folder\.$/],
+    [
+      "a link to nowhere",
+      (folder) => linkTo("/nowhere/at/all", folder),
+      /cannot be made here: set DATA_DIR to another/,
+    ],
+    ["where nobody can make folders", () => "/proc/data", /cannot be made here|may not read and write/],
+    [
+      "with too long a part in its name",
+      (folder) => join(folder, "x".repeat(300)),
+      /too long: set DATA_DIR to a folder/,
+    ],
+    ["with a line break in its name", (folder) => join(folder, "a\nb"), /a control character: set DATA_DIR to another/],
+  ])("is told in a sentence where the data folder is %s", async (_what, folderOf, sentence) => {
+    await expectSentence(folderOf(dataFolder()), sentence);
+  });
+
+  it.each<[string, (folder: string, cluster: string) => void, RegExp]>([
+    [
+      "of a newer PostgreSQL",
+      (_, at) => writeFileSync(join(at, "PG_VERSION"), "19\n"),
+      /is of PostgreSQL 19, and this/,
+    ],
+    ["without its version", (_, at) => rmSync(join(at, "PG_VERSION")), /is not whole: put back a backup/],
+    ["without its password", (at) => rmSync(join(at, "password")), /is not whole: put back a backup/],
+    ["without its cluster", (_, at) => rmSync(at, { recursive: true }), /is not whole: put back a backup/],
+    ["cut off in the middle", (_, at) => truncateSync(join(at, "global/pg_control"), 100), /is damaged: put back a/],
+    ["without its log of changes", (_, at) => rmSync(join(at, "pg_wal"), { recursive: true }), /is damaged: put back/],
+    ["with passwords of another", (at) => passwords(at), /are not those of the database beside them: put back/],
+    [
+      "with settings it cannot read",
+      (_, at) => writeFileSync(join(at, "postgresql.conf"), "?"),
+      /contains errors\.\nIts log/,
+    ],
+  ])("is told in a sentence where the database is one %s", async (_what, damage, sentence) => {
+    const dataDir = copyOfMade();
+    damage(join(dataDir, "postgres"), join(dataDir, "postgres", "cluster"));
+
+    await expectSentence(dataDir, sentence);
+  });
+
+  it("is none where only a lock file or a permission is wrong", async () => {
+    for (const lock of [
+      "",
+      "nonsense\nfor\nyears\n",
+      "999999999\n",
+      `${process.pid}\n/nowhere\n1\n1\n\n127.0.0.1\n1 1\nready`,
+    ]) {
+      const dataDir = copyOfMade();
+      writeFileSync(lockFileOf(dataDir), lock);
+      chmodSync(join(dataDir, "postgres"), 0o755);
+      await using postgres = await startEmbeddedPostgres({ dataDir });
+      expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    }
+  });
+
+  it("is none at the longest name, and one at a name that is one byte longer", async () => {
+    const folder = join(dataFolder(), "a".repeat(200), "b".repeat(200), "c".repeat(200));
+    // The limit is on the folder of the database itself, `postgres` below the data folder.
+    const rest = LIMITS.embeddedDatabase.folderNameBytes - join(folder, "x", "postgres").length;
+    const longest = join(folder, "d".repeat(rest - 10), "ä".repeat(5));
+    expect(Buffer.byteLength(join(longest, "postgres"))).toBe(LIMITS.embeddedDatabase.folderNameBytes);
+
+    await using postgres = await startEmbeddedPostgres({ dataDir: longest });
+    expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await expectSentence(`${longest}x`, /longer than 900 bytes: set DATA_DIR to a folder with a shorter one\.$/);
+  });
+
+  it("is told in a sentence on a disk that is full, or read-only", async ({ skip }) => {
+    const disk = dataFolder();
+    const size = 80;
+    const mounted =
+      isRootOnLinux && spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}m`, "tmpfs", disk]).status === 0;
+    if (!mounted) return skip("Only root may mount a small disk.");
+    onTestFinished(() => void spawnSync("umount", ["-l", disk]));
+    const dataDir = join(disk, "data");
+    await (await startEmbeddedPostgres({ dataDir })).stop();
+    expect(() => writeFileSync(join(disk, "fill"), Buffer.alloc(size * 1_048_576))).toThrow("ENOSPC");
+
+    await expectSentence(dataDir, /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
+    await expectSentence(join(disk, "new"), /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
+    spawnSync("mount", ["-o", "remount,ro", disk]);
+    await expectSentence(dataDir, /is on a disk that is read-only: set DATA_DIR to a folder that can be written\.$/);
+    return undefined;
+  });
+});
+
+/** One sentence of what is wrong and what to do, and a line with a hint where it is not known. */
+async function expectSentence(dataDir: string, sentence: RegExp): Promise<void> {
+  const error: unknown = await startEmbeddedPostgres({ dataDir }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CannotStart);
+  const { message } = error as CannotStart;
+  expect(message).toMatch(sentence);
+  expect(message.split("\n").length).toBeLessThanOrEqual(2);
+}
+
+function copyOfMade(): string {
+  const dataDir = join(dataFolder(), "copy");
+  cpSync(made, dataDir, { recursive: true });
+  return dataDir;
+}
+
+function file(folder: string): string {
+  writeFileSync(join(folder, "file"), "");
+  return join(folder, "file");
+}
+
+function linkTo(target: string, folder: string): string {
+  symlinkSync(target, join(folder, "link"));
+  return join(folder, "link");
+}
+
+function passwords(folder: string): void {
+  for (const name of ["password", "admin-password"])
+    writeFileSync(join(folder, name), `not ${readFileSync(join(folder, name), "utf8")}`);
+}

