@@ -36,6 +36,7 @@ import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
 import { billingPages } from "./surfaces/pages/billing.js";
+import { limitsPage } from "./surfaces/pages/limits.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
@@ -98,6 +99,7 @@ export async function createApp({ config, services, budgets, http, health, log }
       playgroundRoutes(),
       invitationPages(operations, services),
       billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
+      limitsPage(),
       docsRoutes(operations, await graphqlSchema(), config.publicUrl),
     ]),
   );

@@ -22,7 +22,12 @@ export const LIMITS = {
     /** After decompression. */
     bodyBytes: 1_048_576,
   },
-  json: { depth: 64, values: 20_000 },
+  json: {
+    depth: 64,
+    values: 20_000,
+    /** Of a name: what is unknown is compared with every known name, letter by letter. */
+    nameBytes: 1_024,
+  },
   graphql: {
     documentBytes: 65_536,
     tokens: 1_000,
@@ -30,6 +35,12 @@ export const LIMITS = {
     aliases: 15,
     fragments: 50,
     directives: 20,
+    /** Fields, with every fragment put in where it is spread: a few fragments can stand for billions. */
+    selections: 1_000,
+    /** Of a field, alias, variable, fragment or type. */
+    nameLength: 128,
+    /** Values that introspection may answer with; the usual query has half as many. */
+    introspectionCost: 40_000,
     /** The values that an answer is expected to have; lists count by their limit. */
     cost: 20_000,
     /** Errors of variables; reading them stops there. */
@@ -38,8 +49,12 @@ export const LIMITS = {
   text: {
     /** In a row: the Stream-Safe Text Format of UAX #15. NFC is quadratic in their number. */
     combiningMarks: 30,
+    /** UTF-16 units of a text for which its field declares no length: ids, cursors, words of a fixed form. */
+    unitsUnlessDeclared: 1_000,
+    /** Items of a list for which its field declares no size. */
+    itemsUnlessDeclared: 1_000,
   },
-  refusal: { issues: 20, issueLength: 500, bytes: 16_384 },
+  refusal: { issues: 20, issueLength: 500, pathLength: 200, bytes: 16_384 },
   answer: {
     restPageBytes: 4 * 1_048_576,
     graphqlBytes: 8 * 1_048_576,
@@ -120,6 +135,8 @@ export const LIMITS = {
   },
   budgets: {
     windowMs: 60_000,
+    /** So many questions wait for Redis at the same time; what comes beyond is counted in the process. */
+    askingRedis: 1_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */
     requestsByPlan: { free: 60, pro: 300, team: 1_000 },
     /** Requests a minute without a key from one address, at any door. */

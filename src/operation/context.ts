@@ -3,6 +3,7 @@ import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
+import type { AnswerBudget } from "./answer-budget.js";
 import { networkOf } from "./budget.js";
 import { Unauthorized } from "./failure.js";
 import type { Idempotency } from "./idempotency.js";
@@ -63,18 +64,19 @@ export interface Context extends Services {
   readonly clientAddress: string;
   /** Set for a change that the client may ask for again without a second effect. */
   readonly idempotency?: Idempotency | undefined;
+  /** What the answer may still hold, where the caller can follow fields without end. */
+  readonly answer?: AnswerBudget | undefined;
   /** Whether the caller will see this field of the answer: work that nobody asked for is left out. */
   selects(field: string): boolean;
 }
 
-type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage">>;
+type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage" | "shares">>;
 
-/** The services of a running process; a test gives its own clock, and graphs that are soon full. */
+/** The services of a running process; a test gives its own clock, graphs that are soon full, and patience. */
 export function createServices(
-  { database, budgets, billing, storage = LIMITS.storage }: Parts,
+  { database, shares = new DatabaseShares(database), budgets, billing, storage = LIMITS.storage }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  const shares = new DatabaseShares(database);
   return { database, shares, budgets, billing, storage, now, newId: () => uuidv7() };
 }
 

@@ -1,3 +1,4 @@
+import { LIMITS } from "../limits.js";
 import type { WhyUnavailable } from "../platform/database-errors.js";
 
 /** What went wrong, in words no transport owns; each door translates them once, exhaustively. */
@@ -36,6 +37,8 @@ export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
   | { new (...args: never[]): Failure; readonly example: Failure };
 
+const { issues: MOST, issueLength, pathLength, bytes } = LIMITS.refusal;
+
 /** Something in the input that is wrong: where (field names joined by dots) and how. */
 export interface InputIssue {
   readonly path: string;
@@ -47,10 +50,28 @@ export class InvalidInput extends CommonFailure {
   readonly kind = "bad_request";
   override readonly details: readonly InputIssue[];
 
+  /** Of many issues the first are told: whoever sends a thousand mistakes needs no thousand answers. */
   constructor(issues: readonly InputIssue[]) {
-    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; "));
-    this.details = issues;
+    const details = issues.slice(0, MOST).map(({ path, message }) => ({
+      path: shortened(path, pathLength),
+      message: shortened(message, issueLength),
+    }));
+    while (details.length > 1 && Buffer.byteLength(JSON.stringify(details)) > bytes / 2) details.pop();
+    const text = details.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
+    // A character becomes at most 6 bytes of JSON.
+    super(shortened(text, bytes / 16));
+    this.details = details;
   }
+}
+
+/** At most `max` characters, without half of a surrogate pair at the end. */
+export function shortened(text: string, max: number): string {
+  return text.length <= max
+    ? text
+    : `${text
+        .slice(0, max - 1)
+        .toWellFormed()
+        .replace(/\uFFFD$/, "")}…`;
 }
 
 /** No key, or one that is malformed, unknown, expired or revoked: told alike, so nothing can be learnt from it. */

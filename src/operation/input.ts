@@ -12,7 +12,9 @@ import {
   isEnumType,
   isListType,
 } from "graphql";
-import { InvalidInput, type InputIssue } from "./failure.js";
+import { LIMITS } from "../limits.js";
+import { itemsMaxOf } from "./bounds.js";
+import { InvalidInput, type InputIssue, shortened } from "./failure.js";
 import { snakeCase } from "./names.js";
 import type { Operation } from "./operation.js";
 
@@ -45,7 +47,7 @@ export function inputReader<Input extends object>(
 ): InputReader<Input> {
   const fields = new Map(Object.values(type.getFields()).map((field) => [snakeCase(field.name), field]));
   return ({ path, query, body }) => {
-    const issues: InputIssue[] = [];
+    const issues = new Issues();
     if (body !== undefined && (typeof body !== "object" || body === null || Array.isArray(body))) {
       throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
     }
@@ -53,11 +55,12 @@ export function inputReader<Input extends object>(
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
-        if (!field) issues.push({ path: name, message: "is not known here" });
-        else if (raw.has(field.name)) issues.push({ path: name, message: "is given twice" });
-        else if (read === fromJson && isLoneItem(field.type, value))
-          issues.push({ path: name, message: "must be a list" });
-        else if (isNumericId(field.type, value)) issues.push({ path: name, message: "must be a text" });
+        if (!field) issues.add(name, "is not known here");
+        else if (raw.has(field.name)) issues.add(name, "is given twice");
+        else if (read === fromJson && isLoneItem(field.type, value)) issues.add(name, "must be a list");
+        else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(operation.input, field.name)))
+          issues.add(name, `must have at most ${itemsMaxOf(operation.input, field.name)} items`);
+        else if (isNumericId(field.type, value)) issues.add(name, "must be a text");
         else if (value !== undefined) raw.set(field.name, read(field.type, value));
       }
     };
@@ -65,12 +68,36 @@ export function inputReader<Input extends object>(
     take(query, fromText);
     take(body ?? {}, fromJson);
     const value = coerceInputValue(Object.fromEntries(raw), type, (at, _value, { message }) => {
-      issues.push({ path: at.map((key) => snakeCase(String(key))).join("."), message: inSnakeCase(message) });
+      issues.add(at.map((key) => snakeCase(String(key))).join("."), inSnakeCase(shortened(message, issueLength)));
     });
-    if (issues.length > 0) throw new InvalidInput(issues);
+    issues.assertNone();
     return Object.assign(new operation.input(), value);
   };
 }
+
+const { issues: ISSUES_MAX, issueLength } = LIMITS.refusal;
+
+/** What is wrong with an input. Reading stops when there are as many as an answer tells. */
+export class Issues {
+  readonly #found: InputIssue[] = [];
+
+  constructor(private readonly max: number = ISSUES_MAX) {}
+
+  /** @throws InvalidInput when these are enough. */
+  add(path: string, message: string): void {
+    this.#found.push({ path, message });
+    if (this.#found.length >= this.max) this.assertNone();
+  }
+
+  /** @throws InvalidInput when anything is wrong. */
+  assertNone(): void {
+    if (this.#found.length > 0) throw new InvalidInput(this.#found);
+  }
+}
+
+/** Whether a list has too many items; in a query string they may be joined by commas. */
+const isTooLong = (value: unknown, itemsMax: number): boolean =>
+  Array.isArray(value) ? value.length > itemsMax : typeof value === "string" && value.split(",").length > itemsMax;
 
 /** GraphQL takes a number for an id as well; here ids are the texts that the service gave out. */
 const isNumericId = (type: GraphQLInputType, value: unknown): boolean =>

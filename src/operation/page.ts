@@ -1,5 +1,6 @@
 import { ArgsType, Field, Int } from "type-graphql";
 import { Between, Form, Nullable } from "./bounds.js";
+import { LIMITS } from "../limits.js";
 import { InvalidInput } from "./failure.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
@@ -40,10 +41,34 @@ export function placeOf(cursor: string | null | undefined, form: RegExp): string
   throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
 }
 
-/** Cuts rows, of which one too many was read, into a page and the cursor of the next. */
-export function pageOf<Row>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
-  const items = rows.slice(0, limit);
+/** Cuts rows, of which one too many was read, into a page and the cursor of the next: shorter where rows are large. */
+export function pageOf<Row extends object>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
+  const items = withinPage(rows.slice(0, limit));
   const last = items.at(-1);
-  const nextCursor = rows.length > limit && last ? Buffer.from(placeOfRow(last)).toString("base64url") : null;
+  const nextCursor = rows.length > items.length && last ? Buffer.from(placeOfRow(last)).toString("base64url") : null;
   return { items, nextCursor };
+}
+
+/** One UTF-16 unit becomes at most so many bytes of JSON: `\\u0001`. */
+const BYTES_PER_UNIT = 6;
+/** What stands around the items, and the names that REST gives their fields. */
+const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
+
+/** As many of the items as a page has room for, the first at any rate. */
+export function withinPage<Item extends object>(items: readonly Item[]): Item[] {
+  let bytes = 0;
+  const end = items.findIndex((item, index) => {
+    // Hardly any page comes near the bound, so writing items to measure them is kept for those that might.
+    const most = BYTES_PER_UNIT * unitsOf(item);
+    bytes += most * items.length < PAGE_BYTES ? most : Buffer.byteLength(JSON.stringify(item));
+    return bytes > PAGE_BYTES && index > 0;
+  });
+  return end < 0 ? [...items] : items.slice(0, end);
+}
+
+/** About how many UTF-16 units an item has as JSON, its names among them. */
+function unitsOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value !== "object" || value === null) return 24;
+  return Object.entries(value).reduce((sum, [name, inner]) => sum + name.length + 4 + unitsOf(inner), 2);
 }

@@ -8,14 +8,28 @@ import {
 
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
-/** The fields that are asked for, aliases and those inside fragments among them. */
-export const fieldsOf = (set: SelectionSetNode | undefined, fragments: Fragments): FieldNode[] =>
-  (set?.selections ?? []).flatMap((selection) => {
+/**
+ * The fields that are asked for, aliases and those inside fragments among them. A fragment is visited once, however
+ * often it is spread: GraphQL merges what it repeats, and a few that spread each other stand for billions of fields.
+ */
+export function fieldsOf(
+  set: SelectionSetNode | undefined,
+  fragments: Fragments,
+  visited = new Set<string>(),
+): FieldNode[] {
+  return (set?.selections ?? []).flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return [selection];
-    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments[selection.name.value];
-    return fieldsOf(fragment?.selectionSet, fragments);
+    if (selection.kind === Kind.INLINE_FRAGMENT) return fieldsOf(selection.selectionSet, fragments, visited);
+    if (visited.has(selection.name.value)) return [];
+    visited.add(selection.name.value);
+    return fieldsOf(fragments[selection.name.value]?.selectionSet, fragments, visited);
   });
+}
 
 /** The names of the fields that are asked of what a field answers with. */
-export const selectedFields = ({ fieldNodes, fragments }: Pick<GraphQLResolveInfo, "fieldNodes" | "fragments">) =>
-  new Set(fieldNodes.flatMap(({ selectionSet }) => fieldsOf(selectionSet, fragments)).map(({ name }) => name.value));
+export function selectedFields({ fieldNodes, fragments }: Pick<GraphQLResolveInfo, "fieldNodes" | "fragments">) {
+  const visited = new Set<string>();
+  return new Set(
+    fieldNodes.flatMap(({ selectionSet }) => fieldsOf(selectionSet, fragments, visited)).map(({ name }) => name.value),
+  );
+}

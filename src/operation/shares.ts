@@ -1,8 +1,8 @@
 import { LIMITS } from "../limits.js";
-import type { Database, Models } from "../platform/database.js";
+import type { Database, Models, WaitBounds } from "../platform/database.js";
 import { CommonFailure, Unavailable } from "./failure.js";
 
-const { connections, searchConnections, connectionWaitMs, poolSharePerAccount } = LIMITS.database;
+const { connections, searchConnections, poolSharePerAccount } = LIMITS.database;
 const { searchesPerAccount, waitingPerAccount } = LIMITS.database;
 const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
@@ -26,7 +26,10 @@ export class DatabaseShares {
   readonly #all = new Gate(connections);
   readonly #searches = new Gate(searchConnections);
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly bounds: WaitBounds = LIMITS.database,
+  ) {}
 
   /** The database for one account: whatever stands for who asks. */
   of(account: string): Database {
@@ -47,7 +50,7 @@ export class DatabaseShares {
   async #pass<T>(account: string, kind: keyof Share, common: Gate, work: () => Promise<T>): Promise<T> {
     const share = this.#accounts.get(account) ?? newShare();
     this.#accounts.set(account, share);
-    const deadline = performance.now() + connectionWaitMs;
+    const deadline = performance.now() + this.bounds.connectionWaitMs;
     try {
       await share[kind].enter(deadline);
       try {

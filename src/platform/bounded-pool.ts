@@ -7,6 +7,8 @@ export type DatabaseUrl = string | (() => string);
 
 export interface PoolWishes {
   readonly max: number;
+  /** How long a connection is waited for, be it made or given back. */
+  readonly waitMs: number;
   /** How long a statement may take; PostgreSQL ends it then. */
   readonly timeoutMs: number;
   /** Settings of PostgreSQL, as its command line takes them. */
@@ -16,7 +18,7 @@ export interface PoolWishes {
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
-const { connectionWaitMs, answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
+const { answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
 const LOOKED_EVERY_MS = 500;
 
 /**
@@ -34,7 +36,7 @@ export class BoundedPool extends pg.Pool {
     const connections = new Set<Connection>();
     super({
       max: wishes.max,
-      connectionTimeoutMillis: connectionWaitMs,
+      connectionTimeoutMillis: wishes.waitMs,
       statement_timeout: wishes.timeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,
       // Finds out that the other side is gone while nothing is asked.

@@ -47,17 +47,23 @@ const { searchTimeoutMs } = LIMITS.database;
 const WORD_SIMILARITY_MIN = 0.45;
 /** Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in. */
 const SETTINGS = `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`;
-const TRANSACTION = {
-  maxWait: LIMITS.database.connectionWaitMs,
-  timeout: LIMITS.database.transactionTimeoutMs,
-} as const;
 const ATTEMPTS_MAX = 3;
 /** For each of two steps of closing: to end transactions, and to end connections. */
 const CLOSE_PATIENCE_MS = 1_000;
 
+/** How long is waited for a connection; tests on a busy machine have more patience. */
+export interface WaitBounds {
+  readonly connectionWaitMs: number;
+}
+
 /** Opens the database at `url`; connections are made when first needed. */
-export function openDatabase(url: DatabaseUrl, onError: (error: Error) => void = () => {}): OpenDatabase {
-  const { pool, reservedPool, searchPool } = openPools(url, onError);
+export function openDatabase(
+  url: DatabaseUrl,
+  onError: (error: Error) => void = () => {},
+  { connectionWaitMs: maxWait }: WaitBounds = LIMITS.database,
+): OpenDatabase {
+  const { pool, reservedPool, searchPool } = openPools(url, maxWait, onError);
+  const transaction = { maxWait, timeout: LIMITS.database.transactionTimeoutMs };
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
     const name = names.get(sql) ?? `prisma_${names.size}`;
@@ -77,7 +83,7 @@ export function openDatabase(url: DatabaseUrl, onError: (error: Error) => void =
       return rows as Row[];
     },
     search: (work) => searchOn(searchPool, work),
-    transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), TRANSACTION)),
+    transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), transaction)),
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
@@ -85,10 +91,10 @@ export function openDatabase(url: DatabaseUrl, onError: (error: Error) => void =
   };
 }
 
-function openPools(url: DatabaseUrl, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, waitMs: number, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = LIMITS.database;
-  const common = { options: SETTINGS, onError };
+  const common = { options: SETTINGS, waitMs, onError };
   const reservedPool = new BoundedPool(url, { ...common, max: reservedConnections, timeoutMs: reservedTimeoutMs });
   const searchPool = new BoundedPool(url, { ...common, max: searchConnections, timeoutMs: searchTimeoutMs });
   const idleOf = async (processIds: readonly number[]) => {

@@ -1,4 +1,6 @@
+import { hash } from "node:crypto";
 import { Redis } from "ioredis";
+import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
 /** What came of asking a budget. */
@@ -28,10 +30,12 @@ export interface Budgets {
 
 export const WINDOW_MS = 60_000;
 /**
- * How many budgets of one length a process remembers; beyond that, those that ended are forgotten first, then the
- * oldest.
+ * How many budgets of one length a process remembers, about 200 bytes each; beyond that, those that ended are forgotten
+ * first, then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
+/** A longer name, such as one with a long e-mail address in it, is remembered by its hash. */
+const NAME_MAX_LENGTH = 64;
 
 /** Budgets in this process: exact as long as it is the only one. */
 export class ProcessBudgets implements Budgets {
@@ -49,12 +53,13 @@ export class ProcessBudgets implements Budgets {
     const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
-    let window = windows.get(name);
+    const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
+    let window = windows.get(key);
     if (!window || window.endsAt <= now) {
       // Behind the others, so that the oldest stand in front.
-      windows.delete(name);
+      windows.delete(key);
       window = { used: 0, endsAt: now + windowMs };
-      windows.set(name, window);
+      windows.set(key, window);
       forget(windows, now);
     }
     const { used, endsAt } = window;
@@ -103,6 +108,7 @@ export class RedisBudgets implements Budgets {
   readonly #log: Logger;
   #pausedUntil = 0;
   #lost = false;
+  #asking = 0;
 
   constructor(url: string, log: Logger) {
     this.#log = log;
@@ -122,16 +128,22 @@ export class RedisBudgets implements Budgets {
 
   async take(name: string, wish: Wish): Promise<Taken> {
     const { limit, cost, windowMs = WINDOW_MS } = wish;
-    if (performance.now() >= this.#pausedUntil) {
+    if (performance.now() >= this.#pausedUntil && this.#asking < LIMITS.budgets.askingRedis) {
+      this.#asking++;
       try {
         const [used, resetMs] = await this.#redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs);
         if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
         this.#lost = false;
         return { used, resetMs };
       } catch (err) {
+        const isFirst = performance.now() >= this.#pausedUntil;
         this.#pausedUntil = performance.now() + PAUSE_MS;
+        // What was not answered in time stays with the connection: with a hung Redis it would pile up for ever.
+        if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
         if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
         this.#lost = true;
+      } finally {
+        this.#asking--;
       }
     }
     return this.#meanwhile.take(name, wish);
@@ -141,3 +153,6 @@ export class RedisBudgets implements Budgets {
     this.#redis.disconnect();
   }
 }
+
+/** The package tells so by its text alone. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === "Command timed out";

@@ -6,6 +6,7 @@ import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operati
 import { whyUnavailable } from "../platform/database-errors.js";
 import { type Logger, firstFew } from "../platform/logger.js";
 import type { HttpLimits } from "./http-limits.js";
+import { assertJsonFits } from "./json-bounds.js";
 import { noteUnavailable } from "./unavailable.js";
 
 /** The status that says over HTTP what a failure's kind says, at every door. */
@@ -202,16 +203,18 @@ export function claimsJson(request: Request): boolean {
 
 /**
  * The body as JSON; undefined where there is none.
- * @throws InvalidInput when it is not valid UTF-8 or not JSON.
+ * @throws InvalidInput when it is not valid UTF-8, not JSON, or too large a thing.
  */
 export function jsonBody(request: Pick<Request, "body">): unknown {
   const bytes: unknown = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   try {
     // A decoder takes longer to make than to use.
-    if (isUtf8(bytes)) return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));
-    throw new SyntaxError("The body is not UTF-8.");
-  } catch {
+    if (!isUtf8(bytes)) throw new SyntaxError("The body is not UTF-8.");
+    assertJsonFits(bytes);
+    return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));
+  } catch (error) {
+    if (error instanceof InvalidInput) throw error;
     throw new InvalidInput([{ path: "", message: "The body must be JSON in UTF-8." }]);
   }
 }

@@ -15,7 +15,7 @@ const reasonOf = (promise: Promise<unknown>) => promise.then(() => "done").catch
 
 it("lets no account hold more than a third of the connections, by any way to the database", async () => {
   await using world = await createWorld();
-  const database = new DatabaseShares(world.database).of("ann");
+  const database = world.services.shares.of("ann");
   await using lock = await lockMemories(world);
 
   const all = Promise.all(
@@ -34,7 +34,7 @@ it("lets no account hold more than a third of the connections, by any way to the
 
 it("lets an account search only twice at the same time", async () => {
   await using world = await createWorld();
-  const database = new DatabaseShares(world.database).of("ann");
+  const database = world.services.shares.of("ann");
   await using lock = await lockMemories(world);
   const count: Statement = { name: "count", text: "SELECT count(*) FROM memory" };
 
@@ -99,7 +99,7 @@ it("says 503 in time, and is alive and ready, while every connection waits for a
 
 it("lets so many of an account wait as it may and refuses one more, which costs the others nothing", async () => {
   await using world = await createWorld();
-  const shares = new DatabaseShares(world.database);
+  const { shares } = world.services;
   const ann = shares.of("ann");
   const held = Array.from({ length: SHARE }, () => ann.run(sleep, [1]));
   const waiting = Array.from({ length: waitingPerAccount }, () => ann.run(sleep, [0]));

@@ -66,7 +66,7 @@ export async function saidByRest(...[url, key, operation, input]: Parameters<typ
   return { ok: false, code: error.code, ...(error.reason === undefined ? {} : { reason: error.reason }) };
 }
 
-/** Asks by GraphQL, with variables. Enum values are given by REST's text and named here. */
+/** Asks by GraphQL, with variables, for these fields. Enum values are given by REST's text and named here. */
 export async function askGraphQL(
   url: string,
   key: string | undefined,
@@ -74,6 +74,7 @@ export async function askGraphQL(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
   headers: Record<string, string> = {},
+  selection = "{ __typename }",
 ) {
   const type = inputTypeOf(schema, operation);
   const { name, kind } = operation;
@@ -85,8 +86,8 @@ export async function askGraphQL(
   const inParentheses = (text: string) => (text ? `(${text})` : "");
   const takesInput = kind === "mutation" && inputFields(type).length > 0;
   const query = takesInput
-    ? `mutation($input: ${type.name}!) { ${name}(input: $input) { __typename } }`
-    : `${kind}${inParentheses(variables)} { ${name}${inParentheses(args)} { __typename } }`;
+    ? `mutation($input: ${type.name}!) { ${name}(input: $input) ${selection} }`
+    : `${kind}${inParentheses(variables)} { ${name}${inParentheses(args)} ${selection} }`;
   return ask(`${url}/graphql`, {
     key,
     headers,

@@ -14,6 +14,7 @@ import { Failure } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import { type OpenDatabase, openDatabase, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
@@ -110,13 +111,16 @@ export interface WorldsWishes {
   readonly storage?: Services["storage"];
 }
 
+/** What people do at the same time waits for its turn, however busy the machine is: servers have less patience. */
+const PATIENT = { connectionWaitMs: 30_000 };
+
 /** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
 export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promise<World> {
   const { url, prefix, template } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
   const databaseUrl = databaseOn(url, name);
-  const database = openDatabase(databaseUrl);
+  const database = openDatabase(databaseUrl, () => {}, PATIENT);
   let offsetMs = 0;
   const log: string[] = [];
   const bugs: unknown[] = [];
@@ -127,7 +131,13 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
     publicUrl: () => "https://memory.example.com",
     log: logTo(log, bugs),
   };
-  const parts = { database, budgets: new ProcessBudgets(), billing, ...(storage && { storage }) };
+  const parts = {
+    database,
+    shares: new DatabaseShares(database, PATIENT),
+    budgets: new ProcessBudgets(),
+    billing,
+    ...(storage && { storage }),
+  };
   const services = createServices(parts, () => new Date(Date.now() + offsetMs));
   const apps: RunningApp[] = [];
   const dataDir = await mkdtemp(join(tmpdir(), "memory-graph-world-"));

@@ -1,7 +1,5 @@
 import { createHash, randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import {
   type IntrospectionQuery,
   buildClientSchema,
@@ -270,20 +268,6 @@ describe("what is remembered of documents", () => {
     return "data" in (body as object);
   };
 
-  it("takes a bounded amount of memory, however long they are", async () => {
-    await using world = await createWorld();
-    const { url } = await world.serve();
-    const long = (index: number) => document(index, 1_000_000);
-    await registered(url, long(0));
-    const before = await heapMegabytes();
-
-    for (let index = 1; index <= 50; index++) expect((await registered(url, long(index))).status).toBe(200);
-
-    // Of each of the 50, one megabyte at least would be held.
-    expect((await heapMegabytes()) - before).toBeLessThan(25);
-    expect([await known(url, long(0)), await known(url, long(50))]).toEqual([false, true]);
-  });
-
   it("is bounded in number: the longest unused is forgotten first", async () => {
     await using world = await createWorld();
     const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
@@ -296,14 +280,6 @@ describe("what is remembered of documents", () => {
 
     expect([await known(url, document(0)), await known(url, document(1))]).toEqual([true, false]);
   });
-
-  async function heapMegabytes(): Promise<number> {
-    // What a finished request still holds is let go of a moment later.
-    await new Promise((done) => setTimeout(done, 200));
-    setFlagsFromString("--expose-gc");
-    (runInNewContext("gc") as () => void)();
-    return process.memoryUsage().heapUsed / MEBIBYTE;
-  }
 });
 
 it.each([

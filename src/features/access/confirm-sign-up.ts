@@ -9,6 +9,7 @@ import { SCOPES } from "../../operation/permission.js";
 import type { Statement } from "../../platform/database.js";
 import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
 import { isCodeRight, useRightCode } from "./sign-up-code.js";
+import { ADDRESS_MAX } from "./email.js";
 import { emailIn } from "./sign-up.js";
 
 const CONFIRMS_OF_ADDRESS = { limit: 20, windowMs: HOUR_MS };
@@ -18,6 +19,7 @@ const CONFIRMS_OF_CLIENT = { limit: 30, windowMs: HOUR_MS };
 export class ConfirmSignUpInput {
   @Field(() => String, { description: "The e-mail address that the code was sent to." })
   @Marked("asSent")
+  @TextLength(0, ADDRESS_MAX)
   email!: string;
 
   @Field(() => String, { description: "The code from the mail: eight digits." })

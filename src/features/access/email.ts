@@ -1,7 +1,7 @@
 import { isEmail } from "class-validator";
 
 /** RFC 5321: 64 octets before the @, 63 a label of the domain, 254 in all. */
-const ADDRESS_MAX = 254;
+export const ADDRESS_MAX = 254;
 const LOCAL_PART_MAX = 64;
 const LABEL_MAX = 63;
 

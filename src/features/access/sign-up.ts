@@ -1,10 +1,10 @@
 import { Field, InputType, ObjectType } from "type-graphql";
-import { Marked } from "../../operation/bounds.js";
+import { Marked, TextLength } from "../../operation/bounds.js";
 import { HOUR_MS, spend, spendAsClient } from "../../operation/budget.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { normalEmail } from "./email.js";
+import { ADDRESS_MAX, normalEmail } from "./email.js";
 
 /** So that nobody is flooded with mail in our name. */
 const MAILS_TO_ADDRESS = { limit: 5, windowMs: HOUR_MS };
@@ -14,6 +14,7 @@ const MAILS_FOR_CLIENT = { limit: 30, windowMs: HOUR_MS };
 export class SignUpInput {
   @Field(() => String, { description: "The e-mail address, in ASCII; the code is sent there." })
   @Marked("asSent")
+  @TextLength(0, ADDRESS_MAX)
   email!: string;
 }
 

@@ -1,11 +1,11 @@
 import { Field, InputType } from "type-graphql";
-import { Marked } from "../../operation/bounds.js";
+import { Marked, TextLength } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { normalEmail } from "../access/index.js";
+import { ADDRESS_MAX, normalEmail } from "../access/index.js";
 import { AssignableRole } from "../members/index.js";
 import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamFull, TeamNotFound, lockTeam } from "../teams/index.js";
@@ -21,6 +21,7 @@ export class InviteMemberInput {
 
   @Field(() => String, { description: "The e-mail address, in ASCII; stored in lower case." })
   @Marked("asSent")
+  @TextLength(0, ADDRESS_MAX)
   email!: string;
 
   @Field(() => AssignableRole, { description: "What the invited person will be." })

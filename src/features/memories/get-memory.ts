@@ -28,6 +28,7 @@ export const memory = defineOperation({
   async handle(context, input) {
     const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
     const [found] = await readMemories(context, [place], {
+      withContent: context.selects("content"),
       withRelationships: context.selects("relationships") || context.selects("relationshipsTotal"),
     });
     if (!found) throw new MemoryNotFound();

@@ -35,14 +35,14 @@ export class MemoryRelationshipRelations {
     @Info() info: GraphQLResolveInfo,
   ): Promise<Memory> | MemoryRelationship["memory"] {
     const isKnown = [...selectedFields(info)].every((field) => KNOWN_OF_OTHER_END.has(field));
-    return isKnown ? memory : followMemory(context, memory);
+    return isKnown ? memory : followMemory(context, memory, info);
   }
 }
 
-/** The memory at a place that something in the same graph refers to. */
-export async function followMemory(context: Context, place: Place): Promise<Memory> {
+/** The memory at a place that something in the same graph refers to, with what of it is asked for. */
+export async function followMemory(context: Context, place: Place, info: GraphQLResolveInfo): Promise<Memory> {
   requireScope(context, "memories:read");
-  const memory = await load(context, memoriesAt, place);
+  const memory = await load(context, selectedFields(info).has("content") ? memoriesAt : headsAt, place);
   if (!memory) throw new MemoryNotFound();
   return memory;
 }
@@ -53,10 +53,14 @@ async function followed(context: Context, memory: Place): Promise<Partial<Memory
 }
 
 const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, withinFollowed(places), { withRelationships: false });
+  readMemories(context, withinFollowed(places), { withContent: true });
+
+/** The same without the contents. */
+const headsAt: Batch<Place, Memory | undefined> = (context, places) =>
+  readMemories(context, withinFollowed(places), { withContent: false });
 
 const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, withinFollowed(places), { withRelationships: true });
+  readMemories(context, withinFollowed(places), { withContent: false, withRelationships: true });
 
 /** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
 const FOLLOWED_MAX = 1_000;

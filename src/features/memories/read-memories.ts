@@ -16,27 +16,45 @@ export interface Place {
   readonly id: string;
 }
 
-/** Answers in the order of the places; what is not there is undefined. One query, however many. */
+/** What of the memories is read besides their other columns; a content that nobody asked for may be long. */
+export interface Wanted {
+  readonly withRelationships?: boolean;
+  readonly withContent: boolean;
+}
+
+/** How many are read by one query: that many contents may have some 10 MB before it is known that they are too many. */
+const BATCH = 250;
+
+type Row = MemoryRow & Partial<RelationshipColumns>;
+
+/** Answers in the order of the places; what is not there is undefined. One query for every 250 of them. */
 export async function readMemories(
-  { database }: Pick<Context, "database">,
+  { database, answer }: Pick<Context, "database" | "answer">,
   places: readonly Place[],
-  { withRelationships }: { withRelationships: boolean },
+  { withRelationships = false, withContent }: Wanted,
 ): Promise<Array<Memory | undefined>> {
   const statement = withRelationships ? memoriesWithRelationships : memoriesAlone;
   // Many relationships may lead to one memory; it is read once.
   const wanted = [...new Map(places.map((place) => [`${place.graphId}/${place.id}`, place])).values()];
-  const rows = await database.run<MemoryRow & Partial<RelationshipColumns>>(statement, [
-    wanted.map(({ graphId }) => graphId),
-    wanted.map(({ id }) => id),
-  ]);
-  const found = new Map(rows.map((row) => [`${row.graph_id}/${row.id}`, withRelations(row)]));
+  const found = new Map<string, Memory>();
+  for (let start = 0; start < wanted.length; start += BATCH) {
+    const batch = wanted.slice(start, start + BATCH);
+    const ids = [batch.map(({ graphId }) => graphId), batch.map(({ id }) => id)];
+    const rows = await database.run<Row>(statement, [...ids, withContent]);
+    // So that not all batches are read where the first alone are too much.
+    if (wanted.length > BATCH) answer?.takeBytes(rows.reduce((sum, { content }) => sum + content.length, 0));
+    for (const row of rows) found.set(`${row.graph_id}/${row.id}`, withRelations(row));
+  }
   return places.map(({ graphId, id }) => found.get(`${graphId}/${id}`));
 }
+
+/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
+const COLUMNS = MEMORY_COLUMNS.replace("m.content", "CASE WHEN $3::boolean THEN m.content ELSE '' END AS content");
 
 const memoriesAlone: Statement = {
   name: "memories_alone",
   text: `
-    SELECT ${MEMORY_COLUMNS}
+    SELECT ${COLUMNS}
     FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
 };
 
@@ -49,7 +67,7 @@ const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction:
 const memoriesWithRelationships: Statement = {
   name: "memories_with_relationships",
   text: `
-    SELECT ${MEMORY_COLUMNS},
+    SELECT ${COLUMNS},
       (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND from_id = m.id)::int
         + (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND to_id = m.id)::int AS relationships_total,
       (SELECT coalesce(json_agg(json_build_object(

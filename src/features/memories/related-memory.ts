@@ -1,4 +1,5 @@
-import { Ctx, Field, FieldResolver, Float, ID, Int, ObjectType, Resolver, Root } from "type-graphql";
+import type { GraphQLResolveInfo } from "graphql";
+import { Ctx, Field, FieldResolver, Float, ID, Info, Int, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { Direction, Memory } from "./memory.js";
 import { followMemory } from "./memory-relations.js";
@@ -38,7 +39,7 @@ export class RelatedMemory {
 @Resolver(() => RelatedMemory)
 export class RelatedMemoryRelations {
   @FieldResolver(() => Memory)
-  memory(@Root() related: RelatedMemory, @Ctx() context: Context): Promise<Memory> {
-    return followMemory(context, related);
+  memory(@Root() related: RelatedMemory, @Ctx() context: Context, @Info() info: GraphQLResolveInfo): Promise<Memory> {
+    return followMemory(context, related, info);
   }
 }

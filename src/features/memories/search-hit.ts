@@ -1,4 +1,5 @@
-import { Ctx, Field, FieldResolver, Float, ID, ObjectType, Resolver, Root } from "type-graphql";
+import type { GraphQLResolveInfo } from "graphql";
+import { Ctx, Field, FieldResolver, Float, ID, Info, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { Memory } from "./memory.js";
 import { followMemory } from "./memory-relations.js";
@@ -27,7 +28,7 @@ export class SearchHit {
 @Resolver(() => SearchHit)
 export class SearchHitRelations {
   @FieldResolver(() => Memory)
-  memory(@Root() hit: SearchHit, @Ctx() context: Context): Promise<Memory> {
-    return followMemory(context, hit);
+  memory(@Root() hit: SearchHit, @Ctx() context: Context, @Info() info: GraphQLResolveInfo): Promise<Memory> {
+    return followMemory(context, hit, info);
   }
 }

@@ -1,4 +1,5 @@
-import { Ctx, Field, FieldResolver, Float, ID, ObjectType, Resolver, Root } from "type-graphql";
+import type { GraphQLResolveInfo } from "graphql";
+import { Ctx, Field, FieldResolver, Float, ID, Info, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, Memory, followMemory } from "../memories/index.js";
@@ -58,13 +59,21 @@ export const RELATIONSHIP_EXAMPLE: Relationship = {
 @Resolver(() => Relationship)
 export class RelationshipRelations {
   @FieldResolver(() => Memory)
-  fromMemory(@Root() { graphId, from }: Relationship, @Ctx() context: Context): Promise<Memory> {
-    return followMemory(context, { graphId, id: from });
+  fromMemory(
+    @Root() { graphId, from }: Relationship,
+    @Ctx() context: Context,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Memory> {
+    return followMemory(context, { graphId, id: from }, info);
   }
 
   @FieldResolver(() => Memory)
-  toMemory(@Root() { graphId, to }: Relationship, @Ctx() context: Context): Promise<Memory> {
-    return followMemory(context, { graphId, id: to });
+  toMemory(
+    @Root() { graphId, to }: Relationship,
+    @Ctx() context: Context,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Memory> {
+    return followMemory(context, { graphId, id: to }, info);
   }
 }
 

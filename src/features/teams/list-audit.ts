@@ -1,5 +1,5 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { Era, Nullable, TextLength, UUID } from "../../operation/bounds.js";
+import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.js";
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
@@ -17,6 +17,7 @@ export class TeamAuditInput extends Paged(NoInput) {
 
   @Field(() => ID, { nullable: true, description: "Only what this user did." })
   @Nullable()
+  @Marked("id")
   actorId?: string | null;
 
   @Field(() => Date, { nullable: true, description: "Only entries of this time or later." })

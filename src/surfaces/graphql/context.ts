@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from "graphql";
+import { AnswerBudget } from "../../operation/answer-budget.js";
 import { type Caller, type Context, type Services, contextOf } from "../../operation/context.js";
 import { selectedFields } from "../../operation/selection.js";
 import type { RequestScope } from "../http.js";
@@ -7,13 +8,15 @@ import type { RequestScope } from "../http.js";
 export interface RequestContext extends Context {
   caller: Caller;
   readonly scope: RequestScope;
+  readonly answer: AnswerBudget;
   /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
   request: string;
 }
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
   const { caller, clientAddress } = scope;
-  return { scope, request: "", ...contextOf(services, { caller, clientAddress, door: "graphql" }) };
+  const context = contextOf(services, { caller, clientAddress, door: "graphql" });
+  return { scope, request: "", ...context, answer: new AnswerBudget() };
 }
 
 /**

@@ -9,13 +9,19 @@ import type { DocumentNode, GraphQLSchema } from "graphql";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
+import { LIMITS } from "../../limits.js";
+import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { readBody } from "../body.js";
+import { assertJsonFits } from "../json-bounds.js";
 import { checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { type RequestContext, requestContextOf } from "./context.js";
 import { formatError } from "./errors.js";
-import { TOKENS_MAX, documentRules } from "./limits.js";
+import { COSTS_MAX_BYTES } from "./cost.js";
+import { assertDocumentFits, documentRules } from "./document.js";
+import { IntrospectionMemory } from "./introspection.js";
 import { requestPlugin } from "./request.js";
+import { resolvePlainField } from "./schema.js";
 
 /** How many documents, checked or registered by their hash, are remembered; beyond, the longest unused are forgotten. */
 const REMEMBERED_MAX = 1_000;
@@ -34,15 +40,21 @@ export async function graphqlDoor(
 ): Promise<Router> {
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const isPublic = (name: string) => open.has(name);
+  const introspection = new IntrospectionMemory();
   const apollo = new ApolloServer<RequestContext>({
     schema,
     introspection: true,
     includeStacktraceInErrorResponses: false,
-    hideSchemaDetailsFromClientErrors: true,
     stopOnTerminationSignals: false,
     // urql asks by GET unless told otherwise; a page of another origin cannot send any of these without a preflight.
     csrfPrevention: { requestHeaders: ["authorization", "x-apollo-operation-name", "apollo-require-preflight"] },
-    parseOptions: { maxTokens: TOKENS_MAX },
+    parseOptions: { maxTokens: LIMITS.graphql.tokens },
+    // Counts selections with fragments put in, each visited once; only then come the rules below.
+    maxRecursiveSelections: LIMITS.graphql.selections,
+    validationOptions: { maxErrors: LIMITS.refusal.issues },
+    executionOptions: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
+    fieldResolver: resolvePlainField,
+    stringifyResult: (result) => introspection.stringify(result),
     documentStore: new InMemoryLRUCache<DocumentNode>({
       max: REMEMBERED_MAX,
       maxSize: DOCUMENTS_MAX_BYTES,
@@ -56,7 +68,7 @@ export async function graphqlDoor(
       ApolloServerPluginLandingPageDisabled(),
       // It would watch every field of an answer to find out that none may be cached; that is said below.
       ApolloServerPluginCacheControlDisabled(),
-      requestPlugin({ schema, budgets, isPublic }),
+      requestPlugin({ schema, budgets, introspection, isPublic }),
     ],
   });
   await apollo.start();
@@ -82,9 +94,11 @@ const answerBy =
     });
     // There is no @defer in the schema, so an answer is never in parts.
     if (answer.body.kind !== "complete") throw new Error("An answer came in parts.");
+    const bytes = Buffer.byteLength(answer.body.string);
+    if (bytes > LIMITS.answer.graphqlBytes) throw new AnswerTooLarge();
     for (const [name, value] of answer.headers) response.setHeader(name, value);
     response.statusCode = answer.status ?? 200;
-    response.setHeader("Content-Length", Buffer.byteLength(answer.body.string));
+    response.setHeader("Content-Length", bytes);
     response.end(answer.body.string);
   };
 
@@ -93,7 +107,7 @@ const answerBy =
  * character for the source and its tokens, since those of comments are kept though neither counted nor in the JSON.
  */
 const memoryOf = (document: DocumentNode): number =>
-  3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0);
+  3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES;
 
 /**
  * How much a request costs is known when it is understood. Before that it is asked whether there is room for any; one
@@ -113,7 +127,14 @@ const askBudget =
 
 /** Apollo answers 400 by itself to a body that is not JSON, and to what a page of another origin could send. */
 const parseBody: Handler = (request, response, next) => {
-  request.body = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
+  const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
+  request.body = body;
+  const { query: asked } = request.method === "GET" ? request.query : (body as { query?: unknown });
+  if (typeof asked === "string") assertDocumentFits(asked);
+  for (const name of ["variables", "extensions"]) {
+    const text = request.query[name];
+    if (typeof text === "string") assertJsonFits(Buffer.from(text));
+  }
   response.set("Cache-Control", "no-store");
   next();
 };

@@ -1,7 +1,8 @@
 import { unwrapResolverError } from "@apollo/server/errors";
 import type { Response } from "express";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import type { Failure } from "../../operation/failure.js";
+import { Failure, shortened } from "../../operation/failure.js";
+import { LIMITS } from "../../limits.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
 /** Apollo's words for what the interface calls a bad request; those for syntax and validation are kept. */
@@ -11,16 +12,35 @@ const CODES: Readonly<Record<string, string>> = {
   INTERNAL_SERVER_ERROR: "INTERNAL_ERROR",
 };
 
-export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const cause = unwrapResolverError(error);
-  const failure = failureBehind(cause);
+/** What a resolver threw, or the failure that ended the whole request. */
+export function causeOf(error: unknown): unknown {
+  const { originalError } = error instanceof GraphQLError ? error : {};
+  return originalError instanceof Failure ? originalError : unwrapResolverError(error);
+}
+
+/** How many places of a document one error points at. */
+const LOCATIONS_MAX = 5;
+
+export function formatError({ locations, ...told }: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+  const formatted = locations ? { ...told, locations: locations.slice(0, LOCATIONS_MAX) } : told;
+  const failure = failureBehind(causeOf(error));
   if (failure) return { ...formatted, ...failureAnswer(failure) };
   const code = codeOf(error);
   if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
-  const details =
-    code === "BAD_REQUEST" ? [{ path: pathIn(formatted.message), message: formatted.message }] : undefined;
-  return { ...formatted, extensions: { code, ...(details ? { details } : {}) } };
+  const message = shortened(formatted.message, LIMITS.refusal.issueLength);
+  const details = code === "BAD_REQUEST" ? [{ path: "", message }] : undefined;
+  return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
+
+/** As many of the errors as a refusal has room for, the first at any rate. */
+export function refusalWithin(errors: readonly GraphQLFormattedError[]): GraphQLFormattedError[] {
+  const told = [...errors];
+  while (told.length > 1 && Buffer.byteLength(JSON.stringify(told)) > REFUSAL_MAX_BYTES) told.pop();
+  return told;
+}
+
+/** What stands around the errors of a refusal takes a little as well. */
+const REFUSAL_MAX_BYTES = LIMITS.refusal.bytes - 100;
 
 /** The code of an error that is no failure of an operation. */
 export function codeOf(error: unknown): string {
@@ -38,9 +58,6 @@ const isBadRequest = (error: unknown): boolean =>
 const statusOf = (error: unknown): number | undefined =>
   error instanceof GraphQLError ? (error.extensions["http"] as { status?: number } | undefined)?.status : undefined;
 
-/** graphql-js names the field that a variable got wrong only in its message: `at "input.title"`. */
-const pathIn = (message: string): string => /at "(?:input\.)?([^"]+)"/.exec(message)?.[1] ?? "";
-
 const failureAnswer = ({ kind, message, reason, details }: Failure) => ({
   message,
   extensions: {
@@ -56,6 +73,7 @@ export function httpError(failure: Failure): GraphQLError {
   if (failure.retryAfterSeconds !== undefined) headers.set("retry-after", String(failure.retryAfterSeconds));
   const { message, extensions } = failureAnswer(failure);
   return new GraphQLError(message, {
+    originalError: failure,
     extensions: { ...extensions, http: { status: HTTP_STATUS[failure.kind], headers } },
   });
 }

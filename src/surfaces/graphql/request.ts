@@ -1,17 +1,16 @@
 import type { ApolloServerPlugin } from "@apollo/server";
-import { unwrapResolverError } from "@apollo/server/errors";
 import { type FragmentDefinitionNode, type GraphQLSchema, Kind } from "graphql";
+import { LIMITS } from "../../limits.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { failureBehind } from "../http.js";
 import { chargeCaller } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";
-import { codeOf, httpError } from "./errors.js";
-import { assertAffordable } from "./limits.js";
-
-/** How many errors one answer tells. */
-const ERRORS_MAX = 20;
+import { assertAffordable } from "./cost.js";
+import { causeOf, codeOf, httpError, refusalWithin } from "./errors.js";
+import { type IntrospectionMemory, isIntrospection } from "./introspection.js";
+import { assertVariablesFit } from "./variables.js";
 
 class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
@@ -25,11 +24,17 @@ class NoSubscriptions extends Failure {
 interface Served {
   readonly schema: GraphQLSchema;
   readonly budgets: Budgets;
+  readonly introspection: IntrospectionMemory;
   /** Whether a root field needs no key. */
   isPublic(name: string): boolean;
 }
 
-export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServerPlugin<RequestContext> => ({
+export const requestPlugin = ({
+  schema,
+  budgets,
+  introspection,
+  isPublic,
+}: Served): ApolloServerPlugin<RequestContext> => ({
   async unexpectedErrorProcessingRequest({ error, requestContext }) {
     requestContext.contextValue.scope.log.error({ err: error });
   },
@@ -45,26 +50,35 @@ export const requestPlugin = ({ schema, budgets, isPublic }: Served): ApolloServ
         scope.operations.push(...names);
         // Refused as a whole and before anything runs, with the status that REST answers.
         if (!scope.caller && !names.every(isPublic)) throw httpError(new Unauthorized());
-        const { variables, operationName } = request;
+        const { variables: given, operationName } = request;
         try {
           await chargeCaller(budgets, scope, fields.length);
-          assertAffordable(schema, { document, variables, operationName });
+          if (operation) {
+            assertVariablesFit(schema, operation, given);
+            assertAffordable(schema, { document, operation, given: given ?? {} });
+          }
         } catch (error) {
           throw error instanceof Failure ? httpError(error) : error;
         }
         if (scope.idempotencyKey !== undefined) {
-          contextValue.request = JSON.stringify([source, operationName, variables]);
+          contextValue.request = JSON.stringify([source, operationName, given]);
         }
       },
-      async willSendResponse({ response: { body } }) {
+      async responseForOperation(asked) {
+        return isIntrospection(asked) ? introspection.recall(asked) : null;
+      },
+      async willSendResponse(asked) {
+        const { body } = asked.response;
+        if (body.kind !== "single") return;
+        const { singleResult } = body;
         // One cause may fail a list of a thousand fields; saying it so often helps nobody.
-        if (body.kind === "single" && body.singleResult.errors) {
-          body.singleResult.errors = body.singleResult.errors.slice(0, ERRORS_MAX);
-        }
+        if (singleResult.errors) singleResult.errors = singleResult.errors.slice(0, LIMITS.refusal.issues);
+        if (singleResult.errors && !singleResult.data) singleResult.errors = refusalWithin(singleResult.errors);
+        if (!singleResult.errors && isIntrospection(asked)) introspection.keep(asked, singleResult);
       },
       async didEncounterErrors({ contextValue: { scope }, errors }) {
-        for (const error of errors) {
-          const cause = unwrapResolverError(error);
+        for (const error of errors.slice(0, LIMITS.refusal.issues)) {
+          const cause = causeOf(error);
           const failure = failureBehind(cause);
           scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
           // Of one field: the other root fields are answered, so the status stays 200.

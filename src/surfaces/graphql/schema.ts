@@ -1,8 +1,17 @@
 import "reflect-metadata";
-import { type GraphQLResolveInfo, type GraphQLSchema, isIntrospectionType, isObjectType } from "graphql";
+import {
+  GraphQLError,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  isEnumType,
+  isIntrospectionType,
+  isObjectType,
+} from "graphql";
 import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
 import { execute } from "../../operation/execute.js";
 import { type Class, NoInput, type Operation } from "../../operation/operation.js";
+import { LIMITS } from "../../limits.js";
 import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
 
 type ResolverClass = Class<object>;
@@ -16,16 +25,55 @@ export async function buildGraphQLSchema(
   const schema = await buildSchema({ resolvers: resolvers as [ResolverClass, ...ResolverClass[]], validate: false });
   Object.assign(schema.getQueryType() ?? {}, { description: "What can be read." });
   Object.assign(schema.getMutationType() ?? {}, { description: "What can be changed; changes follow each other." });
-  leavePlainFields(schema, new Set(relations.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))));
+  countAnswers(schema, new Set(relations.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))));
+  boundEnums(schema);
   return schema;
 }
 
-/** TypeGraphQL reads a plain field through three functions; without them graphql-js reads it at once. */
-function leavePlainFields(schema: GraphQLSchema, followed: ReadonlySet<string>): void {
+type Resolve = GraphQLFieldResolver<Readonly<Record<string, unknown>>, RequestContext>;
+
+/** Every field of an answer is counted: those that are followed here, plain ones by `resolvePlainField`. */
+function countAnswers(schema: GraphQLSchema, followed: ReadonlySet<string>): void {
   const roots = [schema.getQueryType(), schema.getMutationType()];
   for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type) || roots.includes(type)) continue;
-    for (const field of Object.values(type.getFields())) if (!followed.has(field.name)) delete field.resolve;
+    if (!isObjectType(type) || isIntrospectionType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it at once.
+      if (!roots.includes(type) && !followed.has(field.name)) delete field.resolve;
+      else if (field.resolve) field.resolve = counted(field.resolve as Resolve);
+    }
+  }
+}
+
+const counted =
+  (resolve: Resolve): Resolve =>
+  (source, args, context, info) => {
+    const value: unknown = resolve(source, args, context, info);
+    if (value instanceof Promise) return value.then((settled: unknown) => count(settled, context));
+    return count(value, context);
+  };
+
+function count<Value>(value: Value, { answer }: RequestContext): Value {
+  answer.take(value);
+  return value;
+}
+
+/** Reads a field that needs no resolver. Lists and texts count; a number is no more than the name before it. */
+export const resolvePlainField: Resolve = (source, _args, { answer }, { fieldName }) => {
+  const value = source[fieldName];
+  if (typeof value === "string" || typeof value === "object") answer.take(value);
+  return value;
+};
+
+/** A value of an enum is unknown before it is compared with every known one, letter by letter, if it is too long. */
+function boundEnums(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isEnumType(type)) continue;
+    const parseValue = type.parseValue.bind(type);
+    type.parseValue = (value) => {
+      if (typeof value !== "string" || value.length <= LIMITS.graphql.nameLength) return parseValue(value);
+      throw new GraphQLError(`Value does not exist in "${type.name}" enum.`);
+    };
   }
 }
 
@@ -60,4 +108,4 @@ function resolverFor(operation: Operation): ResolverClass {
 
 /** What is asked of each item counts for as many as there may be. */
 const costOfList = ({ args, childComplexity }: { args: Record<string, unknown>; childComplexity: number }): number =>
-  1 + childComplexity * (typeof args["limit"] === "number" ? args["limit"] : 1);
+  1 + childComplexity * Math.max(1, typeof args["limit"] === "number" ? args["limit"] : 1);

@@ -9,9 +9,15 @@ const STYLE = `
   button.main { background: #0b57d0; border-color: #0b57d0; color: #fff }
   label { display: block; font-weight: 600 }
   code { font-size: .95em; overflow-wrap: anywhere; user-select: all }
+  .table { overflow-x: auto }
+  table { border-collapse: collapse; font-size: .9em }
+  th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
   @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117 } button { background: #21262d } }
 `;
+
+/** Whole, so that nothing is put between the tags: a space more, and its hash is another one. */
+const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
 /** The style is let in by its hash, so nothing that anybody wrote into a page can bring another one, or a script. */
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
@@ -39,9 +45,7 @@ export function page(title: string, body: Html): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex, nofollow" />
         <title>${title} – Memory Graph</title>
-        <style>
-          ${new Html(STYLE)}
-        </style>
+        ${STYLE_ELEMENT}
       </head>
       <body>
         <main>

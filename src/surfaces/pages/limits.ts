@@ -1,0 +1,203 @@
+import { type Handler, Router } from "express";
+import { LIMITS } from "../../limits.js";
+import { html } from "../../platform/html.js";
+import { PAGE_HEADERS, page } from "./layout.js";
+
+/** A step that a request passes: what bounds it, and what that costs in time and memory at most. */
+export interface Step {
+  readonly step: string;
+  readonly bound: string;
+  readonly time: string;
+  readonly memory: string;
+  /** What is answered beyond the bound. */
+  readonly beyond: string;
+}
+
+const { http, json, graphql, text, refusal, answer, database, budgets, log } = LIMITS;
+const count = (number: number): string => number.toLocaleString("en");
+const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
+const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
+
+/** In the order in which a request passes them: from cheap to costly, each before the work that it bounds. */
+export const STEPS: readonly Step[] = [
+  {
+    step: "Connection",
+    bound: `${http.connectionsPerAddress} an address, ${http.connectionsPerKey} a key`,
+    time: "constant",
+    memory: "constant",
+    beyond: "429",
+  },
+  {
+    step: "Head",
+    bound: `${size(http.headBytes)}, ${http.headers} headers, address ${size(http.urlBytes)}, within ${seconds(http.headTimeoutMs)}`,
+    time: "linear in its bytes",
+    memory: size(http.headBytes),
+    beyond: "400, connection closed",
+  },
+  {
+    step: "Budget of an address",
+    bound: `${budgets.keylessPerAddress} requests a minute without a key, ${budgets.failedKeysPerAddress} wrong keys a minute`,
+    time: "constant",
+    memory: "constant",
+    beyond: "429",
+  },
+  { step: "Key", bound: "one look-up by its hash", time: "constant", memory: "constant", beyond: "401" },
+  {
+    step: "Budget of an account",
+    bound: Object.entries(budgets.requestsByPlan)
+      .map(([plan, limit]) => `${plan} ${count(limit)}`)
+      .join(", ")
+      .concat(" requests a minute"),
+    time: "constant",
+    memory: "constant",
+    beyond: "429",
+  },
+  {
+    step: "Body",
+    bound: `${size(http.bodyBytes)} after decompression, within ${seconds(http.bodyTimeoutMs)}`,
+    time: "linear in its bytes",
+    memory: size(http.bodyBytes),
+    beyond: "413, connection closed",
+  },
+  {
+    step: "JSON",
+    bound: `${json.depth} levels, ${count(json.values)} values, names of ${count(json.nameBytes)} bytes`,
+    time: "linear, 4 ms for 1 MiB",
+    memory: "about 10 times its bytes",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: document",
+    bound: `${size(graphql.documentBytes)}, names of ${graphql.nameLength} characters`,
+    time: "linear in its bytes",
+    memory: "constant",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: parsing",
+    bound: `${count(graphql.tokens)} tokens`,
+    time: "linear in its bytes",
+    memory: "1 MiB",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: selections",
+    bound: `${count(graphql.selections)}, each fragment put in where it is spread`,
+    time: "linear in its tokens: a fragment is visited once",
+    memory: "constant",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: shape",
+    bound:
+      `${graphql.depth} levels, ${graphql.aliases} aliases, ${graphql.fragments} fragments, ` +
+      `${graphql.directives} directives`,
+    time: "linear in its selections",
+    memory: "constant",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: variables",
+    bound: `${graphql.coercionErrors} errors, then reading stops`,
+    time: "linear in their values",
+    memory: "linear in their values",
+    beyond: "400",
+  },
+  {
+    step: "GraphQL: cost",
+    bound: `${count(graphql.cost)} expected values, ${count(graphql.introspectionCost)} of introspection`,
+    time: "linear in its selections",
+    memory: "constant",
+    beyond: "400 query_too_costly",
+  },
+  {
+    step: "Input",
+    bound: `${refusal.issues} issues, then reading stops; a list longer than its field allows is not read`,
+    time: "linear in its values",
+    memory: "linear in its values",
+    beyond: "400",
+  },
+  {
+    step: "Text",
+    bound: `its field's length, ${text.combiningMarks} combining marks in a row`,
+    time: "linear in its characters: lengths are compared before anything is normalised",
+    memory: "twice its bytes",
+    beyond: "400",
+  },
+  {
+    step: "Database",
+    bound:
+      `a third of the connections and ${database.searchesPerAccount} searches at once an account, ` +
+      `${seconds(database.statementTimeoutMs)} a statement, ${seconds(database.searchTimeoutMs)} a search`,
+    time: seconds(database.statementTimeoutMs),
+    memory: "the rows of one page",
+    beyond: "503 with Retry-After",
+  },
+  {
+    step: "Answer",
+    bound:
+      `a page by REST ${size(answer.restPageBytes)} (shorter, with a cursor), by GraphQL ${size(answer.graphqlBytes)} ` +
+      `and ${count(answer.graphqlPlaces)} objects and list items`,
+    time: "linear in its bytes",
+    memory: "six times its bytes",
+    beyond: "400 answer_too_large",
+  },
+  {
+    step: "Refusal",
+    bound: `${size(refusal.bytes)}, ${refusal.issues} issues of ${refusal.issueLength} characters`,
+    time: "constant",
+    memory: size(refusal.bytes),
+    beyond: "cut",
+  },
+  { step: "Log line", bound: size(log.lineBytes), time: "constant", memory: size(log.lineBytes), beyond: "cut" },
+  {
+    step: "Reading the answer",
+    bound: `progress within ${seconds(http.stalledAnswerMs)}`,
+    time: "constant",
+    memory: "what is left of the answer",
+    beyond: "connection closed",
+  },
+];
+
+/** What bounds the work of a request, for operators and for whoever meets a bound. Needs no key. */
+export function limitsPage(): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  return router.get("/docs/limits", showLimits);
+}
+
+const showLimits: Handler = (_request, response) => {
+  response.set(PAGE_HEADERS).send(
+    page(
+      "Limits",
+      html`<p>
+          A request passes these steps in this order. Each bound is checked before the work that it bounds, and every
+          refusal says what the limit is. Time and memory are at most what is written here.
+        </p>
+        <div class="table">
+          <table>
+            <thead>
+              <tr>
+                <th>Step</th>
+                <th>Bound</th>
+                <th>Time</th>
+                <th>Memory</th>
+                <th>Beyond</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${STEPS.map(
+                ({ step, bound, time, memory, beyond }) =>
+                  html`<tr>
+                    <th>${step}</th>
+                    <td>${bound}</td>
+                    <td>${time}</td>
+                    <td>${memory}</td>
+                    <td>${beyond}</td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>
+        </div>`,
+    ),
+  );
+};

@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { STEPS } from "../../src/surfaces/pages/limits.js";
+import { type Answer, type Ask, ask } from "../support/http.js";
+import { type World, createWorld } from "../support/world.js";
+
+const { http, json, graphql, text, refusal } = LIMITS;
+
+/** A request that is so large in one way, and what it is refused with when that is too large. */
+interface Probe {
+  /** The step of the page that it tries. */
+  readonly step: string;
+  readonly what: string;
+  readonly max: number;
+  readonly request: (size: number) => { readonly path: string } & Pick<Ask, "method" | "headers" | "body">;
+  /** Where no key is needed to come so far, it is tried without one as well. */
+  readonly needsKey: boolean;
+  readonly status?: number;
+  /** What the refusal says, so that no other bound passes for this one. */
+  readonly says: string;
+}
+
+const repeated = (times: number, part: (index: number) => string): string =>
+  Array.from({ length: times }, (_, index) => part(index)).join(" ");
+const document = (query: string, variables?: object) => ({ path: "/graphql", body: { query, variables } });
+/** `F0` spreads `F1`, and so on; the last spreads nothing and has `fields`. */
+const chain = (count: number, fields: string): string =>
+  `${repeated(count - 1, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F${count - 1} on Query { ${fields} }`;
+const note = { type: "general", title: "A note", content: "Something." };
+const store = (body: unknown) => ({ path: "/v1/memories", body });
+const levels = (count: number, inner: unknown): unknown => (count === 0 ? inner : { a: levels(count - 1, inner) });
+
+const PROBES: readonly Probe[] = [
+  {
+    step: "Body",
+    what: "a body by REST",
+    max: http.bodyBytes,
+    request: (size) => store(JSON.stringify(note).padEnd(size, " ")),
+    needsKey: true,
+    status: 413,
+    says: "1,048,576 bytes",
+  },
+  {
+    step: "Body",
+    what: "a body by GraphQL",
+    max: http.bodyBytes,
+    request: (size) => ({ path: "/graphql", body: JSON.stringify({ query: "{ __typename }" }).padEnd(size, " ") }),
+    needsKey: false,
+    status: 413,
+    says: "1,048,576 bytes",
+  },
+  {
+    step: "JSON",
+    what: "levels by REST",
+    max: json.depth,
+    request: (size) => store(levels(size - 1, {})),
+    needsKey: true,
+    says: "nested deeper",
+  },
+  {
+    step: "JSON",
+    what: "levels by GraphQL",
+    max: json.depth,
+    request: (size) => document("{ __typename }", levels(size - 2, {}) as object),
+    needsKey: false,
+    says: "nested deeper",
+  },
+  {
+    step: "JSON",
+    what: "values by REST",
+    max: json.values,
+    request: (size) => store({ tags: Array(size - 2).fill("a") }),
+    needsKey: true,
+    says: "more than 20,000 values",
+  },
+  {
+    step: "JSON",
+    what: "values by GraphQL",
+    max: json.values,
+    request: (size) => document("{ __typename }", { list: Array(size - 4).fill(1) }),
+    needsKey: false,
+    says: "more than 20,000 values",
+  },
+  {
+    step: "JSON",
+    what: "a name",
+    max: json.nameBytes,
+    request: (size) => store({ ["a".repeat(size)]: 1 }),
+    needsKey: true,
+    says: "name in the JSON",
+  },
+  {
+    step: "GraphQL: document",
+    what: "a document",
+    max: graphql.documentBytes,
+    request: (size) => document("{ __typename }".padEnd(size, " ")),
+    needsKey: false,
+    says: "64 KiB",
+  },
+  {
+    step: "GraphQL: document",
+    what: "a name",
+    max: graphql.nameLength,
+    request: (size) => document(`{ ${"a".repeat(size)}: __typename }`),
+    needsKey: false,
+    says: "name in the document",
+  },
+  {
+    step: "GraphQL: parsing",
+    what: "tokens",
+    max: graphql.tokens,
+    request: (size) => document(`{ ${repeated(size - 2, () => "__typename")} }`),
+    needsKey: false,
+    says: "tokens",
+  },
+  {
+    step: "GraphQL: selections",
+    what: "selections",
+    max: graphql.selections,
+    // 30 spreads of a fragment with 30 fields, and as many fields beside them as are left.
+    request: (size) =>
+      document(
+        `{ ${repeated(30, () => "...F0")} ${repeated(size - 930, () => "__typename")} } ${chain(
+          1,
+          repeated(30, () => "__typename"),
+        )}`,
+      ),
+    needsKey: false,
+    says: "too many selections",
+  },
+  {
+    step: "GraphQL: shape",
+    what: "fragments",
+    max: graphql.fragments,
+    request: (size) => document(`{ ...F0 } ${chain(size, "__typename")}`),
+    needsKey: false,
+    says: "Fragments limit",
+  },
+  {
+    step: "GraphQL: shape",
+    what: "directives",
+    max: graphql.directives,
+    request: (size) => document(`{ ${repeated(size, () => `... @skip(if: false) { __typename }`)} }`),
+    needsKey: false,
+    says: "Directives limit",
+  },
+  {
+    step: "GraphQL: shape",
+    what: "aliases",
+    max: graphql.aliases,
+    request: (size) => document(`{ ${repeated(size, (n) => `a${n}: __typename`)} }`),
+    needsKey: false,
+    says: "Aliases limit",
+  },
+  {
+    step: "GraphQL: shape",
+    what: "levels",
+    max: graphql.depth,
+    // Two levels for the page, two for each step, one at the end.
+    request: (size) =>
+      document(
+        size % 2 === 0
+          ? `{ memories { memories { ${"relationships { memory { ".repeat((size - 4) / 2)} relationships { id }${" } }".repeat((size - 4) / 2)} } } }`
+          : `{ memories { memories { ${"relationships { memory { ".repeat((size - 3) / 2)}id${" } }".repeat((size - 3) / 2)} } } }`,
+      ),
+    needsKey: true,
+    says: "depth limit",
+  },
+  {
+    step: "GraphQL: cost",
+    what: "values",
+    // A page of 100 memories with so many fields each: the largest that keeps the bound, and one more.
+    max: Math.floor((graphql.cost / 2 - 1) / 100) - 1,
+    request: (size) =>
+      document(
+        `{ ${["a", "b"].map((n) => `${n}: memories(limit: 100) { memories { ${repeated(size, () => "id")} } }`).join(" ")} }`,
+      ),
+    needsKey: true,
+    says: "at most 20,000",
+  },
+  {
+    step: "Text",
+    what: "combining marks",
+    max: text.combiningMarks,
+    request: (size) => store({ ...note, title: `a${"\u0301".repeat(size)}` }),
+    needsKey: true,
+    says: "combining marks",
+  },
+  {
+    step: "Text",
+    what: "characters of a title",
+    max: 500,
+    request: (size) => store({ ...note, title: "\u{1F600}".repeat(size) }),
+    needsKey: true,
+    says: "1 to 500 characters",
+  },
+  {
+    step: "Text",
+    what: "characters of a title that NFC makes fewer",
+    max: 500,
+    request: (size) => store({ ...note, title: "e\u0301".repeat(size) }),
+    needsKey: true,
+    says: "1 to 500 characters",
+  },
+  {
+    step: "Input",
+    what: "tags",
+    max: 50,
+    request: (size) => store({ ...note, tags: Array.from({ length: size }, (_, n) => `tag-${n}`) }),
+    needsKey: true,
+    says: "50 items",
+  },
+];
+
+/** Steps that other tests try at their bounds, since they need a socket, another clock or a database that is busy. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  Connection: "test/platform",
+  Head: "test/platform",
+  "Budget of an address": "test/surfaces/rate-limit.test.ts",
+  Key: "test/surfaces/caller.test.ts",
+  "Budget of an account": "test/surfaces/rate-limit.test.ts",
+  "GraphQL: variables": "below",
+  Database: "test/platform",
+  Answer: "test/surfaces/answer-size.test.ts",
+  Refusal: "below",
+  "Log line": "test/platform",
+  "Reading the answer": "test/platform",
+};
+
+let world: World;
+let url: string;
+
+/** One for all: what is tried here changes nothing that another could meet. */
+beforeAll(async () => {
+  world = await createWorld();
+  ({ url } = await world.serve());
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it("has each step of the page at its bound", () => {
+  const tried = new Set([...PROBES.map(({ step }) => step), ...Object.keys(ELSEWHERE)]);
+  expect(STEPS.map(({ step }) => step).filter((step) => !tried.has(step))).toEqual([]);
+});
+
+it.each(
+  PROBES.flatMap((probe) => [true, ...(probe.needsKey ? [] : [false])].map((withKey) => ({ ...probe, withKey }))),
+)(
+  "lets $what of $max pass and refuses one more (key: $withKey)",
+  async ({ max, request, says, withKey, status = 400 }) => {
+    const key = withKey ? (await world.user()).key : undefined;
+    const send = async (size: number): Promise<Answer> => {
+      const { path, ...rest } = request(size);
+      return ask(url + path, { ...rest, key });
+    };
+
+    const [largest, tooLarge] = [await send(max), await send(max + 1)];
+
+    expect(JSON.stringify(largest.body)).not.toContain(says);
+    expect(JSON.stringify(tooLarge.body)).toContain(says);
+    expect(tooLarge.status).toBe(status);
+    expect(world.bugs).toEqual([]);
+  },
+);
+
+it.each([
+  [
+    "REST",
+    "/v1/memories",
+    Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`\u0001${"x".repeat(300)}${n}`, 1])),
+  ],
+  [
+    "REST, values",
+    "/v1/memories",
+    { ...note, tags: Array.from({ length: 50 }, () => ({ a: "\u0001".repeat(3_000) })) },
+  ],
+  ["GraphQL, a document", "/graphql", { query: `{ ${repeated(400, (n) => `field${"x".repeat(100)}${n}`)} }` }],
+  [
+    "GraphQL, variables",
+    "/graphql",
+    {
+      query: "query($types: [String!]) { memories(types: $types) { nextCursor } }",
+      variables: { types: Array.from({ length: 500 }, () => ({ a: "\u0001".repeat(90) })) },
+    },
+  ],
+])("tells at most 20 of many mistakes in at most 16 KiB, by %s", async (_door, path, body) => {
+  const ann = await world.user();
+
+  const response = await fetch(url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ann.key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+
+  expect(response.status).toBe(400);
+  expect(bytes.length).toBeLessThanOrEqual(refusal.bytes);
+  const { error, errors = [] } = JSON.parse(Buffer.from(bytes).toString()) as {
+    error?: { details: unknown[] };
+    errors?: unknown[];
+  };
+  expect(error?.details.length ?? errors.length).toBeGreaterThan(0);
+  expect(error?.details.length ?? errors.length).toBeLessThanOrEqual(refusal.issues);
+});

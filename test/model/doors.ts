@@ -1,0 +1,90 @@
+import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isEnumType, isObjectType } from "graphql";
+import { snakeCase } from "../../src/operation/names.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { outputTypeOf } from "../../src/operation/output.js";
+import { followedFields } from "../../src/surfaces/rest/json-schema.js";
+import { askGraphQL, askRest } from "../support/operations.js";
+
+/** What a door answered, in words that are the same for all doors: code's names, REST's values. */
+export type Verdict =
+  | { readonly ok: true; readonly output: Answered | undefined }
+  | { readonly ok: false; readonly code: string; readonly reason: string | undefined; readonly status: number };
+export type Answered = Readonly<Record<string, unknown>>;
+
+export interface Question {
+  readonly url: string;
+  readonly schema: GraphQLSchema;
+  readonly door: "rest" | "graphql";
+  readonly operation: Operation;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly key: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+export async function askDoor(question: Question): Promise<Verdict> {
+  const { url, schema, door, operation, input, key, idempotencyKey } = question;
+  const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  const type = outputTypeOf(schema, operation);
+  if (door === "rest") {
+    const { status, body } = await askRest(url, key, operation, input, headers);
+    const { error } = (body || {}) as { error?: { code: string; reason?: string } };
+    if (error) return { ok: false, code: error.code, reason: error.reason, status };
+    return { ok: true, output: body === "" ? undefined : (read(type, body, "rest") as Answered) };
+  }
+  const selection = selectionOf(type, SHOWS_RELATIONSHIPS.has(operation.name));
+  const { status, body } = await askGraphQL(url, key, schema, operation, input, headers, selection);
+  const { data, errors } = body as {
+    data?: Record<string, unknown>;
+    errors?: { message: string; extensions: { code: string; reason?: string } }[];
+  };
+  const [error] = errors ?? [];
+  if (error) {
+    const { code, reason } = error.extensions;
+    return { ok: false, code: code.toLowerCase(), reason, status };
+  }
+  return { ok: true, output: read(type, data?.[operation.name], "graphql") as Answered };
+}
+
+/** The operations that show a memory's relationships at every door; elsewhere GraphQL alone can follow them. */
+const SHOWS_RELATIONSHIPS: ReadonlySet<string> = new Set(["memory", "createMemory"]);
+
+type ShownFields = ReadonlyMap<string, readonly string[] | undefined>;
+
+/** The fields that a plain answer has, and of those that are followed, what it has of them. */
+function shownFields(type: GraphQLObjectType, followed: boolean): ShownFields {
+  const hidden = followedFields(type);
+  const shown = new Map<string, readonly string[] | undefined>();
+  for (const { name, extensions } of Object.values(type.getFields())) {
+    const parts = extensions["embedded"] as readonly string[] | undefined;
+    if (!hidden.has(name) || (parts && (followed || parts.length > 0)))
+      shown.set(name, parts?.length ? parts : undefined);
+  }
+  return shown;
+}
+
+/** What has to be asked by GraphQL to be told as much as REST tells. */
+function selectionOf(type: GraphQLObjectType, followed: boolean): string {
+  const fields = Array.from(shownFields(type, followed), ([name, parts]) => {
+    const inner = getNamedType(type.getFields()[name]?.type);
+    if (!isObjectType(inner)) return name;
+    return `${name} ${parts ? `{ ${parts.join(" ")} }` : selectionOf(inner, false)}`;
+  });
+  return `{ ${fields.join(" ")} }`;
+}
+
+/** An answer with code's names, and enum values as REST says them. */
+function read(type: GraphQLObjectType, value: unknown, door: "rest" | "graphql"): unknown {
+  if (Array.isArray(value)) return value.map((item) => read(type, item, door));
+  if (typeof value !== "object" || value === null) return value;
+  const source = value as Readonly<Record<string, unknown>>;
+  const fields = Object.values(type.getFields()).flatMap((field): [string, unknown][] => {
+    const own = source[door === "rest" ? snakeCase(field.name) : field.name];
+    if (own === undefined) return [];
+    const named = getNamedType(field.type);
+    if (isObjectType(named)) return [[field.name, read(named, own, door)]];
+    const nameOf = (name: unknown) =>
+      isEnumType(named) && door === "graphql" ? named.getValue(String(name))?.value : name;
+    return [[field.name, own === null ? null : Array.isArray(own) ? own.map(nameOf) : nameOf(own)]];
+  });
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,111 @@
+import { createHmac, randomUUID } from "node:crypto";
+import type fc from "fast-check";
+import { ask } from "../support/http.js";
+import { Draw } from "./draw.js";
+import type { Model, Team } from "./model.js";
+import type { Real } from "./real.js";
+import { Disagreement } from "./agree.js";
+import { grantPaidSeats } from "./billing-moves.js";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Beyond that things are forgotten for good, which is other tests' business. */
+const TRAVELLED_MAX_MS = 60 * DAY_MS;
+/** Time enough to ask some more before something ends. */
+const JUST_BEFORE_MS = 15_000;
+
+/** What happens without anybody asking the service for it. */
+abstract class Event implements fc.AsyncCommand<Model, Real> {
+  protected told = "";
+
+  constructor(protected readonly numbers: readonly number[]) {}
+
+  abstract check(model: Readonly<Model>): boolean;
+  abstract happen(model: Model, real: Real, draw: Draw): Promise<void>;
+
+  run = (model: Model, real: Real): Promise<void> => this.happen(model, real, new Draw(this.numbers));
+  toString = (): string => this.told || this.constructor.name;
+}
+
+export class TimePasses extends Event {
+  check = ({ travelledMs }: Readonly<Model>): boolean => travelledMs < TRAVELLED_MAX_MS;
+
+  async happen(model: Model, real: Real, draw: Draw): Promise<void> {
+    const next = model.nextEnd() ?? model.now() + DAY_MS;
+    const untilNext = Math.round(next - model.now());
+    const time = draw.one([untilNext + 1, untilNext - JUST_BEFORE_MS, HOUR_MS, DAY_MS, 3 * DAY_MS]);
+    if (time <= 0) return;
+    this.told = `${(time / HOUR_MS).toFixed(4)} hours pass`;
+    await real.letTimePass(time);
+    model.travelledMs += time;
+  }
+}
+
+const waitsToBePaid = ({ billing, deleted }: Team) => !deleted && billing.checkout !== null;
+
+export class CheckoutPaid extends Event {
+  check = ({ teams }: Readonly<Model>): boolean => teams.some(waitsToBePaid);
+
+  async happen(model: Model, { world }: Real, draw: Draw): Promise<void> {
+    const team = draw.one(model.teams.filter(waitsToBePaid));
+    const checkout = team?.billing.checkout;
+    if (!team || !checkout) return;
+    this.told = `the checkout of ${model.readable(team.id)} for ${checkout.seats} seats is paid`;
+    await world.stripe.pay(checkout.sessionId);
+    await world.stripe.delivered();
+    Object.assign(team.billing, {
+      checkout: null,
+      status: "active",
+      seats: checkout.seats,
+      ending: false,
+      upgrades: 0,
+    });
+    team.maxMembers = grantPaidSeats(team);
+  }
+}
+
+export class MonthPasses extends Event {
+  // A checkout ends by the provider's clock, and its end is looked at by ours.
+  check = ({ teams }: Readonly<Model>): boolean =>
+    !teams.some(waitsToBePaid) && teams.some(({ billing }) => billing.status === "active");
+
+  async happen(model: Model, { world }: Real): Promise<void> {
+    this.told = "a month passes at the payment provider";
+    await world.stripe.advance(32 * DAY_MS);
+    await world.stripe.delivered();
+    for (const team of model.teams.filter(({ billing, deleted }) => !deleted && billing.status === "active")) {
+      team.maxMembers = grantPaidSeats(team);
+      if (team.billing.ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
+    }
+  }
+}
+
+/** An event that says nothing new comes twice, and one that nobody has signed. */
+export class NewsAgain extends Event {
+  check = ({ teams }: Readonly<Model>): boolean => teams.some(({ billing }) => billing.status !== "none");
+
+  async happen(model: Model, { url, world }: Real, draw: Draw): Promise<void> {
+    const team = draw.one(model.teams.filter(({ billing }) => billing.status !== "none"));
+    if (!team) return;
+    this.told = `news of ${model.readable(team.id)} comes twice, and a forgery`;
+    const account = await world.database.models.billingAccount.findUnique({ where: { teamId: team.id } });
+    const object = { object: "subscription", id: account?.subscriptionId, customer: account?.customerId };
+    const event = {
+      id: `evt_${randomUUID().replaceAll("-", "")}`,
+      type: "customer.subscription.updated",
+      data: { object },
+    };
+    const body = JSON.stringify({ object: "event", ...event });
+    const at = Math.floor(Date.now() / 1_000);
+    const sign = (secret: string) => createHmac("sha256", secret).update(`${at}.${body}`).digest("hex");
+    for (const [secret, wanted] of [
+      ["forged", 400],
+      ...[0, 1].map(() => [world.stripe.webhookSecret, 200] as const),
+    ] as const) {
+      const headers = { "stripe-signature": `t=${at},v1=${sign(secret)}` };
+      const { status } = await ask(`${url}/billing/stripe-webhook`, { headers, body });
+      if (status !== wanted) throw new Disagreement(`The webhook answered ${status}, not ${wanted}.`);
+    }
+    if (!team.deleted) team.maxMembers = grantPaidSeats(team);
+  }
+}

@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import { brokenInvariants } from "../support/teams.js";
+import { Disagreement, difference } from "./agree.js";
+import { ANY, KEPT_MS, type Memory, type Model, presentOf, versionOf } from "./model.js";
+import type { Real } from "./real.js";
+
+/**
+ * What must hold in the database whatever was done, and that it holds what the model holds, no more and no less.
+ * @throws Disagreement
+ */
+export async function assertInvariants(model: Model, real: Real): Promise<void> {
+  const broken = [...(await brokenInvariants(real.world)), ...(await brokenOfGraphs(real))];
+  if (broken.length > 0) throw new Disagreement(`In the database: ${broken.join("; ")}.`);
+  if (real.world.bugs.length > 0)
+    throw new Disagreement(`It logged: ${JSON.stringify(real.world.bugs).slice(0, 2_000)}`);
+  for (const [what, { stored, known }] of Object.entries(await bothStates(model, real))) {
+    const differs = difference(known, stored, `${what} in the database`);
+    if (differs) throw new Disagreement(differs);
+  }
+}
+
+async function brokenOfGraphs({ world }: Real): Promise<string[]> {
+  const { rows } = await world.database.pool.query<{ broken: string }>(`
+    SELECT 'versions of a memory at ' || m.version || ' are ' || string_agg(v.version::text, ', ') AS broken
+      FROM memory m JOIN memory_version v ON v.graph_id = m.graph_id AND v.memory_id = m.id
+      GROUP BY m.graph_id, m.id, m.version
+      HAVING max(v.version) <> m.version - 1 OR count(*) <> max(v.version) - min(v.version) + 1
+    UNION ALL
+    SELECT 'a version has no memory' FROM memory_version v
+      WHERE NOT EXISTS (SELECT FROM memory m WHERE m.graph_id = v.graph_id AND m.id = v.memory_id)
+    UNION ALL
+    SELECT 'a relationship leads out of its graph' FROM relationship r
+      WHERE NOT EXISTS (SELECT FROM memory m WHERE m.graph_id = r.graph_id AND m.id = r.from_id)
+        OR NOT EXISTS (SELECT FROM memory m WHERE m.graph_id = r.graph_id AND m.id = r.to_id)
+    UNION ALL
+    SELECT 'a memory is in no graph' FROM memory m WHERE NOT EXISTS (SELECT FROM graph g WHERE g.id = m.graph_id)
+    UNION ALL
+    SELECT 'a member is invited still' FROM invitation i JOIN user_account u ON u.email = i.email
+      JOIN team_member m ON m.user_id = u.id AND m.team_id = i.team_id
+      WHERE i.status = 'pending' AND i.expires_at > now()
+    UNION ALL
+    SELECT 'a user has ' || count(g.id) || ' graphs' FROM user_account u LEFT JOIN graph g ON g.user_id = u.id
+      GROUP BY u.id HAVING count(g.id) <> 1
+    UNION ALL
+    SELECT 'a graph holds ' || held.memories || ' memories of ' || held.bytes || ' bytes and counts '
+        || u.memories || ' of ' || u.bytes
+      FROM graph g LEFT JOIN graph_usage u ON u.graph_id = g.id CROSS JOIN LATERAL measure_graph(g.id) held
+      WHERE coalesce(g.user_id, g.team_id) IS NOT NULL
+        AND (u.memories, u.bytes) IS DISTINCT FROM (held.memories, held.bytes)
+    UNION ALL
+    SELECT 'a mail is left' FROM mail
+    UNION ALL
+    SELECT 'a request to the payment provider is open' FROM billing_operation WHERE outcome IS NULL`);
+  return rows.map(({ broken }) => broken);
+}
+
+interface Both {
+  readonly stored: unknown;
+  readonly known: unknown;
+}
+
+/** What is stored of the people of this model and their teams, and what the model knows of them. */
+async function bothStates(model: Model, { world }: Real): Promise<Record<string, Both>> {
+  const query = async (text: string, values: unknown[]) => (await world.database.pool.query(text, values)).rows;
+  const users = model.users.map(({ id }) => id);
+  const teams = model.teams.map(({ id }) => id);
+  const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
+  const memories = await query(
+    `SELECT m.id, m.version, m.title, g.user_id AS owner, g.team_id AS team
+     FROM memory m JOIN graph g ON g.id = m.graph_id WHERE g.user_id = ANY($1) OR g.team_id = ANY($2) ORDER BY m.id`,
+    [users, teams],
+  );
+  const links = await query(
+    `SELECT r.id, r.from_id AS from, r.to_id AS to, r.type FROM relationship r JOIN graph g ON g.id = r.graph_id
+     WHERE g.user_id = ANY($1) OR g.team_id = ANY($2) ORDER BY r.id`,
+    [users, teams],
+  );
+  const members = await query(
+    `SELECT user_id AS id, team_id AS team, role::text FROM team_member WHERE user_id = ANY($1) ORDER BY user_id`,
+    [users],
+  );
+  const keys = await query(
+    `SELECT id, encode(hash, 'hex') AS hash, revoked_at IS NOT NULL AS revoked FROM api_key
+     WHERE user_id = ANY($1) ORDER BY id`,
+    [users],
+  );
+  const audit = await query(
+    `SELECT action, actor_id AS "actorId", key_id AS "keyId", door, team_id AS "teamId", subject, detail
+     FROM audit_entry WHERE actor_id = ANY($1) OR team_id = ANY($2) ORDER BY id`,
+    [users, teams],
+  );
+  const kept = await query(
+    `SELECT user_id AS id, count(*)::int FROM idempotent_result
+     WHERE user_id = ANY($1) AND created_at > now() - interval '24 hours' GROUP BY user_id ORDER BY user_id`,
+    [users],
+  );
+  return {
+    memories: { stored: memories, known: model.memories.map(placed(model)).sort(byId) },
+    relationships: {
+      stored: links,
+      known: model.links.map(({ id, from, to, type }) => ({ id, from: from.id, to: to.id, type })).sort(byId),
+    },
+    members: { stored: members, known: membersOf(model).sort(byId) },
+    keys: { stored: keys, known: keysOf(model).sort(byId) },
+    audit: { stored: audit, known: model.audit },
+    "results that are kept": { stored: kept, known: keptOf(model).sort(byId) },
+  };
+}
+
+const placed = (model: Model) => (memory: Memory) => ({
+  id: memory.id,
+  version: versionOf(memory),
+  title: presentOf(memory).title,
+  owner: model.users.find(({ personal }) => personal === memory.graph)?.id ?? null,
+  team: memory.graph.team?.id ?? null,
+});
+
+const membersOf = ({ teams }: Model) =>
+  teams.flatMap(({ id: team, members }) => Array.from(members, ([{ id }, role]) => ({ id, team, role })));
+
+const keysOf = ({ users }: Model) =>
+  users.flatMap(({ keys }) =>
+    keys.map(({ id, secret, revoked }) => ({ id, revoked, hash: createHash("sha256").update(secret).digest("hex") })),
+  );
+
+function keptOf(model: Model) {
+  const live = model.kept.filter(({ keptAt }) => keptAt + KEPT_MS > model.now());
+  const users = [...new Set(live.map(({ user }) => user))];
+  // When the sweep of what is old comes, nobody knows; how many are young is certain.
+  return users.map((user) => ({ id: user.id, count: live.filter((kept) => kept.user === user).length || ANY }));
+}

@@ -1,0 +1,169 @@
+import { Disagreement, difference } from "./agree.js";
+import { type Answered, type Verdict, askDoor } from "./doors.js";
+import { assertInvariants } from "./invariants.js";
+import { KEPT_MS, type Kept, type Model } from "./model.js";
+import { type Caller, type Expected, Refused } from "./move.js";
+import { moves } from "./moves.js";
+import { type Question, within } from "./question.js";
+import type { Real } from "./real.js";
+
+const PAGES_MAX = 200;
+
+/** What the service answers, a list with all of its pages joined: each goes on where the one before ended. */
+export async function answered(real: Real, question: Question): Promise<Verdict> {
+  const { operation, me, input, key, idempotencyKey } = question;
+  const { url, schema } = real;
+  const ask = (cursor?: unknown) => {
+    const whole = cursor === undefined ? input : { ...input, cursor };
+    return askDoor({ url, schema, door: me.door, operation, key, idempotencyKey, input: whole });
+  };
+  const first = await ask();
+  if (!first.ok || first.output?.["nextCursor"] === undefined) return first;
+  const [field] = Object.entries(first.output).find(([, value]) => Array.isArray(value)) ?? [""];
+  const items: unknown[] = [];
+  let page: Verdict = first;
+  for (let pages = 0; pages < PAGES_MAX; pages++) {
+    if (!page.ok) throw new Disagreement(`A next page was refused: ${inWords(page)}.`);
+    items.push(...(page.output?.[field] as unknown[]));
+    const cursor = page.output?.["nextCursor"];
+    if (cursor === null) return { ok: true, output: { [field]: items } };
+    page = await ask(cursor);
+  }
+  throw new Disagreement(`The list "${field}" did not end after ${PAGES_MAX} pages.`);
+}
+
+export const inWords = (verdict: Verdict): string =>
+  verdict.ok ? "done" : [verdict.code, verdict.reason].filter(Boolean).join(", ");
+
+/**
+ * Compares what the service said with what the model says, and brings the model to where the service is now.
+ * @throws Disagreement
+ */
+export async function judge(model: Model, real: Real, question: Question, verdict: Verdict): Promise<void> {
+  const expected = predicted(model, question);
+  if (expected instanceof Refused) return assertRefused(verdict, expected);
+  if (!verdict.ok) throw new Disagreement(`It was refused (${inWords(verdict)}); the model says it must be done.`);
+  const { output } = verdict;
+  const { list } = expected;
+  const differs =
+    output &&
+    (difference(list ? { [list.field]: list.items } : (expected.output ?? {}), output) ?? expected.check?.(output));
+  if (differs) throw new Disagreement(differs);
+  if (!("isReplay" in expected)) await take(model, real, question, { expected, output: output ?? {} });
+}
+
+function assertRefused(verdict: Verdict, { code, reason }: Refused): void {
+  if (!verdict.ok && verdict.code === code && verdict.reason === reason) return;
+  const wanted = inWords({ ok: false, code, reason, status: 0 });
+  throw new Disagreement(
+    `It was ${verdict.ok ? "" : "refused: "}${inWords(verdict)}; the model says refused: ${wanted}.`,
+  );
+}
+
+type Replay = Expected & { readonly isReplay: true };
+
+function predicted(model: Model, question: Question): Expected | Replay | Refused {
+  const { operation, me, input, isSpoiled, key, idempotencyKey } = question;
+  const isPublic = operation.permission === "public";
+  try {
+    if (!isPublic && (key !== me.key.secret || !model.opens(me.key))) throw new Refused("unauthorized");
+    if (isSpoiled) throw new Refused("bad_request");
+    if (!isPublic && operation.permission !== "any" && !me.key.scopes.includes(operation.permission)) {
+      throw new Refused("forbidden", "scope_missing");
+    }
+    if (!isPublic && idempotencyKey !== undefined) {
+      const earlier = model.kept.filter((kept) => isKeptUnder(model, kept, me, idempotencyKey));
+      if (earlier.some((kept) => !isSame(kept, question))) throw new Refused("conflict", "idempotency_key_reused");
+      const [first] = earlier;
+      if (first) return { output: first.output, isReplay: true };
+    }
+    const move = moves.get(operation.name);
+    if (!move) throw new Error(`No command asks for ${operation.name}.`);
+    return move.expect(model, me, input);
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    throw error;
+  }
+}
+
+const isKeptUnder = (model: Model, kept: Kept, { user }: Caller, idempotencyKey: string): boolean =>
+  kept.user === user && kept.idempotencyKey === idempotencyKey && kept.keptAt + KEPT_MS > model.now();
+
+const isSame = ({ operation, door, input }: Kept, question: Question): boolean =>
+  operation === question.operation.name &&
+  door === question.me.door &&
+  JSON.stringify(input) === JSON.stringify(question.input);
+
+/** What an operation makes, as people call it. */
+const MADE: Readonly<Record<string, string>> = {
+  createMemory: "memory",
+  createRelationship: "link",
+  createTeam: "team",
+  inviteMember: "invitation",
+  createApiKey: "key",
+  rotateApiKey: "key",
+  confirmSignUp: "key",
+};
+
+async function take(
+  model: Model,
+  real: Real,
+  { operation, me, input, key, idempotencyKey }: Question,
+  { expected, output }: { expected: Expected; output: Answered },
+): Promise<void> {
+  const made = MADE[operation.name];
+  if (made !== undefined) model.christen(made, String(output["id"]));
+  await expected.effect?.(output, real);
+  const note = expected.audit?.(output);
+  const isPublic = key === undefined;
+  if (note) {
+    const actorId = isPublic ? String(output["userId"]) : me.user.id;
+    const keyId = isPublic ? String(output["id"]) : me.key.id;
+    model.audit.push({ action: operation.name, actorId, keyId, door: me.door, ...note });
+  }
+  if (idempotencyKey !== undefined && !isPublic && operation.kind === "mutation") {
+    const kept = { user: me.user, idempotencyKey, operation: operation.name, door: me.door, input };
+    model.kept.push({ ...kept, output, keptAt: model.now() });
+  }
+}
+
+/**
+ * Two who asked at the same moment: both answers, and what is in the database then, must be as if one of them had come
+ * first, whichever.
+ * @throws Disagreement that says what is wrong with either order.
+ */
+export async function judgeBoth(
+  model: Model,
+  real: Real,
+  both: readonly [AnsweredQuestion, AnsweredQuestion],
+): Promise<void> {
+  const reasons: string[] = [];
+  for (const order of [both, [...both].reverse()]) {
+    const copy = model.copy();
+    try {
+      for (const { question, verdict } of order) {
+        if (!isTurnedAway(question, verdict, both)) await judge(copy, real, within(copy, question), verdict);
+      }
+      await assertInvariants(copy, real);
+      model.become(copy);
+      return;
+    } catch (error) {
+      if (!(error instanceof Disagreement)) throw error;
+      reasons.push(error.message);
+    }
+  }
+  throw new Disagreement(`In the order told: ${reasons[0]}\nIn the other order: ${reasons[1]}`);
+}
+
+export interface AnsweredQuestion {
+  readonly question: Question;
+  readonly verdict: Verdict;
+}
+
+/** While one request with an Idempotency-Key is at work, another with that key has to come again. */
+function isTurnedAway({ idempotencyKey, me }: Question, verdict: Verdict, both: readonly AnsweredQuestion[]): boolean {
+  const isBusy = !verdict.ok && verdict.reason === "idempotency_in_progress";
+  return (
+    isBusy && both.every(({ question }) => question.idempotencyKey === idempotencyKey && question.me.user === me.user)
+  );
+}

@@ -1,0 +1,96 @@
+import type { Operation } from "../../src/operation/operation.js";
+import { operationNamed } from "../support/operations.js";
+import type { Draw } from "./draw.js";
+import type { Kept, Model } from "./model.js";
+import { type Caller, type Move, Unasked } from "./move.js";
+import { moves } from "./moves.js";
+import type { Real } from "./real.js";
+import { spoiled } from "./spoil.js";
+
+/** An operation that somebody asks for at one of the doors. */
+export interface Question {
+  readonly operation: Operation;
+  readonly me: Caller;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Whether it is out of bounds, which is told before anything else of it is looked at. */
+  readonly isSpoiled: boolean;
+  /** The key that is sent: at times one that nobody has. */
+  readonly key: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Who asks for what, read off the model; undefined where that would be no honest question now. */
+export function questionOf(
+  model: Model,
+  { name, door }: { readonly name: string; readonly door: Caller["door"] },
+  draw: Draw,
+  real?: Real,
+): Question | undefined {
+  const operation = operationNamed(name);
+  const move = moves.get(name);
+  const likely = move?.who?.(model) ?? model.users;
+  const user = draw.one(draw.once(8) ? model.users : likely);
+  if (!user || !move) return undefined;
+  const usual = user.keys.find((known) => model.opens(known)) ?? user.keys[0];
+  const key = draw.once(8) ? draw.one([...user.keys].reverse()) : usual;
+  if (!key) return undefined;
+  const isUnknown = draw.once(60);
+  const idempotencyKey = operation.kind === "mutation" && draw.once(5) ? drawIdempotencyKey(model, draw) : undefined;
+  const [wantsSpoiled, whichField, whichValue] = [draw.once(15), draw.number(1_000), draw.number(1_000)];
+  const me = { user, key, door };
+  const input = inputOf(move, model, me, draw);
+  if (!input) return undefined;
+  const wrong = wantsSpoiled && real && spoiled(real.schema, operation, input, [whichField, whichValue]);
+  return {
+    operation,
+    me,
+    input: Object.fromEntries(Object.entries(wrong || input).filter(([, value]) => value !== undefined)),
+    isSpoiled: Boolean(wrong) || leadsToItself(input),
+    key: operation.permission === "public" ? undefined : isUnknown ? "mg_live_unknown" : key.secret,
+    idempotencyKey,
+  };
+}
+
+function inputOf(move: Move, ...circumstances: Parameters<Move["input"]>): object | undefined {
+  try {
+    return move.input(...circumstances);
+  } catch (error) {
+    if (error instanceof Unasked) return undefined;
+    throw error;
+  }
+}
+
+const drawIdempotencyKey = ({ kept }: Model, draw: Draw): string =>
+  (draw.once(3) ? draw.one(kept)?.idempotencyKey : undefined) ?? `try-${kept.length}`;
+
+const leadsToItself = ({ fromMemoryId, toMemoryId }: { fromMemoryId?: unknown; toMemoryId?: unknown }): boolean =>
+  fromMemoryId !== undefined && fromMemoryId === toMemoryId && fromMemoryId !== "no-id";
+
+/** The same question about another copy of the model. */
+export function within(model: Model, question: Question): Question {
+  const user = model.users.find(({ id }) => id === question.me.user.id) ?? question.me.user;
+  const key = user.keys.find(({ id }) => id === question.me.key.id) ?? question.me.key;
+  return { ...question, me: { ...question.me, user, key } };
+}
+
+/** What was done under an Idempotency-Key, asked for again by any key that this person has. */
+export function questionAgain(model: Model, draw: Draw): Question | undefined {
+  const kept: Kept | undefined = draw.one(model.kept);
+  if (!kept) return undefined;
+  const { user, idempotencyKey, operation, input } = kept;
+  const key = draw.once(4) ? draw.one(user.keys) : user.keys.find((known) => model.opens(known));
+  if (!key) return undefined;
+  const door = draw.once(6) ? draw.one(["rest", "graphql"] as const) : kept.door;
+  const what = { operation: operationNamed(operation), input: { ...input }, isSpoiled: false };
+  return { ...what, me: { user, key, door }, key: key.secret, idempotencyKey };
+}
+
+/** As a person reads it: `ann updateMemory {id: "memory 3", title: …} by rest`. */
+export function told(model: Model, { operation, me, input, key, idempotencyKey }: Question): string {
+  const who = /^[^.@]+/.exec(me.user.email)?.[0] ?? "";
+  const what = model.readable(JSON.stringify(input)).replaceAll(/"(\w+)":/g, "$1: ");
+  const isOther = key !== undefined && key !== me.user.keys[0]?.secret;
+  const how = isOther ? ` with ${key === me.key.secret ? model.readable(me.key.id) : "an unknown key"}` : "";
+  const once = idempotencyKey === undefined ? "" : `, once as "${idempotencyKey}"`;
+  return `${who} ${operation.name} ${what}${how} by ${me.door}${once}`;
+}

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import type { GraphQLSchema } from "graphql";
+import { graphqlSchema, startApp } from "../../src/app.js";
+import { readConfig } from "../../src/config.js";
+import { sendDueMails } from "../../src/features/mail/index.js";
+import type { Message } from "../../src/platform/mailer.js";
+import type { Budgets } from "../../src/platform/rate-limiter.js";
+import { type StripeWorld, createStripeWorld } from "../support/billing.js";
+import { codeIn, tokenIn } from "../support/mail-server.js";
+import { environmentOf } from "../support/world.js";
+import { Disagreement } from "./agree.js";
+
+/** The service as it is, with a database, a payment provider and a post of its own. */
+export interface Real extends AsyncDisposable {
+  readonly world: StripeWorld;
+  readonly url: string;
+  readonly schema: GraphQLSchema;
+  /** The code in the last letter to this address that has one. */
+  codeFor(email: string): Promise<string>;
+  /** The token in the letter that an invitation was sent by. */
+  tokenOf(invitationId: string, email: string): Promise<string>;
+  /** Lets time pass for all that is stored: its past is moved back, for the database has a clock that nobody moves. */
+  letTimePass(milliseconds: number): Promise<void>;
+}
+
+/** How many requests there may be is another test's: here thousands a second are asked. */
+const WITHOUT_END: Budgets = {
+  take: async () => ({ used: 0, resetMs: 1_000 }),
+  close: async () => {},
+};
+
+export async function startReal(): Promise<Real> {
+  const world = await createStripeWorld();
+  // In production without SMTP the server sends no mail, so that each can be read here at the moment it is due.
+  const config = readConfig({ ...environmentOf(world.stripe), NODE_ENV: "production", PORT: "0" });
+  const app = await startApp(config, world.databaseUrl, world.services.billing.log, WITHOUT_END);
+  world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  const { database, services } = world;
+  const sent: Message[] = [];
+  const mailer = { send: async (message: Message) => void sent.push(message) };
+  const outbox = { database, mailer, publicUrl: app.url, log: services.billing.log };
+  const lettersTo = async (email: string) => {
+    while (await sendDueMails(outbox)) continue;
+    return sent.filter(({ to }) => to === email).map((letter) => ({ ...letter, from: "", headers: new Map() }));
+  };
+  return {
+    world,
+    url: app.url,
+    schema: await graphqlSchema(),
+    async codeFor(email) {
+      const codes = (await lettersTo(email)).map(codeIn).filter((code) => code !== "");
+      return codes.at(-1) ?? noLetter(email);
+    },
+    async tokenOf(invitationId, email) {
+      for (const token of (await lettersTo(email)).map(tokenIn)) {
+        const hash = new Uint8Array(createHash("sha256").update(token).digest());
+        const found = await database.models.invitationToken.findUnique({ where: { hash } });
+        if (found?.invitationId === invitationId) return token;
+      }
+      return noLetter(email);
+    },
+    async letTimePass(milliseconds) {
+      for (const { table, columns } of await timesOf(world)) {
+        const moved = columns.map((column) => `"${column}" = "${column}" - $1 * interval '1 millisecond'`);
+        await database.pool.query(`UPDATE "${table}" SET ${moved.join(", ")}`, [milliseconds]);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function noLetter(email: string): never {
+  throw new Disagreement(`No letter came to ${email}.`);
+}
+
+/** What the payment provider says stands on its own clock. */
+const OTHERS_CLOCK = ["billing_account", "payment_event"];
+
+async function timesOf({ database }: StripeWorld): Promise<{ table: string; columns: string[] }[]> {
+  const { rows } = await database.pool.query<{ table: string; columns: string[] }>(
+    `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
+     WHERE table_schema = 'public' AND data_type LIKE 'timestamp%'
+       AND table_name <> ALL($1) AND table_name NOT LIKE '\\_prisma%'
+     GROUP BY table_name ORDER BY table_name`,
+    [OTHERS_CLOCK],
+  );
+  return rows;
+}

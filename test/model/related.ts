@@ -1,0 +1,57 @@
+import { ANY, type Link, type Memory, presentOf } from "./model.js";
+
+export interface Walk {
+  readonly types?: readonly string[] | undefined;
+  readonly maxDepth: number;
+  readonly direction: "any" | "out" | "in";
+  readonly limit: number;
+}
+
+interface Step {
+  readonly memory: Memory;
+  readonly link: Link;
+  readonly direction: "out" | "in";
+}
+
+/** Level by level: each memory once, by the strongest way to it; a level is walked only while there is room. */
+export function relatedTo(start: Memory, links: readonly Link[], { types, maxDepth, direction, limit }: Walk) {
+  const seen = new Set([start]);
+  const found: { step: Step; isClear: boolean; depth: number }[] = [];
+  let level: Memory[] = [start];
+  for (let depth = 1; depth <= maxDepth && found.length < limit; depth++) {
+    const steps = links
+      .filter(({ type }) => types?.includes(type) ?? true)
+      .flatMap((link): Step[] => [
+        ...(direction !== "in" && level.includes(link.from)
+          ? [{ memory: link.to, link, direction: "out" as const }]
+          : []),
+        ...(direction !== "out" && level.includes(link.to)
+          ? [{ memory: link.from, link, direction: "in" as const }]
+          : []),
+      ]);
+    level = [...new Set(steps.map(({ memory }) => memory))].filter((memory) => !seen.has(memory));
+    for (const memory of level) {
+      const [best, ...others] = steps.filter((step) => step.memory === memory).sort(strongestFirst);
+      if (best) found.push({ step: best, depth, isClear: others.every((other) => strongestFirst(best, other) !== 0) });
+      seen.add(memory);
+    }
+  }
+  return found
+    .sort((one, other) => one.depth - other.depth || bestFirst(one.step, other.step))
+    .slice(0, limit)
+    .map(({ step: { memory, link, direction: way }, depth, isClear }) => {
+      const { type, title } = presentOf(memory);
+      const how = { relationship: link.type, strength: link.strength, direction: isClear ? way : ANY };
+      return { id: memory.id, type, title, depth, ...how };
+    });
+}
+
+const strongestFirst = (one: Step, other: Step): number =>
+  other.link.strength - one.link.strength || compare(one.link.type, other.link.type);
+
+const bestFirst = (one: Step, other: Step): number =>
+  other.link.strength - one.link.strength ||
+  presentOf(other.memory).importance - presentOf(one.memory).importance ||
+  compare(one.memory.id, other.memory.id);
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,0 +1,124 @@
+import { randomInt, randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { operations } from "../../src/app.js";
+import { createUser } from "../../src/features/access/index.js";
+import { keyFrom } from "./access-moves.js";
+import { Disagreement } from "./agree.js";
+import { CheckoutPaid, MonthPasses, NewsAgain, TimePasses } from "./events.js";
+import { type Candidate, type Failed, Place, shortened } from "./attempt.js";
+import { Model, type User } from "./model.js";
+import { moves } from "./moves.js";
+import type { Real } from "./real.js";
+import { Again, type Choice, Step, Together } from "./step.js";
+
+export interface Wishes {
+  readonly steps: number;
+  readonly seed: number;
+  /** Which commands of that seed to run again, as a failure says; undefined to look for a failure. */
+  readonly path?: string | undefined;
+}
+
+/** What was found: nothing, or the shortest sequence of commands that still shows it. */
+export interface Found {
+  readonly steps: number;
+  readonly failure?: string;
+}
+
+/** Commands of one run, at most: with more of them a failure is harder to read, with fewer little comes together. */
+const COMMANDS_MAX = 250;
+
+const numbers = fc.array(fc.nat({ max: 65_535 }), { minLength: 24, maxLength: 24 });
+const door = fc.constantFrom("rest" as const, "graphql" as const);
+
+/** Every operation as often as its move says. */
+const choice: fc.Arbitrary<Choice> = fc.oneof(
+  ...Array.from(moves, ([name, { weight }]) => {
+    return { weight, arbitrary: fc.record({ name: fc.constant(name), door, numbers }) };
+  }),
+);
+
+/** The same by two people, or twice by one; only what is drawn first may differ. */
+const alike: fc.Arbitrary<[Choice, Choice]> = fc
+  .tuple(choice, door, fc.nat({ max: 65_535 }))
+  .map(([one, otherDoor, who]) => [
+    one,
+    { ...one, door: otherDoor, numbers: [one.numbers[0] ?? 0, who, ...one.numbers.slice(2)] },
+  ]);
+
+/** What is asked for, alone or by two at once, and what happens without anybody asking. */
+const command: fc.Arbitrary<fc.AsyncCommand<Model, Real>> = fc.oneof(
+  { weight: 130, arbitrary: choice.map((drawn): fc.AsyncCommand<Model, Real> => new Step(drawn)) },
+  { weight: 8, arbitrary: fc.tuple(choice, choice).map((drawn) => new Together(drawn)) },
+  { weight: 8, arbitrary: alike.map((drawn) => new Together(drawn)) },
+  { weight: 6, arbitrary: numbers.map((drawn) => new Again(drawn)) },
+  { weight: 4, arbitrary: numbers.map((drawn) => new TimePasses(drawn)) },
+  { weight: 4, arbitrary: numbers.map((drawn) => new CheckoutPaid(drawn)) },
+  { weight: 1, arbitrary: numbers.map((drawn) => new MonthPasses(drawn)) },
+  { weight: 1, arbitrary: numbers.map((drawn) => new NewsAgain(drawn)) },
+);
+
+/** The commands of a seed: the same each time, for they are drawn before the first of them runs. */
+function commandsOf(seed: number): Candidate[] {
+  // Each as likely as it is weighted: fast-check would else try the plainest values first.
+  const sequence = fc.noBias(fc.array(command, { minLength: 1, maxLength: COMMANDS_MAX, size: "max" }));
+  const [commands = []] = fc.sample(sequence, { seed, numRuns: 1 });
+  return commands.map((each, index) => ({ index, command: each }));
+}
+
+/** Runs sequences of commands, one after the other, until so many commands were done or one of them fails. */
+export async function lookForDisagreement(wishes: Wishes, progress: (steps: number) => void): Promise<Found> {
+  await using place = new Place(newModel);
+  const kept = wishes.path?.split(",").map(Number);
+  for (let run = 0, steps = 0; ; run++) {
+    const seed = wishes.seed + run;
+    const all = commandsOf(seed);
+    const outcome = await place.attempt(all.filter(({ index }) => kept?.includes(index) ?? true));
+    steps += outcome.ran.length;
+    if ("error" in outcome)
+      return { steps, failure: report(await shortened(place, outcome), seed, outcome.ran.length) };
+    progress(steps);
+    if (steps >= wishes.steps || kept) return { steps };
+  }
+}
+
+export const anySeed = (): number => randomInt(1, 2 ** 30);
+
+const PEOPLE = [
+  { who: "ann", verified: true },
+  { who: "bob", verified: true },
+  { who: "cid", verified: true },
+  { who: "dora", verified: true },
+  { who: "eve", verified: false },
+];
+
+/** A model of the world as each run finds it: a few people with a key each. */
+export async function newModel({ world }: Real): Promise<Model> {
+  const model = new Model(randomUUID().slice(0, 8));
+  for (const { who, verified } of PEOPLE) {
+    const email = `${who}.${model.name}@example.com`;
+    const { userId, apiKey } = await createUser(world.services, { email, plan: "pro", verified });
+    const user: User = { id: userId, email, verified, keys: [], personal: { team: null } };
+    user.keys.push(keyFrom(model, user, { ...apiKey, createdAt: apiKey.createdAt.toISOString() }));
+    model.christen("user", userId);
+    model.christen("key", apiKey.id);
+    model.users.push(user);
+  }
+  return model;
+}
+
+/** What somebody needs who has to find out why. */
+function report({ ran, error }: Failed, seed: number, before: number): string {
+  const lines = ran.map(({ line }, index) => `  ${index + 1}. ${line}`);
+  const reason = error instanceof Error && !(error instanceof Disagreement) ? error.stack : String(error);
+  return `The service and its model say different things. Of ${before} commands it takes these ${lines.length}:
+
+${lines.join("\n")}
+
+${reason}
+
+To see it again: MODEL_SEED=${seed} MODEL_PATH=${ran.map(({ index }) => index).join()} npm run model`;
+}
+
+/** Operations that no command asks for. */
+export const operationsWithoutMove = (): string[] =>
+  operations.map(({ name }) => name).filter((name) => !moves.has(name));

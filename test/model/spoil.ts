@@ -1,0 +1,49 @@
+import type { GraphQLSchema } from "graphql";
+import { inputTypeOf } from "../../src/operation/input.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { inputFields } from "../support/operations.js";
+
+/** For each field that has bounds, what no operation accepts there. */
+const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+  title: ["", "  ", "x".repeat(501)],
+  type: ["Not a type"],
+  content: ["x".repeat(50_001)],
+  summary: ["x".repeat(1_001)],
+  importance: [1.01, -0.01],
+  tags: [["x".repeat(101)]],
+  types: [["not a type"]],
+  minImportance: [2],
+  createdAfter: ["yesterday"],
+  strength: [1.01],
+  confidence: [-1],
+  relationshipType: ["solves"],
+  limit: [0, 1_000_000],
+  cursor: ["no cursor!"],
+  maxDepth: [0, 6],
+  direction: ["sideways"],
+  query: [" ", "x".repeat(1_001)],
+  expectedVersion: [0],
+  graph: ["ours"],
+  name: [" ", "x".repeat(101)],
+  keyName: [" "],
+  scopes: [["everything"]],
+  expiresAt: ["soon"],
+  graceSeconds: [-1, 7 * 86_400 + 1],
+  maxMembers: [0, 1_001],
+  role: ["owner"],
+  status: ["lost"],
+};
+
+/** The input with one field that is out of bounds; undefined where no field of the operation has any. */
+export function spoiled(
+  schema: GraphQLSchema,
+  operation: Operation,
+  input: object,
+  [whichField, whichValue]: readonly [number, number],
+): Readonly<Record<string, unknown>> | undefined {
+  const fields = inputFields(inputTypeOf(schema, operation)).filter(({ name }) => name in WRONG);
+  const name = fields[whichField % Math.max(1, fields.length)]?.name;
+  if (name === undefined) return undefined;
+  const values = WRONG[name] ?? [];
+  return { ...input, [name]: values[whichValue % values.length] };
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { RedisBudgets } from "../../src/platform/rate-limiter.js";
+import { startFaultyProxy } from "../support/faulty-proxy.js";
+
+const REDIS_URL = process.env["REDIS_URL"];
+const PATIENCE = { timeout: 20_000, interval: 100 };
+
+it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
+  "counts on in the process, however much is asked, while the network to Redis does this: %s",
+  async (weather) => {
+    await using network = await startFaultyProxy(REDIS_URL ?? "");
+    const told: string[] = [];
+    const budgets = new RedisBudgets(network.url, loggerTo({ write: (line) => void told.push(line) }, "info"));
+    const wish = { limit: 60, cost: 1 };
+    const name = randomUUID();
+    const isShared = async () => (await budgets.take(`${name} ${randomUUID()}`, wish)) && told.at(-1)?.includes("back");
+    // Before it is connected it is lost, like after a fault.
+    await expect.poll(isShared, PATIENCE).toBe(true);
+
+    network.become(weather);
+    const asked = Array.from({ length: 3 * LIMITS.budgets.askingRedis }, () => budgets.take(name, wish));
+    const passed = (await Promise.all(asked)).filter(({ used }) => used + 1 <= wish.limit);
+    expect(passed).toHaveLength(wish.limit);
+    expect(told.at(-1)).toContain("Redis is lost");
+
+    network.become("forward");
+    await expect.poll(isShared, PATIENCE).toBe(true);
+    await budgets.close();
+  },
+);

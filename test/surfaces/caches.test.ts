@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { expect, it } from "vitest";
+import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { heapMegabytes } from "../support/heap.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const hashOf = (query: string): string => createHash("sha256").update(query).digest("hex");
+/** Each from another address: one has only so many requests a minute. */
+const addressOf = (index: number) => ({ "x-forwarded-for": `10.2.${index >> 8}.${index & 255}` });
+
+interface Filler {
+  readonly what: string;
+  readonly count: number;
+  /** What they may leave behind: the bound of the cache, and a little for what else is done meanwhile. */
+  readonly megabytesMax: number;
+  readonly withKey?: true;
+  readonly body: (index: number) => object;
+}
+
+/** Requests that leave something behind, each something else. Together they are far more than may be kept. */
+const FILLERS: readonly Filler[] = [
+  {
+    what: "documents of 15 KB",
+    count: 250,
+    megabytesMax: 64 + 16,
+    body: (index) => ({ query: `{ __typename } #${index}${" ".repeat(15_000)}` }),
+  },
+  {
+    what: "documents of many tokens",
+    count: 250,
+    megabytesMax: 64 + 16,
+    body: (index) => ({
+      query: `{ ${`__typename @skip(if: false) `.repeat(20)} ${"__typename ".repeat(800)} } #${index}`,
+    }),
+  },
+  {
+    what: "registered documents of 60 KB",
+    count: 250,
+    megabytesMax: 16 + 16,
+    body: (index) => {
+      const query = `{ __typename } #${index}${"x".repeat(60_000)}`;
+      return { query, extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
+    },
+  },
+  {
+    what: "introspections",
+    count: 100,
+    megabytesMax: 8 + 16,
+    body: (index) => ({ query: `{ __schema { types { name description fields { name description } } } } #${index}` }),
+  },
+  {
+    what: "values of variables",
+    count: 60,
+    megabytesMax: 16,
+    withKey: true,
+    body: (index) => ({
+      query: "query($n: Int) { memories(limit: $n) { nextCursor } }",
+      variables: { n: index, other: "x".repeat(900_000) },
+    }),
+  },
+];
+
+it.each(FILLERS)("keeps within its bytes what it remembers: $what", async ({ count, megabytesMax, withKey, body }) => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const key = withKey && (await world.user()).key;
+  const send = (index: number) => ask(`${url}/graphql`, { key, headers: addressOf(index), body: body(index) });
+  await send(count);
+  const before = await heapMegabytes();
+
+  for (let index = 0; index < count; index += 10) {
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, more) => send(index + more)));
+    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 400)).toEqual([]);
+  }
+
+  expect((await heapMegabytes()) - before).toBeLessThan(megabytesMax);
+});
+
+it("keeps budgets within 30 MB, however many strangers there are and however long their names", async () => {
+  const budgets = new ProcessBudgets();
+  const before = await heapMegabytes();
+
+  for (let index = 0; index < 120_000; index++) {
+    await budgets.take(`sign-up:${"x".repeat(250)}${index}`, { limit: 5, cost: 1 });
+  }
+
+  expect((await heapMegabytes()) - before).toBeLessThan(30);
+  // The newest are the ones that are known still.
+  expect((await budgets.take(`sign-up:${"x".repeat(250)}119999`, { limit: 5, cost: 1 })).used).toBe(1);
+});
