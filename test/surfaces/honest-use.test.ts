@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { startApp } from "../../src/app.js";
+import { readConfig } from "../../src/config.js";
+import { newReport, runImport } from "../../src/import/run-import.js";
+import { readGraph } from "../../src/import/read-graph.js";
+import { ServiceClient } from "../../src/import/service-client.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { createWorld } from "../support/world.js";
+
+const ITEMS = 10_000;
+
+it("lets an import of 10,000 items through with every limit on", { timeout: 600_000 }, async () => {
+  await using world = await createWorld();
+  const log: string[] = [];
+  // Minutes pass a thousand times faster for the account's budget: nothing else of the limits is a matter of time.
+  const budgets = new ProcessBudgets(() => performance.now() * 1_000);
+  const config = readConfig({ PORT: "0", NODE_ENV: "test" });
+  const logger = loggerTo({ write: (line) => void log.push(line) }, "info");
+  await using app = await startApp(config, world.databaseUrl, logger, budgets);
+  const ann = await world.user();
+  const names = Array.from({ length: ITEMS / 2 }, (_, index) => `Entity ${index}`);
+  const lines = [
+    ...names.map((name) => ({ type: "entity", name, entityType: "thing", observations: [`About ${name}.`] })),
+    ...names.map((from, index) => ({
+      type: "relation",
+      from,
+      to: names[(index + 1) % names.length],
+      relationType: "leads to",
+    })),
+  ];
+  const graph = readGraph(lines.map((line) => JSON.stringify(line)).join("\n"));
+  if (!graph) throw new Error("The text is in no known format.");
+  const pauses: string[] = [];
+  const store = new ServiceClient({
+    url: app.url,
+    key: ann.key,
+    signal: AbortSignal.timeout(600_000),
+    onPause: (seconds, why) => void pauses.push(`${seconds} s: ${why}`),
+  });
+  const report = newReport(graph);
+
+  await runImport(graph, { store, report, onStep: () => {} });
+
+  expect(report).toMatchObject({
+    memories: { created: ITEMS / 2 },
+    relationships: { created: ITEMS / 2 },
+    notTaken: [],
+  });
+  expect(pauses).toEqual([]);
+  expect(log.filter((line) => line.includes('"status":201')).length).toBe(ITEMS);
+});
