@@ -38,12 +38,12 @@ export class BoundedPool extends pg.Pool {
       max: wishes.max,
       connectionTimeoutMillis: wishes.waitMs,
       statement_timeout: wishes.timeoutMs,
-      idle_in_transaction_session_timeout: idleInTransactionMs,
       // Finds out that the other side is gone while nothing is asked.
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: "memory-graph-gateway",
-      options: wishes.options,
+      // Among the options: poolers such as PgBouncer refuse further parameters, but can be told to ignore these.
+      options: `${wishes.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super({ ...config, connectionString: typeof url === "string" ? url : url() });

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
-import { type Statement, isTimeout } from "../../src/platform/database.js";
+import { whyUnavailable } from "../../src/platform/database-errors.js";
+import { type Statement, isTimeout, openDatabase } from "../../src/platform/database.js";
 import { createWorld } from "../support/world.js";
 
-const { searchTimeoutMs, searchConnections } = LIMITS.database;
+const { searchTimeoutMs, searchConnections, idleInTransactionMs, connections, connectionWaitMs } = LIMITS.database;
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error);
 
@@ -48,4 +49,33 @@ it("says 503 and how to search instead where a search found nothing in its time"
   expect(verdict).toBeRefused("unavailable", "search_too_slow");
   await locker.query("COMMIT");
   locker.release();
+});
+
+it("ends a transaction in which nothing happens, and lets whoever waited for its locks go on", async () => {
+  await using world = await createWorld();
+  const lock: Statement = { name: "lock", text: "LOCK TABLE memory" };
+  const idle = reasonOf(
+    world.database.transaction(async (inner) => {
+      await inner.run(lock, []);
+      await new Promise((done) => setTimeout(done, idleInTransactionMs + 1_000));
+      return inner.run(sleep, [0]);
+    }),
+  );
+
+  await expect.poll(() => world.database.models.memory.count(), { timeout: 20_000 }).toBe(0);
+
+  expect(whyUnavailable(await idle)).toBeDefined();
+});
+
+it("waits for a connection as long as it may, and no longer", async () => {
+  await using world = await createWorld();
+  await using database = openDatabase(world.databaseUrl);
+  const seconds = (connectionWaitMs + 4_000) / 1_000;
+  const held = Array.from({ length: connections }, () => database.run(sleep, [seconds]));
+
+  const ways = [database.run(sleep, [0]), database.transaction((inner) => inner.run(sleep, [0]))];
+  const early = await Promise.race([Promise.all(ways.map(reasonOf)), Promise.all(held)]);
+
+  expect(early.map(whyUnavailable)).toEqual(["busy", expect.stringMatching(/^(busy|slow)$/)]);
+  await Promise.all(held);
 });
