@@ -12,7 +12,7 @@ import { accessOperations, forgetEndedCodes } from "./features/access/index.js";
 import { invitationOperations, invitationRelations } from "./features/invitations/index.js";
 import { sendDueMails } from "./features/mail/index.js";
 import { memberOperations, memberRelations } from "./features/members/index.js";
-import { memoryOperations, memoryRelations } from "./features/memories/index.js";
+import { countWordsOfGraph, memoryOperations, memoryRelations } from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
 import { forgetBillingHistory, reconcileDueAccount } from "./features/subscriptions/index.js";
 import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
@@ -249,6 +249,7 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
     { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database) },
     { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
     { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
+    { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph({ database }) },
     { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
     { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },
     ...(outbox ? [{ name: "send mails", intervalMs: 1_000, run: () => sendDueMails(outbox) }] : []),

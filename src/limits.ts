@@ -91,6 +91,27 @@ export const LIMITS = {
     /** How much more of one account waits for its turn, each for as long as for a connection; the rest is refused. */
     waitingPerAccount: 200,
   },
+  search: {
+    /** Words and phrases of a query that are read; the rest is left out. */
+    terms: 64,
+    /** Words of a query that are scored, the rarest first; all of them are looked up. */
+    concepts: 16,
+    /** Words of a query that no memory has and that are compared with those that some have. */
+    misspelt: 6,
+    /** Known words that may stand for one that is misspelt or only begun. */
+    alike: 20,
+    /** Memories that are looked at for each way in which they may match: as many as a search counts, and one. */
+    candidates: 1_001,
+    /** And where importance or dates narrow the search, of which the index knows nothing. */
+    examined: 10_000,
+    /** Neighbouring words of the query that are looked for side by side, and the best hits in which they are. */
+    pairs: 4,
+    pairsIn: 40,
+    /** Words that a graph must have got before all its words are counted again, beside a twentieth of its memories. */
+    uncountedWords: 20,
+    /** Memories from which the words of a larger graph are counted. */
+    countedMemories: 10_000,
+  },
   log: {
     lineBytes: 4_096,
     /** Of a list in a line, such as the operations of a request. */

@@ -19,6 +19,14 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
+      {
+        extends: true,
+        test: {
+          name: "quality",
+          include: ["test/search-quality/*.quality.ts"],
+          globalSetup: "test/support/database-server.ts",
+        },
+      },
       { extends: true, test: { name: "static", include: STATIC } },
       {
         extends: true,

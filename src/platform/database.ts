@@ -43,10 +43,8 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 }
 
 const { searchTimeoutMs } = LIMITS.database;
-/** How alike two words must be spelt for `%>`, as pg_trgm measures it: "frequncy" and "frequency" are 0.58 alike. */
-const WORD_SIMILARITY_MIN = 0.45;
 /** Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in. */
-const SETTINGS = `-c TimeZone=UTC -c pg_trgm.word_similarity_threshold=${WORD_SIMILARITY_MIN}`;
+const SETTINGS = "-c TimeZone=UTC";
 const ATTEMPTS_MAX = 3;
 /** For each of two steps of closing: to end transactions, and to end connections. */
 const CLOSE_PATIENCE_MS = 1_000;

@@ -14,6 +14,9 @@ import { built } from "./built.js";
 import type { Statements } from "./statements.js";
 
 const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
+/** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
+const { findMemories } =
+  await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
 
 interface Caller {
   readonly key_id: string;
@@ -57,13 +60,6 @@ interface Related {
   readonly direction: "in" | "out";
   readonly depth: number;
   readonly strength: number;
-}
-interface Hit {
-  readonly id: string;
-  readonly type: string;
-  readonly title: string;
-  readonly relevance: number;
-  readonly total: number;
 }
 interface NewMemory {
   readonly type: string;
@@ -259,11 +255,7 @@ async function related(caller: Caller, id: unknown): Promise<Related[]> {
 async function found(caller: Caller, given: unknown) {
   requireScope(caller, "memories:read");
   const query = notBlank(textOf(given, 1, 1_000));
-  const words = Array.from(query.matchAll(/"([^"]+)"|\S+/g), ([word, phrase]) => phrase ?? word);
-  const terms = [...new Set(words)].slice(0, 64);
-  const pattern = `%${query.trim().replace(/[\\%_]/g, "\\$&")}%`;
-  const values = [graphOf(caller), terms, query, pattern, 20, null, null, null, null, null];
-  const rows = await run<Hit>(statements.search, values);
+  const rows = await findMemories(run, graphOf(caller), { query, limit: 20 });
   const total = rows[0]?.total ?? 0;
   return {
     memories: rows.map(({ id, type, title, relevance }) => ({ id, type, title, relevance })),

@@ -12,9 +12,6 @@ const { memory } = await built<typeof import("../../src/features/memories/get-me
 const { FollowDirection, relatedMemories } = await built<
   typeof import("../../src/features/memories/related-memories.js")
 >("features/memories/related-memories.js");
-const { searchMemories } = await built<typeof import("../../src/features/memories/search-memories.js")>(
-  "features/memories/search-memories.js",
-);
 const { contextOf, createServices } =
   await built<typeof import("../../src/operation/context.js")>("operation/context.js");
 const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
@@ -29,7 +26,6 @@ export interface Statements {
   readonly memoryWithRelationships: Statement;
   readonly createMemory: Statement;
   readonly related: Statement;
-  readonly search: Statement;
 }
 
 /** Taken from the operations themselves, by letting them run: nothing is written down twice, so nothing drifts. */
@@ -41,10 +37,7 @@ export async function statements(): Promise<Statements> {
   const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
   const [created] = await recorded((database) => createMemory.handle(recording(database), newMemory));
   const [related] = await recorded((database) => relatedMemories.handle(recording(database), walk));
-  const [search] = await recorded((database) =>
-    searchMemories.handle(recording(database), { query: "word", limit: 20 }),
-  );
-  const found = { caller, markKeyUsed, memoryAlone, memoryWithRelationships, createMemory: created, related, search };
+  const found = { caller, markKeyUsed, memoryAlone, memoryWithRelationships, createMemory: created, related };
   if (!isWhole(found)) throw new Error("An operation has run no statement.");
   return found;
 }

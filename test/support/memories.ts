@@ -37,6 +37,7 @@ export async function manyMemories({ database }: World, { caller }: Actor, count
      FROM generate_series(1, $4::int) AS n RETURNING id`,
     [caller.personalGraphId, caller.userId, content, count],
   );
+  await database.pool.query("SELECT learn_words_of($1, $2)", [caller.personalGraphId, rows.map(({ id }) => id)]);
   return rows;
 }
 

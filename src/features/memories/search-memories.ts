@@ -6,9 +6,9 @@ import { defineOperation } from "../../operation/operation.js";
 import { isTimeout } from "../../platform/database.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { MemoryFilterInput, filterValues } from "./memory-filter.js";
+import { MemoryFilterInput } from "./memory-filter.js";
+import { TOTAL_MAX, findMemories } from "./search.js";
 import { SearchHit } from "./search-hit.js";
-import { TOTAL_MAX, literalPattern, searchStatement, searchTerms } from "./search-statement.js";
 
 const LIMIT_MAX = 1_000;
 
@@ -69,10 +69,8 @@ export const searchMemories = defineOperation({
   },
   async handle({ caller, database }, input) {
     const graphId = chosenGraphId(caller, input);
-    const words = [searchTerms(input.query), input.query, literalPattern(input.query)];
-    const values = [graphId, ...words, input.limit, ...filterValues(input)];
     const rows = await database
-      .search((run) => run<Omit<SearchHit, "graphId"> & { total: number }>(searchStatement, values))
+      .search((run) => findMemories(run, graphId, input))
       .catch((error: unknown) => {
         throw isTimeout(error) ? new SearchTooSlow() : error;
       });

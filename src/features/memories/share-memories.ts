@@ -124,6 +124,11 @@ const giveBack: Statement = {
   text: "SELECT 1 AS done FROM give_back_to_graph($1::uuid, $2::int, $3::bigint)",
 };
 
+const learnWords: Statement = {
+  name: "learn_words_of_shared",
+  text: "SELECT 1 AS done FROM learn_words_of($1::uuid, $2::uuid[])",
+};
+
 export const shareMemories = defineOperation({
   name: "shareMemories",
   kind: "mutation",
@@ -164,6 +169,7 @@ export const shareMemories = defineOperation({
       await database.run(assertRoom, [shared.id, wanted.length, 0, ...room]);
       await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
       const [moved] = await database.run<Moved>(moveMemories, [own, shared.id, wanted]);
+      await database.run(learnWords, [shared.id, wanted]);
       // Counted last: whoever stores in the same graph waits for this until the end.
       await database.run(giveBack, [own, wanted.length, freed]);
       await database.run(countShared, [shared.id, wanted.length, await bytesOf(context, shared.id, wanted), ...room]);

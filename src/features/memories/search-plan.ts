@@ -1,0 +1,197 @@
+import { LIMITS } from "../../limits.js";
+import { type Concept, type Concepts, type Variant, sum } from "./search-concepts.js";
+import { TUNING } from "./search-tuning.js";
+
+/** What a search is narrowed to, as words of the index. */
+export interface Narrowing {
+  readonly types: readonly string[] | null;
+  readonly tags: readonly string[] | null;
+}
+
+/** What is looked up in the index: where the candidates come from, and what each of them is worth. */
+export interface Plan {
+  /** The first finds what matches in full. */
+  readonly gates: readonly Gate[];
+  readonly scans: readonly Scan[];
+  /** Neighbouring words of the query, side by side or with one word between. */
+  readonly pairs: readonly string[];
+  /** How much of what the best hit has another must have to be a hit at all. */
+  readonly shareMin: number;
+}
+
+interface Gate {
+  readonly query: string;
+  readonly limit: number;
+}
+
+/** What a concept is worth in a place to the candidates of a gate: to those that have it there, or, without a query, to all. */
+interface Scan {
+  /** From 1, as SQL counts. */
+  readonly gate: number;
+  readonly concept: number;
+  readonly query: string | null;
+  readonly points: number;
+  readonly share: number;
+  readonly inTitle: boolean;
+}
+
+const TITLE = "^";
+const TAG = "#";
+const TEXT = "";
+type Mark = typeof TITLE | typeof TAG | typeof TEXT;
+const placeOf = (mark: Mark): number =>
+  mark === TITLE ? TUNING.places.title : mark === TAG ? TUNING.places.tags : TUNING.places.text;
+
+const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
+const all = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" & ")})`;
+const any = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" | ")})`;
+
+const variantQuery = ({ lexemes }: Variant, mark = ""): string => all(lexemes.map((lexeme) => quote(mark + lexeme)));
+const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
+  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
+const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery(variants, mark);
+
+const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
+
+/**
+ * Candidates are what matches in full; beside it, what has any of the rare concepts, as many of them, the rarest first,
+ * as there is room for. Where all are common, what has the rarest, and what matches in full with some of it in its title.
+ */
+export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowing, isPhrase: boolean): Plan {
+  const rarest = concepts
+    .toSorted((one, other) => Number(other.isKnown) - Number(one.isKnown) || documentsOf(one) - documentsOf(other))
+    .slice(0, LIMITS.search.concepts);
+  const required = concepts.filter(({ isExtra }) => !isExtra);
+  const everything = sum(required.map(({ weight }) => weight));
+  const scored = rarest.map((concept) => ({ ...concept, worth: concept.weight / everything }));
+  const whole = all(required.map((concept) => variantsQuery(sureVariants(concept))));
+  const narrow = (query: string): Gate => ({
+    query: all([query, ...narrowed(narrowing)]),
+    limit: LIMITS.search.candidates,
+  });
+  const given = (gate: number) =>
+    scored.flatMap((concept, place) => (concept.isExtra ? [] : [givenBy(concept, { gate, place })]));
+  const rare = rareAmong(rarest);
+  const { few, uncounted, many } = TUNING.shareMin;
+  const [pairs, shareMin] = [pairsOf(required), required.length > 3 ? many : memories > 0 ? few : uncounted];
+  const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
+    of.flatMap((concept) => scansOf(concept, { gate, place: scored.indexOf(concept) }, marks));
+  if (isPhrase)
+    return { pairs, shareMin, gates: [narrow(whole)], scans: [...given(1), ...scans(1, scored, [TITLE, TAG])] };
+  if (rare.length > 0) {
+    const gates = [narrow(whole), narrow(any(rare.map((concept) => conceptQuery(concept))))];
+    return { pairs, shareMin, gates, scans: [...given(1), ...scans(2, scored, [TITLE, TAG, TEXT])] };
+  }
+  const first = scored.slice(0, 1);
+  const titled = any(scored.map((concept) => conceptQuery(concept, TITLE)));
+  if (required.length === 1) {
+    const gates = [whole, ...first.flatMap((concept) => [conceptQuery(concept, TITLE), conceptQuery(concept, TAG)])];
+    return {
+      pairs,
+      shareMin,
+      gates: gates.map(narrow),
+      scans: [
+        ...given(1),
+        ...first.flatMap((concept) =>
+          [TITLE, TAG].map((mark, place) => givenBy(concept, { gate: place + 2, place: 0 }, mark as Mark)),
+        ),
+      ],
+    };
+  }
+  const gates = [whole, all([whole, titled]), ...first.map((concept) => conceptQuery(concept))];
+  return {
+    pairs,
+    shareMin,
+    gates: gates.map(narrow),
+    scans: [...given(1), ...given(2), ...scans(2, scored, [TITLE, TAG]), ...scans(3, scored, [TITLE, TAG, TEXT])],
+  };
+}
+
+type Scored = Concept & { readonly worth: number };
+
+function rareAmong(rarest: readonly Concept[]): Concept[] {
+  const rare: Concept[] = [];
+  let expected = 0;
+  for (const concept of rarest) {
+    expected += documentsOf(concept);
+    if (expected > LIMITS.search.candidates) break;
+    rare.push(concept);
+  }
+  return rare;
+}
+
+/** A word that is known is not also asked for as the beginning of others when everything must be there. */
+function sureVariants({ variants }: Concept): readonly Variant[] {
+  const known = variants.filter(({ way }) => way !== "beginning");
+  return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
+}
+
+function narrowed({ types, tags }: Narrowing): string[] {
+  return [
+    ...(types ? [any(types.map((type) => quote(`:${type}`)))] : []),
+    ...(tags ?? []).map((tag) => quote(`=${tag}`)),
+  ];
+}
+
+function pairsOf(concepts: readonly Concept[]): string[] {
+  const words = concepts.map(
+    ({ variants }) => variants.find(({ lexemes, documents }) => lexemes.length === 1 && documents > 0)?.lexemes[0],
+  );
+  return words
+    .slice(1)
+    .flatMap((next, place) => {
+      const word = words[place];
+      if (word === undefined || next === undefined) return [];
+      return [`${quote(word)} <-> ${quote(next)} | ${quote(word)} <2> ${quote(next)}`];
+    })
+    .slice(0, LIMITS.search.pairs);
+}
+
+interface Place {
+  readonly gate: number;
+  readonly place: number;
+}
+
+/** What a concept is worth to all that a gate finds. */
+function givenBy({ variants, worth }: Scored, { gate, place }: Place, mark: Mark = TEXT): Scan {
+  const way = Math.max(...variants.map((variant) => TUNING.ways[variant.way]));
+  return {
+    gate,
+    concept: place,
+    query: null,
+    points: worth * way * placeOf(mark),
+    share: worth * way,
+    inTitle: mark === TITLE,
+  };
+}
+
+function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, marks: readonly Mark[]): Scan[] {
+  const ways = [...new Set(variants.map(({ way }) => way))];
+  return ways.flatMap((way) =>
+    marks.map((mark) => ({
+      gate,
+      concept: place,
+      query: variantsQuery(
+        variants.filter((variant) => variant.way === way),
+        mark,
+      ),
+      points: worth * TUNING.ways[way] * placeOf(mark) * (isExtra ? TUNING.whole : 1),
+      share: isExtra ? 0 : worth * TUNING.ways[way],
+      inTitle: mark === TITLE && !isExtra,
+    })),
+  );
+}
+
+/** What has all of some signs, where a query has no word; and title words that say nothing elsewhere. */
+export function planLiterally(lexemes: readonly string[], narrowing: Narrowing): Plan {
+  const query = all([all(lexemes.map(quote)), ...narrowed(narrowing)]);
+  const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
+  return {
+    pairs: [],
+    shareMin: TUNING.shareMin.few,
+    gates: [{ query, limit: LIMITS.search.candidates }],
+    scans: [{ ...points, gate: 1, query: null }],
+  };
+}

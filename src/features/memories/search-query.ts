@@ -1,0 +1,112 @@
+import { LIMITS } from "../../limits.js";
+import { QUESTION_WORDS, SYNONYMS } from "./search-vocabulary.js";
+
+/** Something to look up: a word to be stemmed, or one to be taken as it is written. */
+export interface Piece {
+  readonly text: string;
+  readonly asWritten: boolean;
+}
+
+/** One word of a query, with what else may stand for it. */
+export interface QueryWord {
+  readonly text: string;
+  readonly piece: Piece;
+  /** The parts of a name in camelCase, which stand for it together. */
+  readonly parts: readonly Piece[];
+  /** Names that mean the same; all pieces of one must be there. */
+  readonly synonyms: ReadonlyArray<readonly Piece[]>;
+  /** Whether it is taken letter by letter only: a pair of Chinese, Japanese or Korean characters. */
+  readonly isPair: boolean;
+  readonly isLast: boolean;
+}
+
+export interface SearchQuery {
+  readonly words: readonly QueryWord[];
+  /** Names of several parts, such as `src/app.ts`, as one: worth more than their parts. */
+  readonly names: readonly Piece[];
+  /** Quoted texts, whose words must stand in this order. */
+  readonly phrases: readonly string[];
+  /** Characters that are neither letters nor digits, where the query has nothing else. */
+  readonly signs: readonly string[];
+}
+
+/** Without accents, as the index has it: see the migration `search`. */
+export const fold = (text: string): string =>
+  text
+    .replace(/[øØłŁđĐıŒœ]/g, (letter) => "oOlLdDiOo".charAt("øØłŁđĐıŒœ".indexOf(letter)))
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]+/g, "")
+    .normalize("NFC");
+
+const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}]+/gu;
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const NAME = /[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
+const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
+
+const stemmed = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
+const written = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
+
+const synonyms = new Map<string, string[]>();
+for (const group of SYNONYMS) {
+  for (const word of group)
+    synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
+}
+
+/** Reads a query: what is to be looked up, without knowing yet what there is. */
+export function readQuery(query: string): SearchQuery {
+  const text = fold(query);
+  const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
+    term: phrase ?? term,
+    isPhrase: phrase !== undefined,
+  }));
+  const kept = terms.slice(0, LIMITS.search.terms);
+  const all = kept.flatMap(({ term }) => wordsOf(term));
+  const asking = all.filter(({ text: word }) => !QUESTION_WORDS.has(word));
+  const words = distinct(asking.length > 0 ? asking : all).slice(0, LIMITS.search.terms);
+  const last = words.at(-1);
+  const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
+  return {
+    words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
+    names: kept.flatMap(({ term }) =>
+      Array.from(term.matchAll(NAME), ([name]) => written(name.replace(/[-_./]/g, ""))),
+    ),
+    phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
+    signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
+  };
+}
+
+function distinct(words: readonly QueryWord[]): QueryWord[] {
+  return [...new Map(words.map((word) => [word.text, word])).values()];
+}
+
+function wordsOf(term: string): QueryWord[] {
+  return (term.match(WORD) ?? []).flatMap((word) => {
+    const runs = word.match(CJK) ?? [];
+    const rest = word.replace(CJK, " ").match(WORD) ?? [];
+    return [...rest.map(plainWord), ...runs.flatMap(pairsOf)];
+  });
+}
+
+function plainWord(word: string): QueryWord {
+  const parts = word
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .split(" ");
+  const same = synonyms.get(word.toLowerCase()) ?? [];
+  return {
+    text: word.toLowerCase(),
+    piece: stemmed(word),
+    parts: parts.length > 1 ? parts.map(stemmed) : [],
+    synonyms: same.map((name) => name.split(" ").map(stemmed)),
+    isPair: false,
+    isLast: false,
+  };
+}
+
+/** A run of characters without spaces between words is looked up by each two neighbours. */
+function pairsOf(run: string): QueryWord[] {
+  const characters = [...run];
+  const pairs =
+    characters.length === 1 ? characters : characters.slice(1).map((next, place) => `${characters[place]}${next}`);
+  return pairs.map((text) => ({ text, piece: written(text), parts: [], synonyms: [], isPair: true, isLast: false }));
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { searchMemories } from "../../src/features/memories/search-memories.js";
+import type { Actor, World } from "../support/world.js";
+import type { LabelledMemory, LabelledQuery } from "./labelled.js";
+
+export interface Quality {
+  readonly queries: number;
+  /** How many of the memories that answer are among the first five hits. */
+  readonly recall: number;
+  /** The mean of one by the place of the first hit that answers, 0 where none of the first ten does. */
+  readonly reciprocalRank: number;
+  /** Queries that found nothing. */
+  readonly empty: readonly string[];
+}
+
+interface Outcome {
+  readonly query: LabelledQuery;
+  readonly recall: number;
+  readonly reciprocalRank: number;
+  readonly isEmpty: boolean;
+}
+
+/** Puts memories into somebody's graph as the service would, many at a time; answers with their labels by their ids. */
+export async function storeMemories({ database }: World, { caller }: Actor, memories: readonly LabelledMemory[]) {
+  const labels = new Map<string, string>();
+  for (let first = 0; first < memories.length; first += 500) {
+    const rows = memories
+      .slice(first, first + 500)
+      .map((memory) => ({ ...memory, label: memory.id, id: randomUUID() }));
+    for (const { id, label } of rows) labels.set(id, label);
+    await database.pool.query(
+      `INSERT INTO memory (graph_id, id, type, title, content, tags, importance, created_by, created_at, updated_by, updated_at)
+       SELECT $1, id, type, title, content, tags, importance, $2, now(), $2, now()
+       FROM json_to_recordset($3) AS given (id uuid, type text, title text, content text, tags text[], importance float8)`,
+      [caller.personalGraphId, caller.userId, JSON.stringify(rows)],
+    );
+  }
+  await database.pool.query("SELECT count_words($1, 10000)", [caller.personalGraphId]);
+  await database.pool.query("VACUUM ANALYZE memory, lexicon");
+  return labels;
+}
+
+/** Asks every query and compares what it finds with its labels. */
+export async function measureQuality(
+  actor: Actor,
+  labels: ReadonlyMap<string, string>,
+  queries: readonly LabelledQuery[],
+) {
+  const outcomes: Outcome[] = [];
+  for (const query of queries) {
+    const { memories } = await actor.did(searchMemories, {
+      query: query.query,
+      limit: process.env["SEARCH_MISSES"] ? 200 : 10,
+    });
+    const found = memories.map(({ id }) => labels.get(id) ?? "");
+    const place = found.findIndex((label) => query.relevant.includes(label));
+    const expected = Math.min(5, query.relevant.length);
+    outcomes.push({
+      query,
+      recall: found.slice(0, 5).filter((label) => query.relevant.includes(label)).length / expected,
+      reciprocalRank: place < 0 ? 0 : 1 / (place + 1),
+      isEmpty: found.length === 0,
+    });
+  }
+  return outcomes;
+}
+
+const mean = (numbers: readonly number[]): number =>
+  numbers.length === 0 ? 0 : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+
+export const summarize = (outcomes: readonly Outcome[]): Quality => ({
+  queries: outcomes.length,
+  recall: mean(outcomes.map(({ recall }) => recall)),
+  reciprocalRank: mean(outcomes.map(({ reciprocalRank }) => reciprocalRank)),
+  empty: outcomes.filter(({ isEmpty }) => isEmpty).map(({ query }) => query.query),
+});
+
+/** By class, and all of them. */
+export function summarizeByClass(outcomes: readonly Outcome[]): ReadonlyMap<string, Quality> {
+  const classes = [...new Set(outcomes.map(({ query }) => query.class))];
+  const each = classes.map((name): [string, Quality] => [
+    name,
+    summarize(outcomes.filter(({ query }) => query.class === name)),
+  ]);
+  return new Map([...each, ["all", summarize(outcomes)]]);
+}
