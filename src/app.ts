@@ -28,6 +28,7 @@ import { createMailer } from "./platform/mailer.js";
 import { billingOf } from "./platform/payments.js";
 import { StartError } from "./platform/start-error.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
+import { admitAddress, admitKey } from "./surfaces/admission.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
 import { graphqlError } from "./surfaces/graphql/errors.js";
@@ -39,12 +40,13 @@ import { billingPages } from "./surfaces/pages/billing.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
-import { chargeCaller, chargeFailure } from "./surfaces/rate-limit.js";
+import { chargeCaller, chargeFailure, chargeKeyless } from "./surfaces/rate-limit.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
 import { noSuchPath, restError } from "./surfaces/rest/errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
 import { createExpressServer } from "./surfaces/server.js";
+import { Work } from "./surfaces/work.js";
 
 /** Everything the service can do. */
 export const operations: readonly Operation[] = [
@@ -74,12 +76,13 @@ export interface AppParts {
   readonly services: Services;
   readonly budgets: Budgets;
   readonly http: HttpLimits;
+  readonly work: Work;
   readonly health: Health;
   readonly log: Logger;
 }
 
 /** The HTTP application: every door, in the order in which a request passes them. */
-export async function createApp({ config, services, budgets, http, health, log }: AppParts): Promise<Express> {
+export async function createApp({ config, services, budgets, http, work, health, log }: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -88,42 +91,36 @@ export async function createApp({ config, services, budgets, http, health, log }
   app.set("query parser", "simple");
   app.set("trust proxy", config.trustedProxies);
 
-  app.use(requestScope(log));
+  const schema = await graphqlSchema();
+  const isPublic = ({ permission }: Operation) => permission === "public";
+  const admitsKey = admitKey(http);
+  app.use(requestScope({ log, work }));
   app.use(closeWhenStopping(health));
   app.use(assertHeadFits(http));
   app.use(knownMethods);
   app.use(cors({ origin: [...config.allowedOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
+  app.use(admitAddress(work, http));
   app.use(
     unlessCalled([
       healthRoutes(health),
+      paymentWebhook(budgets, (body, signature) =>
+        receivePaymentWebhook(servicesFor(services, "webhook"), body, signature),
+      ),
+      chargedKeyless(budgets),
+      express.Router().use(PAGES, chargedAddress(budgets)),
       playgroundRoutes(),
       invitationPages(operations, services),
       billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
       limitsPage(),
-      docsRoutes(operations, await graphqlSchema(), config.publicUrl),
+      docsRoutes(operations, schema, config.publicUrl),
     ]),
   );
-  app.use("/graphql", authenticated(services, budgets, { optional: true }));
-  app.use(
-    "/graphql",
-    await graphqlDoor(operations, await graphqlSchema(), services, budgets),
-    errorAnswer(graphqlError),
-  );
-  app.use(
-    paymentWebhook(budgets, (body, signature) =>
-      receivePaymentWebhook(servicesFor(services, "webhook"), body, signature),
-    ),
-  );
-  const isPublic = ({ permission }: Operation) => permission === "public";
-  app.use(restRoutes(operations.filter(isPublic), await graphqlSchema(), services));
-  app.use(authenticated(services, budgets, { optional: false }), charged(budgets));
-  app.use(
-    restRoutes(
-      operations.filter((operation) => !isPublic(operation)),
-      await graphqlSchema(),
-      services,
-    ),
-  );
+  app.use("/graphql", authenticated(services, budgets, { optional: true }), admitsKey);
+  app.use("/graphql", await graphqlDoor(operations, schema, services, budgets), errorAnswer(graphqlError));
+  app.use(restRoutes(operations.filter(isPublic), { schema, services, before: [chargedAddress(budgets)] }));
+  app.use(authenticated(services, budgets, { optional: false }), admitsKey, charged(budgets));
+  const others = operations.filter((operation) => !isPublic(operation));
+  app.use(restRoutes(others, { schema, services }));
   app.use(noSuchPath);
   app.use(errorAnswer(restError));
   return app;
@@ -177,6 +174,24 @@ function authenticated({ database }: Services, budgets: Budgets, { optional }: {
   };
 }
 
+/** Where nobody asks for a key the address pays, before anything else is done. */
+const chargedAddress =
+  (budgets: Budgets): Handler =>
+  async (_request, response, next) => {
+    await chargeKeyless(budgets, scopeOf(response));
+    next();
+  };
+
+/** The same wherever no key is given. */
+function chargedKeyless(budgets: Budgets): Handler {
+  const charge = chargedAddress(budgets);
+  return (request, response, next) =>
+    request.headers.authorization === undefined ? charge(request, response, next) : next();
+}
+
+/** What is shown to whoever comes, with a key or without. */
+const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
+
 /** REST: a request costs one, whatever comes of it. */
 const charged =
   (budgets: Budgets): Handler =>
@@ -209,9 +224,14 @@ export async function startApp(
   // Known once it listens; nobody is served before.
   let url = "";
   const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
-  const handler = await createApp({ config, services, budgets, http, health, log });
-  const server = createExpressServer(handler, { limits: http, log, form: restError });
+  const work = new Work(http);
+  const handler = await createApp({ config, services, budgets, http, work, health, log });
+  const server = createExpressServer(handler, {
+    ...{ limits: http, log, form: restError },
+    behindProxies: config.trustedProxies > 0,
+  });
   const close = async () => {
+    work[Symbol.dispose]();
     await budgets.close();
     await database[Symbol.asyncDispose]();
   };

@@ -17,8 +17,27 @@ export const LIMITS = {
     lingerMs: 1_000,
     /** An answer of which the client has read nothing for this long is given up. */
     stalledAnswerMs: 30_000,
+    /** Connections of one address, and requests of it that are served at a time; more wait, the rest is refused. */
     connectionsPerAddress: 50,
+    waitingPerAddress: 150,
+    /** Requests under one key that are served at a time, from wherever they come. */
     connectionsPerKey: 50,
+    waitingPerKey: 150,
+    waitForPlaceMs: 5_000,
+    /** Of one process, from all addresses. */
+    connections: 10_000,
+    /** Of answers that are not read: what exceeds it ends the connection that has not read for longest. */
+    unsentBytesPerAddress: 64 * 1_048_576,
+    unsentBytes: 256 * 1_048_576,
+    /** All bodies that are being read or worked on. */
+    bodiesBytes: 256 * 1_048_576,
+    /** Requests that are being worked on, their bodies read; beyond, further ones are refused unread. */
+    requestsAtOnce: 500,
+    /** How much of a turn of the event loop may begin new work. */
+    turnMs: 25,
+    /** Where every turn within two such windows is later than this, further requests are refused unread. */
+    loopDelayMs: 300,
+    loopWindowMs: 1_000,
     /** After decompression. */
     bodyBytes: 1_048_576,
   },

@@ -13,6 +13,7 @@ export const UNAVAILABLE = {
   busy: "All connections are in use: look for locks and for load in pg_stat_activity, or run more servers.",
   collision: "Many changes of the same rows met each other: this passes by itself.",
   process: "This process is out of files, ports or memory: raise its limits (`ulimit -n`).",
+  overloaded: "There is more to do than this process can: run more servers, or look in the log who asks so much.",
 } as const;
 
 export type WhyUnavailable = keyof typeof UNAVAILABLE;

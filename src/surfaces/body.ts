@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
+import { scopeOf } from "./http.js";
 
 export class BodyTooLarge extends Failure {
   static readonly example = new BodyTooLarge(LIMITS.http.bodyBytes);
@@ -32,36 +33,44 @@ const DECODERS = new Map<string, () => Transform>([
 export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
-/** Reads the body's bytes, decompressed; what they mean is for `jsonBody` to say. */
+/** Reads the body's bytes, decompressed, and begins the request's work; what they mean is for `jsonBody` to say. */
 export const readBodyUpTo =
   (limit: number): Handler =>
-  async (request: Request & { body?: unknown }, _response, next) => {
-    if (hasBody(request)) request.body = await bytesOf(request, limit);
-    next();
+  async (request: Request & { body?: unknown }, response, next) => {
+    const { work } = scopeOf(response);
+    if (hasBody(request)) request.body = await bytesOf(request, { limit, hold: work.holdBody(response) });
+    work.begin(response, next);
   };
 
 export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);
+
+interface Bounds {
+  readonly limit: number;
+  /** Is told of bytes before they are kept. */
+  hold(bytes: number): void;
+}
 
 /**
  * What is too large is refused as soon as that is known, and not read on: what becomes of the rest is for the server.
  * @throws BodyTooLarge when the body is larger than `limit`, as it comes or decompressed.
  * @throws InvalidInput when it breaks off, or is not compressed as it claims.
  */
-async function bytesOf(request: Request, limit: number): Promise<Buffer> {
+async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
+  const { limit } = bounds;
   if (Number(request.headers["content-length"] ?? 0) > limit) throw new BodyTooLarge(limit);
   const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
-  if (encoding === "identity") return collect(request, undefined, limit);
+  if (encoding === "identity") return collect(request, undefined, bounds);
   const decoder = DECODERS.get(encoding)?.();
   if (!decoder) throw new UnsupportedEncoding();
   try {
-    return await collect(request, decoder, limit);
+    return await collect(request, decoder, bounds);
   } finally {
     request.unpipe(decoder);
     decoder.on("error", () => {}).destroy();
   }
 }
 
-function collect(request: Request, decoder: Transform | undefined, limit: number): Promise<Buffer> {
+function collect(request: Request, decoder: Transform | undefined, { limit, hold }: Bounds): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -70,11 +79,16 @@ function collect(request: Request, decoder: Transform | undefined, limit: number
       request.off("data", receive).off("end", end).off("close", breakOff).off("error", breakOff).pause();
       outcome();
     };
-    const refuse = (failure: Failure) => settle(() => reject(failure));
+    const refuse = (failure: Error) => settle(() => reject(failure));
     const breakOff = () => refuse(new InvalidInput([{ path: "", message: "The body broke off." }]));
     const keep = (chunk: Buffer) => {
-      chunks.push(chunk);
-      if ((length += chunk.length) > limit) refuse(new BodyTooLarge(limit));
+      if ((length += chunk.length) > limit) return refuse(new BodyTooLarge(limit));
+      try {
+        hold(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error as Failure);
+      }
     };
     // What comes in is counted too: it may decompress to nothing, for ever.
     const receive = (chunk: Buffer) => {

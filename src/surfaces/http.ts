@@ -8,6 +8,7 @@ import { type Logger, firstFew } from "../platform/logger.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { noteUnavailable } from "./unavailable.js";
+import type { Work } from "./work.js";
 
 /** The status that says over HTTP what a failure's kind says, at every door. */
 export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
@@ -25,6 +26,12 @@ export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
   unavailable: 503,
 };
 
+/** What all requests of a server share. */
+interface ScopeParts {
+  readonly log: Logger;
+  readonly work: Work;
+}
+
 /**
  * What one HTTP request is, from its first byte to its log line. A class: a literal with an accessor in it would get a
  * hidden class of its own each time.
@@ -34,23 +41,27 @@ export class RequestScope {
   readonly clientAddress: string;
   /** The Idempotency-Key it came with. */
   readonly idempotencyKey: string | undefined;
+  /** What the request's work is a part of. */
+  readonly work: Work;
   caller?: Caller;
   /** Finds out anew who the key stands for: what a request has changed may have changed that. */
   readCaller?: () => Promise<Caller>;
-  /** Whether the caller's budget has paid for it. */
+  /** Whether the caller's budget has paid for it, and whether that of its address has. */
   charged = false;
+  keylessCharged = false;
   /** The operations it ran, and the codes of their failures. */
   readonly operations: string[] = [];
   readonly failures: string[] = [];
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, log: Logger) {
+  constructor(request: Request, response: Response, { log, work }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = request.ip ?? "";
     this.idempotencyKey = request.get("idempotency-key");
     this.#response = response;
+    this.work = work;
     this.#log = log;
   }
 
@@ -77,9 +88,9 @@ export class RequestScope {
 export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
 
 /** Gives each request an id and, when it is answered, one line in the log: never a key, a body or a path with a token. */
-export function requestScope(log: Logger): Handler {
+export function requestScope({ log, work }: ScopeParts): Handler {
   return (request, response, next) => {
-    const scope = new RequestScope(request, response, log);
+    const scope = new RequestScope(request, response, { log, work });
     const startedAt = performance.now();
     response.locals["scope"] = scope;
     response.set("X-Request-Id", scope.id);

@@ -31,8 +31,13 @@ export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost:
   });
 }
 
-/** @throws RateLimited when the address has sent too many requests without a key; those with one go on. */
+/**
+ * Once for a request, however many doors it comes by.
+ * @throws RateLimited when the address has sent too many requests without a key; those with one go on.
+ */
 export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Promise<void> {
+  if (scope.keylessCharged) return;
+  scope.keylessCharged = true;
   await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost: 1 });
 }
 

@@ -3,20 +3,28 @@ import type { Socket } from "node:net";
 import type { Express } from "express";
 import { Failure } from "../operation/failure.js";
 import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
+import { Connections } from "./connections.js";
 import type { HttpLimits } from "./http-limits.js";
 
 /** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
 const KEEP_ALIVE_MS = 65_000;
+/** How much of a large answer is written at once. */
+const PIECE_BYTES = 65_536;
 /** How late a slow request may be noticed. */
 const CHECK_MS = 1_000;
+
+interface ServerParts extends Refusing {
+  /** Whether connections are those of proxies, whose clients are known by request alone. */
+  readonly behindProxies: boolean;
+}
 
 /**
  * A server whose requests and responses are Express's from the start. Left to itself Express makes them so one by one,
  * by `Object.setPrototypeOf`: V8 then gives each a hidden class of its own, which costs more than all else that Express
  * does, and carries what belongs to a request over into the old generation.
  */
-export function createExpressServer(app: Express, refusing: Refusing): Server {
-  const { limits } = refusing;
+export function createExpressServer(app: Express, refusing: ServerParts): Server {
+  const { limits, behindProxies } = refusing;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
     /** An answer may come before the end of the body. What is left is thrown away, unless it may have no end. */
@@ -28,7 +36,29 @@ export function createExpressServer(app: Express, refusing: Refusing): Server {
           closeAfterAnswer(this.req, limits);
         }
       }
+      if (connections.isCrowded(this.req.socket)) this.setHeader("Connection", "close");
       return super.writeHead(status, ...rest);
+    }
+
+    /** A large answer is written piece by piece, as the client reads it: so it can be seen whether it does. */
+    override end(...args: readonly unknown[]): this {
+      this.emit("answered");
+      const [data] = args;
+      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
+      if (!isLarge || this.req.method === "HEAD") return super.end(...(args as []));
+      const bytes = Buffer.from(data as string);
+      if (!this.headersSent && !this.hasHeader("Content-Length")) this.setHeader("Content-Length", bytes.length);
+      connections.answered(this.req.socket, this, bytes.length);
+      this.#endInPieces(bytes, 0);
+      return this;
+    }
+
+    #endInPieces(bytes: Buffer, from: number): void {
+      for (let at = from; !this.destroyed; at += PIECE_BYTES) {
+        const piece = bytes.subarray(at, at + PIECE_BYTES);
+        if (at + PIECE_BYTES >= bytes.length) return void super.end(piece);
+        if (!this.write(piece)) return void this.once("drain", () => this.#endInPieces(bytes, at + PIECE_BYTES));
+      }
     }
   }
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request) as Express["request"];
@@ -45,15 +75,22 @@ export function createExpressServer(app: Express, refusing: Refusing): Server {
     // Else the parser answers by itself, in a form of its own.
     requireHostHeader: false,
     IncomingMessage: AppRequest,
-    ServerResponse: AppResponse,
+    // What Node makes of requests is an AppRequest, which its types cannot say.
+    ServerResponse: AppResponse as typeof ServerResponse,
   };
-  const server = createServer(options, app);
+  const server = createServer(options, (request, response) => {
+    // What follows on a connection that is being ended is not answered any more.
+    if (request.socket.writableEnded) return;
+    connections.begun(request.socket, response);
+    app(request, response);
+  });
+  const connections = new Connections(server, limits, { behindProxies });
   // Node leaves out what is beyond without a word, so it must see one more.
   server.maxHeadersCount = headers + 1;
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, refusing));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), refusing));
   // An expectation that nobody knows is left unmet, which a client has to reckon with.
-  server.on("checkExpectation", app);
+  server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   return server;
 }
 

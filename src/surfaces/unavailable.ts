@@ -1,11 +1,6 @@
 import { LIMITS } from "../limits.js";
-import { UNAVAILABLE } from "../platform/database-errors.js";
+import { UNAVAILABLE, type WhyUnavailable } from "../platform/database-errors.js";
 import type { Logger } from "../platform/logger.js";
-
-/** What an operator can do, by the word of `Unavailable` that says why requests are answered 503. */
-const WHAT_TO_DO: Readonly<Record<string, string>> = {
-  ...UNAVAILABLE,
-};
 
 interface Noted {
   at: number;
@@ -27,5 +22,8 @@ export function noteUnavailable(log: Logger, why: string, error?: unknown): void
   }
   noted.set(why, { at: now, more: 0 });
   const more = before?.more ? { since_last_told: before.more } : {};
-  log.warn({ why, ...more, err: error }, `requests are answered 503. ${WHAT_TO_DO[why] ?? why}`);
+  log.warn(
+    { why, ...more, err: error },
+    `requests are answered 503. ${why in UNAVAILABLE ? UNAVAILABLE[why as WhyUnavailable] : why}`,
+  );
 }

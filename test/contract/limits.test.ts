@@ -214,8 +214,11 @@ const PROBES: readonly Probe[] = [
 
 /** Steps that other tests try at their bounds, since they need a socket, another clock or a database that is busy. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  Connection: "test/platform",
-  Head: "test/platform",
+  Connection: "test/surfaces/connections.test.ts",
+  Head: "test/surfaces/http-bounds.test.ts",
+  Overload: "test/surfaces/overload.test.ts",
+  Place: "test/surfaces/connections.test.ts",
+  "Turn of the event loop": "test/surfaces/overload.test.ts",
   "Budget of an address": "test/surfaces/rate-limit.test.ts",
   Key: "test/surfaces/caller.test.ts",
   "Budget of an account": "test/surfaces/rate-limit.test.ts",
@@ -223,8 +226,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   Database: "test/platform",
   Answer: "test/surfaces/answer-size.test.ts",
   Refusal: "below",
-  "Log line": "test/platform",
-  "Reading the answer": "test/platform",
+  "Log line": "test/platform/log-stream.test.ts",
+  "Reading the answer": "test/surfaces/connections.test.ts",
 };
 
 let world: World;

@@ -53,7 +53,11 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     await ask(`${scene.url}/v1/memories`, { key: scene.ann.key, headers, body: note });
     return rightly(scene, headers);
   },
-  "413": (scene) => raw(scene, { body: `"${"x".repeat(1_048_577)}"`, headers: JSON_TYPE }),
+  async "413"(scene) {
+    // The head can be too large as well.
+    expect((await ask(`${pathOf(scene)}?${"x".repeat(9_000)}`)).status).toBe(413);
+    return raw(scene, { body: `"${"x".repeat(1_048_577)}"`, headers: JSON_TYPE });
+  },
   "415": (scene) => raw(scene, { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
   async "429"(scene) {
     const { operation, url, ann } = scene;

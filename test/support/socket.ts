@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { type Socket, connect } from "node:net";
 
 /** Sends these bytes as they are and answers with all that comes back until the server has no more to say. */
 export function exchange(url: string, bytes: string | Uint8Array, { silenceMs = 1_000 } = {}): Promise<string> {
@@ -12,4 +12,38 @@ export function exchange(url: string, bytes: string | Uint8Array, { silenceMs = 
     socket.once("close", () => resolve(Buffer.concat(answer).toString()));
     socket.write(bytes);
   });
+}
+
+/** A connection whose bytes a test sends and reads by itself. That it breaks is no failure. */
+export function connected(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect(Number(port), hostname)
+    .on("error", () => {})
+    .setMaxListeners(0);
+}
+
+/** All that comes until the connection is closed. */
+export async function untilClosed(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((done) => socket.once("close", done));
+  return Buffer.concat(chunks).toString();
+}
+
+/** The next answer, be it complete or not. */
+export const nextAnswer = (socket: Socket): Promise<string> =>
+  new Promise((done) => {
+    socket.once("data", (chunk: Buffer) => done(chunk.toString()));
+    socket.once("close", () => done(""));
+  });
+
+/** What a raw answer says: its status, whether the connection ends with it, and its error. */
+export function saidIn(answer: string) {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  const { error } = (body.startsWith("{") ? JSON.parse(body) : {}) as { error?: { code: string; reason?: string } };
+  return {
+    status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]),
+    closes: /^connection: close/im.test(head),
+    ...(error ? { why: error.reason ?? error.code } : {}),
+  };
 }

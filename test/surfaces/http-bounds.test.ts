@@ -1,9 +1,9 @@
-import { type Socket, connect } from "node:net";
+import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
-import { exchange } from "../support/socket.js";
+import { connected, exchange, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const { headBytes, headers: headersMax, urlBytes, bodyBytes } = LIMITS.http;
@@ -15,22 +15,11 @@ const EMPTY_BLOCKS = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.f
 const inChunk = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
-/** What a raw answer says: its status, whether the connection ends with it, and its error. */
-function said(answer: string) {
-  const [head = "", body = ""] = answer.split("\r\n\r\n");
-  const { error } = (body.startsWith("{") ? JSON.parse(body) : {}) as { error?: { code: string; reason?: string } };
-  return {
-    status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]),
-    closes: /^connection: close/im.test(head),
-    ...(error ? { why: error.reason ?? error.code } : {}),
-  };
-}
-
 it("takes the largest head there may be, and no larger one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const line = (path: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n`;
-  const send = async (head: string) => said(await exchange(url, `${head}\r\n`, { silenceMs: 10_000 }));
+  const send = async (head: string) => saidIn(await exchange(url, `${head}\r\n`, { silenceMs: 10_000 }));
   const padded = (bytes: number) => {
     const rest = `${line("/healthz")}Host: a\r\nX-Long: `;
     return `${rest}${"k".repeat(bytes - rest.length - 4)}\r\n`;
@@ -58,9 +47,9 @@ it("gives up a head or a body that comes too slowly, and says so", async () => {
     const startedAt = performance.now();
     socket.write(begin);
     const drip = setInterval(() => socket.write(drop), 50);
-    const answer = await rest(socket);
+    const answer = await untilClosed(socket);
     clearInterval(drip);
-    return { ...said(answer), tookMs: performance.now() - startedAt };
+    return { ...saidIn(answer), tookMs: performance.now() - startedAt };
   };
   const post = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
@@ -93,7 +82,7 @@ it.each([
     socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\n${authorization}${header}${type}\r\n`);
     if (first) socket.write(inChunk(first));
     const sent = pour(socket, inChunk(more));
-    expect(said(await rest(socket))).toMatchObject({ status, closes: true });
+    expect(saidIn(await untilClosed(socket))).toMatchObject({ status, closes: true });
     // What the system's own buffers hold comes on top.
     expect(await sent).toBeLessThan(bodyBytes + 20_000_000);
   }
@@ -107,7 +96,7 @@ it("answers a body that says itself too large before it is sent, and one that is
   const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
   const answer = await exchange(url, `${head}Content-Length: ${bodyBytes + 1}\r\n\r\n`, { silenceMs: 10_000 });
-  expect(said(answer)).toEqual({ status: 413, closes: true, why: "payload_too_large" });
+  expect(saidIn(answer)).toEqual({ status: 413, closes: true, why: "payload_too_large" });
   for (let round = 0; round < 20; round++) {
     const body = Buffer.alloc(bodyBytes + 1 + round * 30_000, " ");
     expect((await ask(`${url}/v1/memories`, { key, body })).status).toBe(413);
@@ -118,7 +107,7 @@ it("keeps a connection whose refused body has an end near by", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const socket = connected(url);
-  const answers = rest(socket);
+  const answers = untilClosed(socket);
   for (const length of [10, 100_000, bodyBytes]) {
     socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${" ".repeat(length)}`);
   }
@@ -127,21 +116,6 @@ it("keeps a connection whose refused body has an end near by", async () => {
   const statuses = Array.from((await answers).matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status);
   expect(statuses).toEqual(["401", "401", "401", "200"]);
 });
-
-function connected(url: string): Socket {
-  const { hostname, port } = new URL(url);
-  return connect(Number(port), hostname)
-    .on("error", () => {})
-    .setMaxListeners(0);
-}
-
-/** All that comes until the server ends the connection. */
-async function rest(socket: Socket): Promise<string> {
-  const chunks: Buffer[] = [];
-  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await new Promise((done) => socket.once("close", done));
-  return Buffer.concat(chunks).toString();
-}
 
 /** Sends the same until the connection is closed, and tells how many bytes that were. */
 async function pour(socket: Socket, bytes: Buffer): Promise<number> {

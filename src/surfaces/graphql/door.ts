@@ -4,8 +4,9 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
-import { type Handler, Router } from "express";
+import { type ErrorRequestHandler, type Handler, type Response, Router } from "express";
 import type { DocumentNode, GraphQLSchema } from "graphql";
+import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
@@ -76,13 +77,13 @@ export async function graphqlDoor(
   // What is below the path is no GraphQL: another route's, or nothing.
   router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
   router.use(askBudget(budgets), readBody, checkIdempotencyKey, parseBody);
-  router.use(answerBy(apollo, services));
+  router.use(answerBy(apollo, services, budgets), chargeFailed(budgets));
   return router;
 }
 
 /** Hands the request to Apollo and its answer to the client. */
 const answerBy =
-  (apollo: ApolloServer<RequestContext>, services: Services): Handler =>
+  (apollo: ApolloServer<RequestContext>, services: Services, budgets: Budgets): Handler =>
   async (request, response) => {
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
@@ -92,6 +93,7 @@ const answerBy =
       httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body: asked },
       context: async () => requestContextOf(services, scopeOf(response)),
     });
+    await chargeRefused(budgets, response);
     // There is no @defer in the schema, so an answer is never in parts.
     if (answer.body.kind !== "complete") throw new Error("An answer came in parts.");
     const bytes = Buffer.byteLength(answer.body.string);
@@ -110,8 +112,8 @@ const memoryOf = (document: DocumentNode): number =>
   3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES;
 
 /**
- * How much a request costs is known when it is understood. Before that it is asked whether there is room for any; one
- * that is never understood costs one. Without a key its address pays.
+ * How much a request costs is known when it is understood. Before that it is asked whether there is room for any.
+ * Without a key its address pays.
  */
 const askBudget =
   (budgets: Budgets): Handler =>
@@ -119,10 +121,20 @@ const askBudget =
     const scope = scopeOf(response);
     if (scope.caller) await chargeCaller(budgets, scope, 0);
     else await chargeKeyless(budgets, scope);
-    response.once("finish", () => {
-      if (!scope.charged && response.statusCode !== 429) chargeCaller(budgets, scope, 1).catch(() => {});
-    });
     next();
+  };
+
+/** What is never understood costs one, before it is answered: so the answer tells what is left. */
+const chargeRefused = async (budgets: Budgets, response: Response): Promise<void> => {
+  const scope = scopeOf(response);
+  if (!scope.charged) await chargeCaller(budgets, scope, 1);
+};
+
+const chargeFailed =
+  (budgets: Budgets): ErrorRequestHandler =>
+  async (error: unknown, _request, response, _next) => {
+    if (!(error instanceof RateLimited)) await chargeRefused(budgets, response);
+    throw error;
   };
 
 /** Apollo answers 400 by itself to a body that is not JSON, and to what a page of another origin could send. */

@@ -22,17 +22,37 @@ const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} K
 export const STEPS: readonly Step[] = [
   {
     step: "Connection",
-    bound: `${http.connectionsPerAddress} an address, ${http.connectionsPerKey} a key`,
+    bound:
+      `${http.connectionsPerAddress} an address, the longest unused makes room; ${count(http.connections)} a server; ` +
+      "behind proxies they are the proxies' own",
     time: "constant",
-    memory: "constant",
-    beyond: "429",
+    memory: "about 20 KiB",
+    beyond: "connection closed",
   },
   {
     step: "Head",
     bound: `${size(http.headBytes)}, ${http.headers} headers, address ${size(http.urlBytes)}, within ${seconds(http.headTimeoutMs)}`,
     time: "linear in its bytes",
     memory: size(http.headBytes),
-    beyond: "400, connection closed",
+    beyond: "413; 400 request_timeout; connection closed",
+  },
+  {
+    step: "Overload",
+    bound:
+      `${count(http.requestsAtOnce)} requests in work, ${size(http.bodiesBytes)} of bodies, ` +
+      `${http.loopDelayMs} ms of delay in every turn of the event loop for two windows of ${seconds(http.loopWindowMs)}`,
+    time: "constant",
+    memory: "constant",
+    beyond: "503 with Retry-After, unread",
+  },
+  {
+    step: "Place",
+    bound:
+      `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
+      `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForPlaceMs)}`,
+    time: "constant",
+    memory: "constant",
+    beyond: "429 too_many_at_once",
   },
   {
     step: "Budget of an address",
@@ -57,7 +77,14 @@ export const STEPS: readonly Step[] = [
     bound: `${size(http.bodyBytes)} after decompression, within ${seconds(http.bodyTimeoutMs)}`,
     time: "linear in its bytes",
     memory: size(http.bodyBytes),
-    beyond: "413, connection closed",
+    beyond: "413; 400 request_timeout; connection closed",
+  },
+  {
+    step: "Turn of the event loop",
+    bound: `work begins within the first ${http.turnMs} ms of a turn, then one request a turn`,
+    time: "constant",
+    memory: "constant",
+    beyond: "a later turn",
   },
   {
     step: "JSON",
@@ -149,10 +176,18 @@ export const STEPS: readonly Step[] = [
     memory: size(refusal.bytes),
     beyond: "cut",
   },
-  { step: "Log line", bound: size(log.lineBytes), time: "constant", memory: size(log.lineBytes), beyond: "cut" },
+  {
+    step: "Log line",
+    bound: `${size(log.lineBytes)}; ${size(log.waitingLength)} wait where they cannot be written`,
+    time: "constant, never waited for",
+    memory: size(log.lineBytes),
+    beyond: "cut; dropped and counted",
+  },
   {
     step: "Reading the answer",
-    bound: `progress within ${seconds(http.stalledAnswerMs)}`,
+    bound:
+      `progress within ${seconds(http.stalledAnswerMs)}; ${size(http.unsentBytesPerAddress)} unread an address, ` +
+      `${size(http.unsentBytes)} a server`,
     time: "constant",
     memory: "what is left of the answer",
     beyond: "connection closed",

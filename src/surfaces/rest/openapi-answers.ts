@@ -28,18 +28,16 @@ export interface Source {
   readonly requestBodies: Record<string, Json>;
 }
 
-/** What needs no key belongs to nobody's budget. */
 const isPublic = ({ permission }: Pick<Operation, "permission">): boolean => permission === "public";
 
 /** Every status that an operation answers with. */
-export function answersOf(operation: Operation, hasBody: boolean, source: Source): Json {
-  return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation, hasBody) };
+export function answersOf(operation: Operation, source: Source): Json {
+  return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation) };
 }
 
 function success({ example, ...operation }: Operation, { schema, schemas }: Source): Json {
   const { status, location } = operation.rest;
-  const headers = isPublic(operation) ? REQUEST_ID : COMMON_HEADERS;
-  if (status === 204) return { description: "Done; there is nothing to say.", headers };
+  if (status === 204) return { description: "Done; there is nothing to say.", headers: COMMON_HEADERS };
   const type = outputTypeOf(schema, operation);
   const plain = example && projectionOf(type)(example.output);
   const followed = followedFields(type);
@@ -49,7 +47,7 @@ function success({ example, ...operation }: Operation, { schema, schemas }: Sour
   return {
     description: type.description ?? "",
     headers: {
-      ...headers,
+      ...COMMON_HEADERS,
       ...(type.getFields()["version"] ? { ETag: headerRef("ETag") } : {}),
       ...(location ? { Location: headerRef("Location") } : {}),
     },
@@ -81,35 +79,30 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   not_found: "There is no such thing, or none that the caller can see.",
   method_not_allowed: "The path does not take this method.",
   conflict: "What is there stands in the way; `reason` says how.",
-  payload_too_large: "The body is larger than 1 MiB.",
+  payload_too_large: "The body is larger than 1 MiB, or the URL, the headers or their number larger than is served.",
   unsupported_media_type: "The body is not JSON in UTF-8.",
-  rate_limited: "The caller has sent too many requests; nothing was done.",
+  rate_limited: "The caller has sent too many requests, in a minute or at once; nothing was done.",
   internal_error: "Something went wrong on our side.",
   payment_provider_error: "The payment provider failed; nothing was changed.",
   unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
 };
 
-const BODY_FAILURES: readonly FailureKind[] = ["payload_too_large", "unsupported_media_type"];
-
-function mayMeet(kind: FailureKind, operation: Operation, hasBody: boolean): boolean {
+/** Any request can be too large or have a body that is no JSON, also where none is asked for. */
+function mayMeet(kind: FailureKind, operation: Operation): boolean {
   if (kind === "unauthorized") return !isPublic(operation);
   if (kind === "forbidden") return !isPublic(operation) && operation.permission !== "any";
-  return kind in COMMON_FAILURES && (hasBody || !BODY_FAILURES.includes(kind));
+  return kind in COMMON_FAILURES;
 }
 
 /** Each kind has one status, so an operation has one answer for all its failures of a kind. */
-function errorAnswers(operation: Operation, hasBody: boolean): Json {
+function errorAnswers(operation: Operation): Json {
   const isRepeatable = operation.kind === "mutation" && !isPublic(operation);
   const idempotency = isRepeatable ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
-  const headers = isPublic(operation) ? REQUEST_ID : COMMON_HEADERS;
   const declared = [...operation.failures, ...idempotency].map(exampleOf);
   const answers = FAILURE_KINDS.flatMap((kind) => {
     const own = declared.filter((failure) => failure.kind === kind);
-    const isCommon = mayMeet(kind, operation, hasBody);
-    // The answers that operations refer to tell of the caller's budget.
-    if (own.length > 0 || (isCommon && isPublic(operation))) {
-      return [[HTTP_STATUS[kind], errorAnswer(kind, own, isCommon, headers)] as const];
-    }
+    const isCommon = mayMeet(kind, operation);
+    if (own.length > 0) return [[HTTP_STATUS[kind], errorAnswer(kind, own, isCommon)] as const];
     return isCommon ? [[HTTP_STATUS[kind], { $ref: `#/components/responses/${pascalCase(kind)}` }] as const] : [];
   });
   return Object.fromEntries(answers);
@@ -118,13 +111,13 @@ function errorAnswers(operation: Operation, hasBody: boolean): Json {
 const exampleOf = (declared: FailureClass): Failure =>
   declared.example === undefined ? new declared() : declared.example;
 
-function errorAnswer(kind: FailureKind, own: readonly Failure[], isCommon: boolean, headers: Json): Json {
+function errorAnswer(kind: FailureKind, own: readonly Failure[], isCommon: boolean): Json {
   const bodies = own.map((failure) => [failure.constructor.name, restError(failure)] as const);
   const common = isCommon ? [[pascalCase(kind), COMMON_FAILURES[kind] ?? {}] as const] : [];
   return {
     description: [FAILURE_DESCRIPTIONS[kind], "", ...own.map(inWords)].join("\n").trim(),
     headers: {
-      ...headers,
+      ...COMMON_HEADERS,
       ...(kind === "unauthorized" ? { "WWW-Authenticate": headerRef("WWW-Authenticate") } : {}),
       ...(kind === "rate_limited" || kind === "unavailable" ? { "Retry-After": headerRef("Retry-After") } : {}),
     },
@@ -144,7 +137,7 @@ export const commonAnswers = (): Json =>
   Object.fromEntries(
     FAILURE_KINDS.filter((kind) => kind in COMMON_FAILURES).map((kind) => [
       pascalCase(kind),
-      errorAnswer(kind, [], true, COMMON_HEADERS),
+      errorAnswer(kind, [], true),
     ]),
   );
 
@@ -198,7 +191,10 @@ export const HEADERS = {
   ),
   ETag: header("The version, to send as `If-Match` with an update.", '"1"'),
   Location: header("Where what was made can be read.", "/v1/memories/019cadd3-e5a4-7f21-8d4e-5a6b7c8d9e0f"),
-  RateLimit: header("How many requests are left, and in how many seconds there are all again.", '"pro";r=299;t=60'),
+  RateLimit: header(
+    "How many requests are left to the user, or without a key to the address, and in how many seconds there are all again.",
+    '"pro";r=299;t=60',
+  ),
   "RateLimit-Policy": header("How many requests are served in how many seconds.", '"pro";q=300;w=60'),
   "Retry-After": header("In how many seconds to try again.", 12),
   "WWW-Authenticate": header("How to authenticate.", "Bearer"),
@@ -206,10 +202,8 @@ export const HEADERS = {
 
 export const headerRef = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
 
-const REQUEST_ID: Json = { "X-Request-Id": headerRef("X-Request-Id") };
-
 const COMMON_HEADERS: Json = {
-  ...REQUEST_ID,
+  "X-Request-Id": headerRef("X-Request-Id"),
   RateLimit: headerRef("RateLimit"),
   "RateLimit-Policy": headerRef("RateLimit-Policy"),
 };

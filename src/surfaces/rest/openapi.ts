@@ -68,7 +68,9 @@ UTF-8, of up to 1 MiB.
   twice, unless it is a list. An id that is malformed is simply not found (404).
 - **Lists** are read page by page: give \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
 - **Updates** leave alone what they do not mention; null clears a field that can be null.
-- **Rate limits** are counted for each user, over all keys; the headers \`RateLimit\` and \`RateLimit-Policy\` tell them.
+- **Rate limits** are counted for each user, over all keys, and without a key for each address; the headers \`RateLimit\`
+  and \`RateLimit-Policy\` tell them. Of one address, and under one key, 50 requests are served at a time.
+- **Overload**: 503 with \`Retry-After\` says that nothing was done and when to try again.
 `.trim();
 
 /** What the interface is about, by the first part of a path. */
@@ -119,7 +121,7 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
     ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: [permission] }] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(bodyFields.length > 0 ? { requestBody: { $ref: `#/components/requestBodies/${input.name}` } } : {}),
-    responses: answersOf(operation, bodyFields.length > 0, source),
+    responses: answersOf(operation, source),
   };
 }
 

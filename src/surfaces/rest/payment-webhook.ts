@@ -17,13 +17,21 @@ const PATH = "/billing/stripe-webhook";
  */
 export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.post(PATH, readBody, received(budgets, receive));
+  router.post(PATH, askFailures(budgets), readBody, received(budgets, receive));
   router.all(PATH, (_request, response) => {
     response.set("Allow", "POST");
     throw new MethodNotAllowed(["POST"]);
   });
   return router;
 }
+
+/** Before the body is read: whoever has sent too many wrong signatures is not listened to. */
+const askFailures =
+  (budgets: Budgets): Handler =>
+  async (_request, response, next) => {
+    await chargeFailure(budgets, scopeOf(response), 0);
+    next();
+  };
 
 const received =
   (budgets: Budgets, receive: ReceiveEvent): Handler =>

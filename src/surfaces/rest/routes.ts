@@ -9,14 +9,21 @@ import { jsonBody, scopeOf } from "../http.js";
 import { MethodNotAllowed, inRestNames } from "./errors.js";
 import { readRequest } from "./request.js";
 
+interface RestParts {
+  readonly schema: GraphQLSchema;
+  readonly services: Services;
+  /** What every request passes before it is read. */
+  readonly before?: readonly Handler[];
+}
+
 /** Every operation at its path; a known path asked with another method is 405. */
-export function restRoutes(operations: readonly Operation[], schema: GraphQLSchema, services: Services): Router {
+export function restRoutes(operations: readonly Operation[], { schema, services, before = [] }: RestParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of [...new Set(operations.map(({ rest }) => rest.path))].sort(staticFirst)) {
     const route = router.route(path);
     const methods = new Set<string>();
     for (const operation of operations.filter(({ rest }) => rest.path === path)) {
-      const handlers = [...readRequest, handlerOf(operation, schema, services)];
+      const handlers = [...before, ...readRequest, handlerOf(operation, schema, services)];
       for (const method of methodsOf(operation.rest)) {
         methods.add(method);
         route[method.toLowerCase() as Lowercase<typeof method>](handlers);

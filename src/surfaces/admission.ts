@@ -1,0 +1,81 @@
+import type { Handler, Response } from "express";
+import { CommonFailure } from "../operation/failure.js";
+import { networkOf } from "../operation/budget.js";
+import type { HttpLimits } from "./http-limits.js";
+import { scopeOf } from "./http.js";
+import { Places } from "./places.js";
+import type { Work } from "./work.js";
+
+class TooManyAtOnce extends CommonFailure {
+  readonly kind = "rate_limited";
+  override readonly reason = "too_many_at_once";
+  override readonly retryAfterSeconds = 1;
+
+  constructor(whose: string, { places, waiting }: { places: number; waiting: number }) {
+    super(
+      `At most ${places} requests of one ${whose} are served at a time, and ${waiting} more wait. Read the answers ` +
+        "before you send more.",
+    );
+  }
+}
+
+/** Health is asked by who decides whether the process lives: at all times. */
+const HEALTH = /^\/(?:healthz|readyz)(?:$|\?)/;
+
+/** Lets requests in by address, before anything of their bodies is read and before it is asked who they are of. */
+export function admitAddress(work: Work, limits: HttpLimits): Handler {
+  const room = {
+    places: limits.connectionsPerAddress,
+    waiting: limits.waitingPerAddress,
+    waitMs: limits.waitForPlaceMs,
+  };
+  const places = new Places(room);
+  return (request, response, next) => {
+    if (HEALTH.test(request.url)) return next();
+    work.assertNotOverloaded();
+    const isLetIn = letIn(places, networkOf(scopeOf(response).clientAddress), response);
+    if (isLetIn === true) return next();
+    return settle(isLetIn, next, () => new TooManyAtOnce("address", room));
+  };
+}
+
+/** Lets requests in by key, when it is known and before their bodies are read. */
+export function admitKey(limits: HttpLimits): Handler {
+  const room = { places: limits.connectionsPerKey, waiting: limits.waitingPerKey, waitMs: limits.waitForPlaceMs };
+  const places = new Places(room);
+  return (_request, response, next) => {
+    const { caller } = scopeOf(response);
+    const isLetIn = !caller || letIn(places, caller.keyId, response);
+    if (isLetIn === true) return next();
+    return settle(isLetIn, next, () => new TooManyAtOnce("key", room));
+  };
+}
+
+/** Takes a place until the request is over; "gone" says that nobody waits for an answer any more. */
+function letIn(places: Places, name: string, response: Response): boolean | Promise<boolean | "gone"> {
+  const isTaken = places.take(name);
+  if (isTaken === false) return false;
+  if (isTaken === true) {
+    response.once("close", () => places.give(name));
+    return true;
+  }
+  let isGone = false;
+  const leave = () => void (isGone = true);
+  response.once("close", leave);
+  return isTaken.then((hasPlace) => {
+    response.off("close", leave);
+    if (hasPlace && isGone) places.give(name);
+    else if (hasPlace) response.once("close", () => places.give(name));
+    return isGone ? "gone" : hasPlace;
+  });
+}
+
+async function settle(
+  isLetIn: boolean | Promise<boolean | "gone">,
+  next: () => void,
+  refusal: () => TooManyAtOnce,
+): Promise<void> {
+  const outcome = await isLetIn;
+  if (outcome === false) throw refusal();
+  if (outcome === true) next();
+}

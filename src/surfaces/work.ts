@@ -1,0 +1,92 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { Response } from "express";
+import { Unavailable } from "../operation/failure.js";
+import type { HttpLimits } from "./http-limits.js";
+
+/** How finely the event loop's delay is measured. */
+const RESOLUTION_MS = 20;
+
+/**
+ * The work of the process. Requests whose body is here are begun in the order in which they came, and each turn of the
+ * event loop begins only what fits into `turnMs`, so that whoever asks whether the process lives is answered in between.
+ */
+export class Work implements Disposable {
+  readonly #limits: HttpLimits;
+  readonly #delay: IntervalHistogram;
+  readonly #watch: NodeJS.Timeout;
+  #lateWindows = 0;
+  #begun = 0;
+  #bodyBytes = 0;
+  #turnIsOpen = false;
+  #turnEndsAt = 0;
+  #waiting: Array<() => void> = [];
+
+  constructor(limits: HttpLimits) {
+    this.#limits = limits;
+    this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+    this.#delay.enable();
+    this.#watch = setInterval(() => this.#look(), limits.loopWindowMs).unref();
+  }
+
+  /** @throws Unavailable when there is more to do than can be done: before anything of the request is read. */
+  assertNotOverloaded(): void {
+    if (this.#begun >= this.#limits.requestsAtOnce || this.#lateWindows >= 2) throw new Unavailable("overloaded");
+  }
+
+  /** Begins a request's work, in this turn of the event loop or in one to come; it lasts until the answer is made. */
+  begin(response: Response, work: () => void): void {
+    this.#begun++;
+    let isDone = false;
+    const done = () => {
+      if (!isDone) this.#begun--;
+      isDone = true;
+    };
+    response.once("answered", done).once("close", done);
+    const now = performance.now();
+    if (!this.#turnIsOpen) {
+      this.#turnIsOpen = true;
+      this.#turnEndsAt = now + this.#limits.turnMs;
+      setImmediate(this.#nextTurn);
+    }
+    if (this.#waiting.length === 0 && now < this.#turnEndsAt) work();
+    else this.#waiting.push(work);
+  }
+
+  /**
+   * Counts the bytes of a request's body, until the request is over.
+   * @throws Unavailable, from what it returns, when all bodies together take too much memory.
+   */
+  holdBody(response: Response): (bytes: number) => void {
+    let held = 0;
+    response.once("close", () => (this.#bodyBytes -= held));
+    return (bytes) => {
+      if (this.#bodyBytes + bytes > this.#limits.bodiesBytes) throw new Unavailable("overloaded");
+      held += bytes;
+      this.#bodyBytes += bytes;
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#delay.disable();
+    clearInterval(this.#watch);
+  }
+
+  /** Of what waits one piece a turn: what it leads to at once belongs to the same turn. */
+  readonly #nextTurn = (): void => {
+    const work = this.#waiting.shift();
+    this.#turnIsOpen = work !== undefined;
+    if (!work) return;
+    setImmediate(this.#nextTurn);
+    work();
+  };
+
+  /**
+   * Once late is a pause, such as collecting garbage. Late all the time, twice in a row, is more work than fits: the
+   * smallest delay counts, since a single long turn leaves the others of its window short.
+   */
+  #look(): void {
+    const isLate = this.#delay.count > 0 && this.#delay.min / 1e6 > RESOLUTION_MS + this.#limits.loopDelayMs;
+    this.#lateWindows = isLate ? this.#lateWindows + 1 : 0;
+    this.#delay.reset();
+  }
+}

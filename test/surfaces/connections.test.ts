@@ -1,0 +1,209 @@
+import { Agent, get } from "node:http";
+import type { Socket } from "node:net";
+import express from "express";
+import { expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { createExpressServer } from "../../src/surfaces/server.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { Places } from "../../src/surfaces/places.js";
+import { type Answer, ask } from "../support/http.js";
+import { connected, nextAnswer, saidIn } from "../support/socket.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+const PATIENCE = { timeout: 30_000 };
+/** A large answer that needs no key: some hundred kilobytes. */
+const LARGE = "/openapi.json";
+const LARGE_BYTES = 200_000;
+
+it("serves within the documented bounds unless it is told otherwise", () => {
+  const parts = { limits: LIMITS.http, log: loggerTo({ write() {} }, "info"), form: () => ({}), behindProxies: false };
+  const server = createExpressServer(express(), parts);
+  onTestFinished(() => void server.close());
+
+  expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 10_000 });
+  expect(LIMITS.http).toMatchObject({ stalledAnswerMs: 30_000, connectionsPerAddress: 50, connectionsPerKey: 50 });
+});
+
+it("ends a connection whose client reads nothing, and none whose client is slow", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { stalledAnswerMs: 1_500 });
+  const [deaf, slow] = [opened(url), opened(url)];
+  let read = 0;
+  const reading = setInterval(() => (read += ((slow.read(65_536) ?? slow.read()) as Buffer | null)?.length ?? 0), 10);
+  onTestFinished(() => clearInterval(reading));
+  slow.on("readable", () => {});
+
+  for (const socket of [deaf, slow]) socket.write(asking(LARGE).repeat(24));
+
+  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
+  const before = aborted(world);
+  await expect.poll(() => read, PATIENCE).toBeGreaterThan(24 * LARGE_BYTES);
+  expect(aborted(world)).toBe(before);
+  expect(slow.destroyed).toBe(false);
+});
+
+it("keeps only so much for those who do not read, and serves the others of their address", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 4_000_000 });
+
+  for (let n = 0; n < 2; n++) opened(url).write(asking(LARGE).repeat(24));
+
+  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
+  expect((await ask(`${url}${LARGE}`)).status).toBe(200);
+});
+
+it("takes back what requests had that were given up with their connection, answered or not", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, {
+    connectionsPerAddress: 4,
+    requestsAtOnce: 4,
+    waitingPerAddress: 0,
+  });
+  const { key } = await world.user();
+
+  for (let round = 0; round < 4; round++) {
+    const socket = opened(url);
+    socket.write(
+      `GET /me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`.repeat(3) + asking(LARGE).repeat(3),
+    );
+    await nextAnswer(socket);
+    socket.destroy();
+  }
+
+  await expect.poll(async () => (await ask(`${url}/me`, { key })).status, PATIENCE).toBe(200);
+  // Each has its line, be it answered or not.
+  await expect.poll(() => world.log.length, PATIENCE).toBeGreaterThanOrEqual(25);
+});
+
+it("serves so many requests of an address at a time, and says so to the others", async () => {
+  await using world = await createWorld();
+  const room = { connectionsPerAddress: 2, waitingPerAddress: 5, waitForPlaceMs: 100 };
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, room);
+  const { key } = await world.user();
+
+  const refused = await refusedOnce(
+    () => begun(url, key),
+    () => ask(`${url}/me`, { key }),
+  );
+
+  expect(refused.body).toMatchObject({ error: { code: "rate_limited", reason: "too_many_at_once" } });
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect((await ask(`${url}/graphql`, { key, body: { query: "{ viewer { id } }" } })).body).toMatchObject({
+    errors: [{ extensions: { code: "RATE_LIMITED", reason: "too_many_at_once" } }],
+  });
+  expect((await ask(`${url}/healthz`)).status).toBe(200);
+  expect((await ask(`${url}/me`, { key, headers: { "x-forwarded-for": "192.0.2.2" } })).status).toBe(200);
+});
+
+it("gives a place to who has waited longest for it, and lets only so many wait, for so long", async () => {
+  const places = new Places({ places: 1, waiting: 2, waitMs: 200 });
+  const order: string[] = [];
+  const wait = async (who: string) => ((await places.take("a")) ? order.push(who) : order.push(`${who} not`));
+
+  expect(places.take("a")).toBe(true);
+  expect(places.take("b")).toBe(true);
+  const [first, second] = [wait("first"), wait("second")];
+  expect(places.take("a")).toBe(false);
+  places.give("a");
+  await first;
+  await second;
+
+  expect(order).toEqual(["first", "second not"]);
+  places.give("a");
+  expect(places.take("a")).toBe(true);
+});
+
+it("makes room for a new connection by the one that has rested longest", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, waitingPerAddress: 100 });
+  const [longest, next, last] = [opened(url), opened(url), opened(url)];
+  for (const socket of [longest, next, last]) {
+    socket.write(asking("/healthz"));
+    expect(saidIn(await nextAnswer(socket))).toEqual({ status: 200, closes: false });
+  }
+
+  // Not at once: a connection that has just been used may be about to be used again.
+  await expect.poll(() => (opened(url), longest.destroyed), PATIENCE).toBe(true);
+  const newest = opened(url);
+  newest.write(asking("/healthz"));
+  expect(saidIn(await nextAnswer(newest)).status).toBe(200);
+});
+
+it("serves so many requests under a key at a time, from wherever they come", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, { connectionsPerKey: 2, waitingPerKey: 0 });
+  const [ann, bob] = [await world.user(), await world.user()];
+  const from = ({ key }: Actor) => ask(`${url}/me`, { key, headers: { "x-forwarded-for": "192.0.2.9" } });
+  let n = 0;
+
+  const refused = await refusedOnce(
+    () => begun(url, ann.key, `X-Forwarded-For: 192.0.2.${n++ % 9}\r\n`),
+    () => from(ann),
+  );
+
+  expect(refused.body).toMatchObject({ error: { reason: "too_many_at_once" } });
+  expect((await from(bob)).status).toBe(200);
+});
+
+it("counts no connections behind a proxy, which may have many", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, {
+    connectionsPerAddress: 2,
+    waitingPerAddress: 0,
+  });
+  const resting = Array.from({ length: 10 }, () => opened(url));
+  for (const socket of resting) socket.write(asking("/healthz"));
+
+  const answers = await Promise.all(resting.map(nextAnswer));
+
+  for (const answer of answers) expect(saidIn(answer)).toEqual({ status: 200, closes: false });
+});
+
+it("never refuses a client that keeps 40 connections busy", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const users = await Promise.all([1, 2, 3].map(() => world.user()));
+  const agent = new Agent({ keepAlive: true, maxSockets: 40 });
+  onTestFinished(() => agent.destroy());
+  const status = (path: string, key: string) =>
+    new Promise<number>((done, fail) => {
+      get(url + path, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {
+        response.resume().on("end", () => done(response.statusCode ?? 0));
+      }).on("error", fail);
+    });
+
+  const asked = Array.from({ length: 400 }, (_, n) => status(n % 2 ? "/me" : "/v1/memories", users[n % 3]?.key ?? ""));
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
+});
+
+const asking = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+function opened(url: string): Socket {
+  const socket = connected(url);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** Begins requests that take places, until another is refused. */
+async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>): Promise<Answer> {
+  let answer: Answer | undefined;
+  const status = async () => {
+    begin();
+    answer = await another();
+    return answer.status;
+  };
+  await expect.poll(status, PATIENCE).toBe(429);
+  if (!answer) throw new Error("Nothing was refused.");
+  return answer;
+}
+
+/** A request whose body is still to come: a hundred bytes. */
+function begun(url: string, key: string, header = ""): Socket {
+  const socket = opened(url);
+  const type = "Content-Type: application/json\r\nContent-Length: 100\r\n";
+  socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${header}${type}\r\n`);
+  return socket;
+}
+
+/** How many requests were not answered to their end. */
+const aborted = ({ log }: World): number => log.filter((line) => line.includes('"status":"aborted"')).length;

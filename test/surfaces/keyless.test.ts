@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { connected, nextAnswer, saidIn } from "../support/socket.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** Only the head is sent: what is answered to it is answered before the body is read. */
+async function answeredToHead(url: string, path: string, header = ""): Promise<{ status: number }> {
+  const socket = connected(url);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
+  );
+  const { status } = saidIn(await nextAnswer(socket));
+  socket.destroy();
+  return { status };
+}
+
+it("charges an address without a key before the body is read, at every door alike", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const paths = [
+    "/docs",
+    "/openapi.json",
+    "/graphql?query=%7B__typename%7D",
+    "/invitations/nothing",
+    "/billing/return",
+  ];
+
+  for (let round = 0; round < 60; round++) await Promise.all(paths.map((path) => ask(url + path)));
+
+  const refused = await ask(`${url}/docs`);
+  expect([refused.status, refused.headers.get("ratelimit-policy")]).toEqual([429, '"keyless";q=300;w=60']);
+  for (const path of [
+    "/signup",
+    "/signup/confirm",
+    "/graphql",
+    "/invitations/nothing/answer",
+    "/invitations/nothing/code",
+  ]) {
+    expect([path, await answeredToHead(url, path)]).toEqual([path, { status: 429 }]);
+  }
+  // A key that nobody looks at saves nobody from it.
+  for (const path of ["/signup", "/invitations/nothing/answer"]) {
+    expect(await answeredToHead(url, path, "Authorization: Bearer nonsense\r\n")).toEqual({ status: 429 });
+  }
+  expect((await ask(`${url}/me`, { key })).status).toBe(200);
+  expect((await ask(`${url}/healthz`)).status).toBe(200);
+});
+
+it("reads no event of payments of an address that has signed too many wrongly", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve(billing);
+  const path = "/billing/stripe-webhook";
+
+  for (let n = 0; n < 60; n++) expect((await ask(url + path, { body: {} })).status).toBe(400);
+
+  expect(await answeredToHead(url, path)).toEqual({ status: 429 });
+});
+
+it("says after a document that is not understood what is left, and not one more", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user({ plan: "free" });
+  const left = async (body: unknown) => {
+    const { headers } = await ask(`${url}/graphql`, { key, body });
+    return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  };
+
+  expect(await left({ query: "{ nope }" })).toBe(59);
+  expect(await left({ query: "{" })).toBe(58);
+  expect(await left("{")).toBe(57);
+  expect(await left("x".repeat(2_000_000))).toBe(56);
+  expect(await left({ query: "{ viewer { id } }" })).toBe(55);
+});
+
+const billing: Parameters<World["serve"]>[0] = {
+  STRIPE_API_BASE: "http://127.0.0.1:1",
+  STRIPE_SECRET_KEY: "sk_test_nothing",
+  STRIPE_WEBHOOK_SECRET: "whsec_nothing",
+  STRIPE_TEAM_PRICE_ID: "price_nothing",
+};

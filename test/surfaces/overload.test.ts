@@ -1,0 +1,94 @@
+import type { Response } from "express";
+import { EventEmitter } from "node:events";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { Unavailable } from "../../src/operation/failure.js";
+import { Work } from "../../src/surfaces/work.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const PATIENCE = { timeout: 30_000 };
+const NOTE = { type: "general", title: "A note", content: "Something." };
+
+it("refuses unread what is more than can be worked on, at every door, and says that it lives", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 });
+  const { key } = await world.user();
+  const client = new pg.Client(world.databaseUrl);
+  await client.connect();
+  await client.query("BEGIN; LOCK TABLE memory IN EXCLUSIVE MODE");
+
+  const held = [1, 2].map(() => ask(`${url}/v1/memories`, { key, body: NOTE }));
+  const statusOf = async (path: string) => (await ask(`${url}${path}`)).status;
+  await expect.poll(() => statusOf("/docs"), PATIENCE).toBe(503);
+  // Neither who asks nor what is asked for is looked at.
+  const byRest = await ask(`${url}/v1/memories`, { key: "wrong", body: "x".repeat(2_000_000) });
+  const byGraphQL = await ask(`${url}/graphql`, { body: { query: "{" } });
+  const alive = await Promise.all([statusOf("/healthz"), statusOf("/readyz")]);
+  await client.query("COMMIT");
+  await client.end();
+
+  expect(byRest).toMatchObject({ status: 503, body: { error: { code: "unavailable" } } });
+  expect(byRest.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(byGraphQL).toMatchObject({ status: 503, body: { errors: [{ extensions: { code: "UNAVAILABLE" } }] } });
+  expect(alive).toEqual([200, 200]);
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([201, 201]);
+  expect(await statusOf("/docs")).toBe(200);
+  expect(world.log.filter((line) => line.includes('"why":"overloaded"'))).toHaveLength(1);
+});
+
+it("refuses further requests while every turn of the event loop is late, and not for a single long one", async () => {
+  const work = new Work({ ...LIMITS.http, loopDelayMs: 30, loopWindowMs: 200 });
+  onTestFinished(() => work[Symbol.dispose]());
+  const isOverloaded = () => {
+    try {
+      work.assertNotOverloaded();
+      return false;
+    } catch (error) {
+      return error instanceof Unavailable;
+    }
+  };
+
+  await expect.poll(isOverloaded, PATIENCE).toBe(false);
+  let blocks = true;
+  const block = () => {
+    keepBusy(100);
+    if (blocks) setTimeout(block);
+  };
+  block();
+  await expect.poll(isOverloaded, PATIENCE).toBe(true);
+  blocks = false;
+  await expect.poll(isOverloaded, PATIENCE).toBe(false);
+  keepBusy(1_000);
+  await new Promise((done) => setTimeout(done, 50));
+  expect(isOverloaded()).toBe(false);
+});
+
+it("begins in one turn of the event loop only what fits, in order, and lets others in between", async () => {
+  const work = new Work({ ...LIMITS.http, turnMs: 5 });
+  onTestFinished(() => work[Symbol.dispose]());
+  const events: string[] = [];
+  const tick = () => {
+    events.push("tick");
+    if (events.filter((event) => event !== "tick").length < 20) setImmediate(tick);
+  };
+  setImmediate(tick);
+
+  for (let n = 0; n < 20; n++) {
+    work.begin(new EventEmitter() as unknown as Response, () => {
+      keepBusy(10);
+      events.push(String(n));
+    });
+  }
+  const begun = () => events.filter((event) => event !== "tick");
+  await expect.poll(() => begun().length, PATIENCE).toBe(20);
+
+  expect(begun()).toEqual(Array.from({ length: 20 }, (_, n) => String(n)));
+  expect(events.join(" ")).not.toMatch(/\d \d+ \d/);
+});
+
+function keepBusy(milliseconds: number): void {
+  const until = performance.now() + milliseconds;
+  while (performance.now() < until);
+}
