@@ -94,9 +94,9 @@ const dieAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
 
 try {
   await main();
-  // All is closed by now; what a peer keeps open must not keep the process.
-  setTimeout(() => process.exit(), 500).unref();
 } catch (error) {
   console.error(forOperator(error));
   process.exitCode = 1;
 }
+// All is closed by now; what a peer keeps open must not keep the process.
+setTimeout(() => process.exit(), 500).unref();

@@ -155,10 +155,11 @@ export const STEPS: readonly Step[] = [
     step: "Database",
     bound:
       `a third of the connections and ${database.searchesPerAccount} searches at once an account, ` +
+      `${seconds(database.connectionWaitMs)} for a connection, ${count(database.waitingPerAccount)} waiting an account, ` +
       `${seconds(database.statementTimeoutMs)} a statement, ${seconds(database.searchTimeoutMs)} a search`,
     time: seconds(database.statementTimeoutMs),
     memory: "the rows of one page",
-    beyond: "503 with Retry-After",
+    beyond: "503 with Retry-After, 429 for what waits beyond",
   },
   {
     step: "Answer",
