@@ -40,6 +40,9 @@ export class SharedMemories {
 
   @Field(() => Int, { description: "How many relationships to memories that stayed behind were dropped." })
   droppedRelationships!: number;
+
+  @Field(() => Int, { description: "How many earlier versions of them were dropped: a draft is its author's own." })
+  droppedVersions!: number;
 }
 
 export class RelationshipsWouldBeLost extends Failure {
@@ -92,7 +95,17 @@ const dropRelationships: Statement = {
   text: "DELETE FROM relationship WHERE graph_id = $1::uuid AND id = ANY($2::uuid[])",
 };
 
-/** Versions and relationships go along: their foreign keys follow the memory's key. */
+/** Who shares a memory shows what it says, and not what was taken back before: the team gets the present version alone. */
+const dropVersions: Statement = {
+  name: "drop_versions",
+  text: `
+    WITH gone AS (
+      DELETE FROM memory_version WHERE graph_id = $1::uuid AND memory_id = ANY($2::uuid[]) RETURNING 1
+    )
+    SELECT count(*)::int AS count FROM gone`,
+};
+
+/** Relationships go along: their foreign keys follow the memory's key. */
 const moveMemories: Statement = {
   name: "move_memories",
   text: `
@@ -132,7 +145,8 @@ const learnWords: Statement = {
 export const shareMemories = defineOperation({
   name: "shareMemories",
   kind: "mutation",
-  summary: "Moves memories of the caller's own graph, with their relationships, into the team's.",
+  summary:
+    "Moves memories of the caller's own graph, with their relationships, into the team's. Their earlier versions are dropped.",
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
@@ -140,12 +154,12 @@ export const shareMemories = defineOperation({
   rest: { method: "POST", path: "/v1/memories/share" },
   example: {
     input: { ids: [MEMORY_EXAMPLE.id] },
-    output: { memories: 1, relationships: 0, droppedRelationships: 0 },
+    output: { memories: 1, relationships: 0, droppedRelationships: 0, droppedVersions: 2 },
   },
-  audit: ({ caller }, _input, { memories, relationships }) => ({
+  audit: ({ caller }, _input, { memories, relationships, droppedVersions }) => ({
     teamId: caller.team?.id ?? null,
     subject: caller.team?.graphId ?? null,
-    detail: `memories: ${memories}, relationships: ${relationships}`,
+    detail: `memories: ${memories}, relationships: ${relationships}, dropped versions: ${droppedVersions}`,
   }),
   async handle(context, { ids, all, dropRelationships: mayDrop }) {
     const { caller, database } = context;
@@ -168,12 +182,14 @@ export const shareMemories = defineOperation({
     try {
       await database.run(assertRoom, [shared.id, wanted.length, 0, ...room]);
       await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
+      const [versions] = await database.run<{ count: number }>(dropVersions, [own, wanted]);
       const [moved] = await database.run<Moved>(moveMemories, [own, shared.id, wanted]);
       await database.run(learnWords, [shared.id, wanted]);
       // Counted last: whoever stores in the same graph waits for this until the end.
       await database.run(giveBack, [own, wanted.length, freed]);
       await database.run(countShared, [shared.id, wanted.length, await bytesOf(context, shared.id, wanted), ...room]);
-      return { memories: 0, relationships: 0, ...moved, droppedRelationships: cut.length };
+      const dropped = { droppedRelationships: cut.length, droppedVersions: versions?.count ?? 0 };
+      return { memories: 0, relationships: 0, ...moved, ...dropped };
     } catch (error) {
       // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
       if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);

@@ -14,7 +14,7 @@ import { type Actor, type World, createWorld } from "../../support/world.js";
 const PERSONAL = { graph: "personal" };
 const own = (actor: Actor, title = "Own") => aMemory(actor, { title, ...PERSONAL });
 
-it("moves memories with what is between them, and their versions, into the team's graph", async () => {
+it("moves memories with what is between them into the team's graph, and shows it none of their earlier versions", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const [one, two, kept] = [await own(member, "One"), await own(member, "Two"), await own(member, "Kept")];
@@ -23,7 +23,7 @@ it("moves memories with what is between them, and their versions, into the team'
 
   const moved = await member.did(shareMemories, { ids: [one.id, two.id, one.id.toUpperCase()] });
 
-  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 0 });
+  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 0, droppedVersions: 1 });
   expect(await owner.did(memory, { id: one.id })).toMatchObject({
     title: "One, changed",
     version: 2,
@@ -32,7 +32,8 @@ it("moves memories with what is between them, and their versions, into the team'
     relationships: [{ id: link.id, type: "SOLVES", strength: 0.9, memory: { id: two.id } }],
   });
   const { versions } = await owner.did(memoryVersions, { id: one.id });
-  expect(versions.map(({ title }) => title)).toEqual(["One, changed", "One"]);
+  expect(versions.map(({ title }) => title)).toEqual(["One, changed"]);
+  expect(await world.database.models.memoryVersion.count({ where: { memoryId: one.id } })).toBe(0);
   expect((await owner.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ id: one.id }]);
   expect((await member.did(memories, PERSONAL)).memories.map(({ id }) => id)).toEqual([kept.id]);
   expect(await member.does(memory, { id: one.id, ...PERSONAL })).toBeRefused("not_found");
@@ -51,8 +52,8 @@ it("moves all of them when asked to, again and again", async () => {
   const first = await member.did(shareMemories, { all: true });
   const second = await member.did(shareMemories, { all: true });
 
-  expect(first).toEqual({ memories: 4, relationships: 3, droppedRelationships: 0 });
-  expect(second).toEqual({ memories: 0, relationships: 0, droppedRelationships: 0 });
+  expect(first).toEqual({ memories: 4, relationships: 3, droppedRelationships: 0, droppedVersions: 0 });
+  expect(second).toEqual({ memories: 0, relationships: 0, droppedRelationships: 0, droppedVersions: 0 });
   expect((await owner.did(memories)).memories).toHaveLength(4);
 });
 
@@ -71,7 +72,7 @@ it("refuses to lose relationships, says how many, and drops them only when told 
   expect(await member.did(memory, { id: shared.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 2 });
 
   const moved = await member.did(shareMemories, { ids, dropRelationships: true });
-  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 2 });
+  expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 2, droppedVersions: 0 });
   expect(await owner.did(memory, { id: shared.id })).toMatchObject({ relationshipsTotal: 1 });
   expect(await member.did(memory, { id: kept.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 0 });
 });
