@@ -213,4 +213,12 @@ export const LIMITS = {
     /** How often the log tells of a database that cannot be started again. */
     restartTellMs: 60_000,
   },
+  keys: {
+    /** API keys of a user that are neither revoked nor expired. */
+    active: 100,
+    /** The same, with those that were replaced and go on working for a while. */
+    activeWithReplaced: 200,
+    /** New API keys of a user in an hour, replacing others counted: each is kept for months after its end. */
+    madePerUser: { limit: 100, windowMs: 3_600_000 },
+  },
 } as const;

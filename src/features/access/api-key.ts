@@ -1,5 +1,7 @@
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
+import { spend } from "../../operation/budget.js";
 import { Failure } from "../../operation/failure.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "../../platform/api-key.js";
@@ -7,8 +9,6 @@ import type { Models, Statement } from "../../platform/database.js";
 import type { ApiKey as ApiKeyRow } from "../../platform/prisma/client.js";
 
 export const NAME_MAX = 100;
-/** How many keys a user may have that are neither revoked nor expired. */
-export const ACTIVE_KEYS_MAX = 100;
 
 const graphqlName = (scope: Scope): string => scope.toUpperCase().replace(":", "_");
 
@@ -47,6 +47,15 @@ export class ApiKey {
 
   @Field(() => Date, { nullable: true, description: "When it was revoked; null for a key that was not." })
   revokedAt!: Date | null;
+
+  @Field(() => ID, {
+    nullable: true,
+    description: "The key that made it, with which it ends; null for one that no key made, such as that of a sign-up.",
+  })
+  createdByKey!: string | null;
+
+  @Field(() => ID, { nullable: true, description: "The key that took its place; null for one that was not replaced." })
+  replacedBy!: string | null;
 }
 
 @ObjectType({ description: "A new API key. Its secret is shown here and never again." })
@@ -65,6 +74,8 @@ export const API_KEY_EXAMPLE: NewApiKey = {
   expiresAt: new Date("2027-01-12T08:30:00.000Z"),
   lastUsedAt: null,
   revokedAt: null,
+  createdByKey: "019bb153-8740-7d3e-9f40-000000000001",
+  replacedBy: null,
   key: "mg_live_EXAMPLEexampleEXAMPLEexampleEXAM0AbCdE",
 };
 
@@ -82,7 +93,10 @@ export class ScopeNotHeld extends Failure {
   override readonly reason = "scope_not_held";
 
   constructor(scopes: readonly Scope[]) {
-    super(`A key cannot give what it does not have: ${scopes.join(", ")}.`);
+    super(
+      `The key in use lacks ${scopes.join(", ")}, so it cannot make, replace or revoke a key that has it. ` +
+        "Use a key with these scopes.",
+    );
   }
 }
 
@@ -91,17 +105,21 @@ export class TooManyApiKeys extends Failure {
   override readonly reason = "too_many_api_keys";
 
   constructor() {
-    super(`You have ${ACTIVE_KEYS_MAX} active API keys. Revoke one first.`);
+    super(
+      `A user has at most ${LIMITS.keys.active} active API keys, and ${LIMITS.keys.activeWithReplaced} together with ` +
+        "those that were replaced and still work. Revoke one first.",
+    );
   }
 }
 
 export const toApiKey = (row: ApiKeyRow): ApiKey => ({
   ...row,
+  replacedBy: row.replacedById,
   // The column holds what this service wrote there: scopes.
   scopes: row.scopes as Scope[],
 });
 
-/** @throws ScopeNotHeld when the caller's own key lacks one of the scopes. */
+/** A key gives, replaces and ends only what it could do itself. @throws ScopeNotHeld when it lacks one of the scopes. */
 export function assertHeld({ caller }: Pick<Context, "caller">, scopes: readonly Scope[]): void {
   const missing = scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) throw new ScopeNotHeld(missing);
@@ -117,17 +135,25 @@ export async function lockUser({ database }: Pick<Context, "database">, userId: 
   await database.run(lockUserRow, [userId]);
 }
 
+/** Every key that ends is kept for a while, so a user makes only so many. @throws RateLimited beyond that. */
+export const spendKey = (context: Pick<Context, "budgets" | "caller">): Promise<void> =>
+  spend(context, `make-key:${context.caller.userId}`, LIMITS.keys.madePerUser);
+
 /**
  * Counts while the user is locked, so that keys that are made at once cannot each take the last room.
  * @throws TooManyApiKeys when the user has as many as there may be.
  */
-export async function assertRoomForKey(context: Pick<Context, "database" | "now">, userId: string): Promise<void> {
+export async function assertRoomForKey(
+  context: Pick<Context, "database" | "now">,
+  userId: string,
+  activeMax: number = LIMITS.keys.active,
+): Promise<void> {
   await lockUser(context, userId);
   const { database, now } = context;
   const active = await database.models.apiKey.count({
     where: { userId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now() } }] },
   });
-  if (active >= ACTIVE_KEYS_MAX) throw new TooManyApiKeys();
+  if (active >= activeMax) throw new TooManyApiKeys();
 }
 
 interface KeyToStore {
@@ -136,6 +162,8 @@ interface KeyToStore {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | null;
+  /** Null for one that an owner's mail or an operator stands for, not another key. */
+  readonly createdByKey: string | null;
 }
 
 /** Makes a key and stores its hash; the key itself is in the answer and nowhere else. */

@@ -88,6 +88,7 @@ export const confirmSignUp = defineOperation({
       name: "Laptop",
       scopes: [...SCOPES],
       expiresAt: null,
+      createdByKey: null,
       userId: "019bb153-9a51-7d3e-9f40-516273849506",
     },
   },
@@ -111,7 +112,7 @@ async function keyForOwnerOf(context: Context, email: string, name: string): Pro
   if (!user) throw new Error("A user who was just made is not there.");
   await database.run(insertGraph, [newId(), user.id]);
   await assertRoomForKey(context, user.id);
-  const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null };
+  const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null, createdByKey: null };
   const key = await storeNewApiKey(database.models, wanted);
   await recordAudit(context, "confirmSignUp", { teamId: null, subject: key.id }, { userId: user.id, keyId: key.id });
   return { ...key, userId: user.id };

@@ -12,8 +12,10 @@ import {
   TooManyApiKeys,
   assertHeld,
   assertRoomForKey,
+  spendKey,
   storeNewApiKey,
 } from "./api-key.js";
+import { earlierEnd, endOfKeyInUse } from "./key-lineage.js";
 
 @InputType({ description: "An API key to make." })
 export class CreateApiKeyInput {
@@ -30,7 +32,10 @@ export class CreateApiKeyInput {
   @SetSize(1, SCOPES.length)
   scopes?: Scope[] | null;
 
-  @Field(() => Date, { nullable: true, description: "When it ends; never, unless given." })
+  @Field(() => Date, {
+    nullable: true,
+    description: "When it ends: with the key that makes it, unless given, and never later.",
+  })
   @Nullable()
   @Era()
   expiresAt?: Date | null;
@@ -39,7 +44,8 @@ export class CreateApiKeyInput {
 export const createApiKey = defineOperation({
   name: "createApiKey",
   kind: "mutation",
-  summary: "Makes another API key for the caller, with no more scopes than the key in use.",
+  summary:
+    "Makes another API key for the caller, with no more scopes than the key in use and no later end; it ends with that one.",
   input: CreateApiKeyInput,
   output: NewApiKey,
   permission: "keys:write",
@@ -49,6 +55,7 @@ export const createApiKey = defineOperation({
     input: { name: API_KEY_EXAMPLE.name, scopes: API_KEY_EXAMPLE.scopes, expiresAt: API_KEY_EXAMPLE.expiresAt },
     output: API_KEY_EXAMPLE,
   },
+  prepare: spendKey,
   audit: (_context, _input, { id, scopes }) => ({ teamId: null, subject: id, detail: scopes.join(" ") }),
   async handle(context, { name, scopes, expiresAt }) {
     const { caller, database, newId, now } = context;
@@ -58,12 +65,14 @@ export const createApiKey = defineOperation({
     const wanted = scopes ?? [...caller.scopes];
     assertHeld(context, wanted);
     await assertRoomForKey(context, caller.userId);
+    const makersEnd = await endOfKeyInUse(context);
     const key = {
       id: newId(),
       userId: caller.userId,
       name,
       scopes: [...new Set(wanted)],
-      expiresAt: expiresAt ?? null,
+      expiresAt: earlierEnd(expiresAt ?? null, makersEnd),
+      createdByKey: caller.keyId,
     };
     return storeNewApiKey(database.models, key);
   },

@@ -62,7 +62,7 @@ export async function createKeyFor(services: Services, address: string, name: st
 type Models = Services["database"]["models"];
 
 const storeFirstKey = ({ newId }: Services, models: Models, userId: string, name: string) =>
-  storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null });
+  storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null, createdByKey: null });
 
 /** Prisma's own code for a unique constraint, or PostgreSQL's. */
 const isTaken = (error: unknown): boolean =>

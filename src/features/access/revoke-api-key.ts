@@ -1,7 +1,8 @@
-import { InputType } from "type-graphql";
+import { Field, ID, InputType, ObjectType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
-import { Deletion, defineOperation } from "../../operation/operation.js";
-import { API_KEY_EXAMPLE, ApiKeyNotFound } from "./api-key.js";
+import { defineOperation } from "../../operation/operation.js";
+import { API_KEY_EXAMPLE, ApiKeyNotFound, ScopeNotHeld, assertHeld, lockUser, toApiKey } from "./api-key.js";
+import { endOfKeyInUse, revokeWithDescendants } from "./key-lineage.js";
 
 @InputType({ description: "Which API key to revoke." })
 export class RevokeApiKeyInput {
@@ -9,22 +10,42 @@ export class RevokeApiKeyInput {
   id!: string;
 }
 
+@ObjectType({ description: "An API key that was revoked." })
+export class RevokedApiKey {
+  @Field(() => ID, { description: "Its id." })
+  id!: string;
+
+  @Field(() => [ID], {
+    description: "The keys that ended with it: those it had made, those that these had made, and so on.",
+  })
+  alsoRevoked!: string[];
+}
+
 export const revokeApiKey = defineOperation({
   name: "revokeApiKey",
   kind: "mutation",
-  summary: "Ends an API key of the caller's at once, be it the one in use; revoking it again changes nothing.",
+  summary:
+    "Ends an API key of the caller's at once, and with it every key that it had made. The key in use may end itself, and " +
+    "any whose scopes it has. Revoking a key again changes nothing. To end a key and keep what it had made, rotate it.",
   input: RevokeApiKeyInput,
-  output: Deletion,
+  output: RevokedApiKey,
   permission: "keys:write",
-  failures: [ApiKeyNotFound],
+  failures: [ApiKeyNotFound, ScopeNotHeld],
   rest: { method: "DELETE", path: "/keys/:id", status: 204 },
-  example: { input: { id: API_KEY_EXAMPLE.id }, output: { id: API_KEY_EXAMPLE.id } },
-  audit: (_context, { id }) => ({ teamId: null, subject: id }),
-  async handle({ caller, database, now }, input) {
-    const mine = { id: input.id, userId: caller.userId };
-    await database.models.apiKey.updateMany({ where: { ...mine, revokedAt: null }, data: { revokedAt: now() } });
-    const key = await database.models.apiKey.findFirst({ where: mine, select: { id: true } });
+  example: { input: { id: API_KEY_EXAMPLE.id }, output: { id: API_KEY_EXAMPLE.id, alsoRevoked: [] } },
+  audit: (_context, { id }, { alsoRevoked }) => ({
+    teamId: null,
+    subject: id,
+    ...(alsoRevoked.length > 0 && { detail: `with ${alsoRevoked.length} that it had made` }),
+  }),
+  async handle(context, { id }) {
+    const { caller, database } = context;
+    await lockUser(context, caller.userId);
+    const key = await database.models.apiKey.findFirst({ where: { id, userId: caller.userId } });
     if (!key) throw new ApiKeyNotFound();
-    return key;
+    await endOfKeyInUse(context);
+    if (id !== caller.keyId) assertHeld(context, toApiKey(key).scopes);
+    const revoked = await revokeWithDescendants(context, id);
+    return { id, alsoRevoked: revoked.filter((other) => other !== id) };
   },
 });

@@ -28,7 +28,8 @@ it("never shows a key again, nor its hash", async () => {
 
   const { body } = await ask(`${url}/keys`, { key: ann.key });
 
-  const fields = ["id", "name", "prefix", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at"];
+  const times = ["created_at", "expires_at", "last_used_at", "revoked_at"];
+  const fields = ["id", "name", "prefix", "scopes", "created_by_key", "replaced_by", ...times];
   expect(body).toMatchObject({ keys: [{ name: "First key", prefix: ann.key.slice(0, 12) }] });
   const { keys } = body as { keys: object[] };
   expect(keys.map((key) => Object.keys(key).toSorted())).toEqual([fields.toSorted()]);

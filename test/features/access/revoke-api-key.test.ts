@@ -28,7 +28,7 @@ it("changes nothing the second time", async () => {
   const before = await ann.did(apiKeys);
   world.travel(60_000);
 
-  expect(await ann.did(revokeApiKey, { id })).toEqual({ id });
+  expect(await ann.did(revokeApiKey, { id })).toEqual({ id, alsoRevoked: [] });
   expect(await ann.did(apiKeys)).toEqual(before);
 });
 
