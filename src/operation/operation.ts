@@ -44,7 +44,7 @@ export interface AuditNote {
   /** The id of what or whom it was done to. */
   readonly subject: string | null;
   /** A few words on how, such as `role: admin`. */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
 }
 
 /** Where REST offers an operation. Path parameters are input fields in snake_case, as `:memory_id`. */

@@ -19,6 +19,9 @@ export class Member {
 
   @Field(() => Date, { description: "Since when." })
   joinedAt!: Date;
+
+  /** How many invitations were withdrawn with a change to the member. Undeclared, so it never leaves: for the audit alone. */
+  withdrawn?: number;
 }
 
 export const MEMBER_EXAMPLE: Member = {

@@ -9,6 +9,8 @@ import {
   TEAM_EXAMPLE,
   TeamNotFound,
   lockTeam,
+  openInvitationsBy,
+  withdrawnNote,
 } from "../teams/index.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
 import { memberOfTeam } from "./update-member-role.js";
@@ -30,14 +32,19 @@ const remove: Statement = {
 export const removeMember = defineOperation({
   name: "removeMember",
   kind: "mutation",
-  summary: "Removes a member; their access to the team's graph ends with their next request.",
+  summary:
+    "Removes a member; their access to the team's graph ends with their next request, and invitations that they sent and nobody answered are withdrawn.",
   input: RemoveMemberInput,
   output: Member,
   permission: "teams:write",
   failures: [TeamNotFound, RoleTooSmall, MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
   rest: { method: "DELETE", path: "/teams/:team_id/members/:user_id", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id, userId: MEMBER_EXAMPLE.userId }, output: MEMBER_EXAMPLE },
-  audit: (_context, { teamId, userId }) => ({ teamId, subject: userId }),
+  audit: (_context, { teamId, userId }, { withdrawn }) => ({
+    teamId,
+    subject: userId,
+    detail: withdrawnNote(withdrawn),
+  }),
   async handle(context, { teamId, userId }) {
     const team = await lockTeam(context, teamId, "admin");
     const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
@@ -45,7 +52,8 @@ export const removeMember = defineOperation({
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
+    const withdrawn = await openInvitationsBy(context, teamId, userId);
     await context.database.run(remove, [teamId, userId]);
-    return target;
+    return { ...target, withdrawn };
   },
 });

@@ -9,6 +9,8 @@ import {
   TEAM_EXAMPLE,
   TeamNotFound,
   lockTeam,
+  openInvitationsBy,
+  withdrawnNote,
 } from "../teams/index.js";
 import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
 
@@ -53,7 +55,8 @@ const changeRole: Statement = {
 export const updateMemberRole = defineOperation({
   name: "updateMemberRole",
   kind: "mutation",
-  summary: "Makes a member an admin, or an admin a member.",
+  summary:
+    "Makes a member an admin, or an admin a member; invitations that an admin sent and nobody answered are withdrawn then.",
   input: UpdateMemberRoleInput,
   output: Member,
   permission: "teams:write",
@@ -63,7 +66,11 @@ export const updateMemberRole = defineOperation({
     input: { teamId: TEAM_EXAMPLE.id, userId: MEMBER_EXAMPLE.userId, role: AssignableRole.ADMIN },
     output: { ...MEMBER_EXAMPLE, role: "admin" },
   },
-  audit: (_context, { teamId, userId, role }) => ({ teamId, subject: userId, detail: `role: ${role}` }),
+  audit: (_context, { teamId, userId, role }, { withdrawn }) => ({
+    teamId,
+    subject: userId,
+    detail: [`role: ${role}`, withdrawnNote(withdrawn)].filter(Boolean).join(", "),
+  }),
   async handle(context, { teamId, userId, role }) {
     const team = await lockTeam(context, teamId, "admin");
     const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
@@ -71,8 +78,9 @@ export const updateMemberRole = defineOperation({
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
+    const withdrawn = role === AssignableRole.MEMBER ? await openInvitationsBy(context, teamId, userId) : 0;
     const [changed] = await context.database.run<Member>(changeRole, [teamId, userId, role]);
     if (!changed) throw new MemberNotFound();
-    return changed;
+    return { ...changed, withdrawn };
   },
 });

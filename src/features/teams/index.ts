@@ -24,6 +24,7 @@ export {
   lockTeam,
   teamNow,
 } from "./team.js";
+export { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
 
 export const teamOperations = [
   createTeam,

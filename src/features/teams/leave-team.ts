@@ -4,6 +4,7 @@ import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
 import { TEAM_EXAMPLE, Team, TeamNotFound, lockTeam } from "./team.js";
+import { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
 
 @InputType({ description: "Which team to leave." })
 export class LeaveTeamInput {
@@ -25,21 +26,33 @@ const leave: Statement = {
   text: "DELETE FROM team_member WHERE team_id = $1::uuid AND user_id = $2::uuid AND role <> 'owner' RETURNING user_id",
 };
 
-export const leaveTeam = defineOperation({
+/** The team that was left. */
+class LeftTeam extends Team {
+  /** Undeclared, so it never leaves: for the audit alone. */
+  withdrawn?: number;
+}
+
+export const leaveTeam = defineOperation<LeaveTeamInput, LeftTeam>({
   name: "leaveTeam",
   kind: "mutation",
-  summary: "Ends the caller's membership; access to the team's graph ends with the next request.",
+  summary:
+    "Ends the caller's membership; access to the team's graph ends with the next request. Invitations that the caller sent and nobody answered are withdrawn.",
   input: LeaveTeamInput,
   output: Team,
   permission: "teams:write",
   failures: [TeamNotFound, OwnerMustTransfer],
   rest: { method: "POST", path: "/teams/:team_id/leave", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: TEAM_EXAMPLE },
-  audit: ({ caller }, { teamId }) => ({ teamId, subject: caller.userId }),
+  audit: ({ caller }, { teamId }, { withdrawn }) => ({
+    teamId,
+    subject: caller.userId,
+    detail: withdrawnNote(withdrawn),
+  }),
   async handle(context, { teamId }) {
     const { role: _role, ...team } = await lockTeam(context, teamId, "member");
+    const withdrawn = await openInvitationsBy(context, teamId, context.caller.userId);
     const [left] = await context.database.run(leave, [teamId, context.caller.userId]);
     if (!left) throw new OwnerMustTransfer();
-    return { ...team, memberCount: team.memberCount - 1 };
+    return { ...team, memberCount: team.memberCount - 1, withdrawn };
   },
 });
