@@ -213,6 +213,14 @@ export const LIMITS = {
     /** How often the log tells of a database that cannot be started again. */
     restartTellMs: 60_000,
   },
+  invitations: {
+    /** That one address gets, whoever sends them; those to addresses with a +tag count as to the address without it. */
+    perRecipient: { hour: 5, day: 10 },
+    /** That one user sends, over all teams. */
+    perInviter: { hour: 100, day: 100 },
+    /** Waiting times that tell of what others did are rounded up to this. */
+    waitStepSeconds: 900,
+  },
   keys: {
     /** API keys of a user that are neither revoked nor expired. */
     active: 100,

@@ -18,6 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   Json: "jsonb",
   "Json @db.Json": "json",
   "DateTime @db.Timestamptz(3)": "timestamptz",
+  "DateTime[] @db.Timestamptz(3)": "_timestamptz",
   'Unsupported("tsvector")': "tsvector",
 };
 

@@ -70,7 +70,7 @@ async function teamAround(world: World, actor: Actor, standing: "owner" | "alone
   for (const member of standing === "member" ? [...members, actor] : members) await world.seat(member, teamId);
   const addresses = [
     `${owner.caller.userId}@invited.example.com`,
-    standing === "invited" ? actor.email : "x@example.com",
+    standing === "invited" ? actor.email : `${owner.caller.userId}@also-invited.example.com`,
   ];
   const invitations: string[] = [];
   for (const email of addresses) invitations.push(await make("inviteMember", { teamId, email, role: "member" }));

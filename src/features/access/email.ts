@@ -16,3 +16,18 @@ export function normalEmail(text: string): string | null {
   if (localPart.length > LOCAL_PART_MAX || domain.split(".").some((label) => label.length > LABEL_MAX)) return null;
   return isEmail(text) ? text.toLowerCase() : null;
 }
+
+/** Google's mail drops dots in an address. */
+const DOTLESS_DOMAINS: ReadonlySet<string> = new Set(["gmail.com", "googlemail.com"]);
+
+/**
+ * Whose inbox it is, for counting what somebody is sent: what stands behind a plus sign is a label that most servers
+ * drop, so it must not make one person pass for many. Never to tell people apart: an address is its owner's alone.
+ */
+export function mailboxOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  const domain = email.slice(at + 1);
+  const [name = ""] = email.slice(0, at).split("+", 1);
+  const local = name === "" ? email.slice(0, at) : name;
+  return `${DOTLESS_DOMAINS.has(domain) ? local.replaceAll(".", "") : local}@${domain}`;
+}

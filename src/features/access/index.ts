@@ -8,7 +8,7 @@ import { viewer } from "./viewer.js";
 
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
-export { ADDRESS_MAX, normalEmail } from "./email.js";
+export { ADDRESS_MAX, mailboxOf, normalEmail } from "./email.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
 export { CODE_MINUTES, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";

@@ -1,6 +1,6 @@
 import { Field, InputType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Marked, TextLength } from "../../operation/bounds.js";
-import { RateLimited } from "../../operation/budget.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -9,10 +9,10 @@ import { ADDRESS_MAX, normalEmail } from "../access/index.js";
 import { AssignableRole } from "../members/index.js";
 import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamFull, TeamNotFound, lockTeam } from "../teams/index.js";
+import { TooManyInvitations, countInvitation } from "./invitation-allowance.js";
 import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, LIFETIME_DAYS } from "./invitation.js";
 
-/** How many invitations a team may send in an hour, so that nobody is flooded with mail in its name. */
-const PER_HOUR_MAX = 100;
+const { perInviter, perRecipient } = LIMITS.invitations;
 
 @InputType({ description: "Whom to invite to a team." })
 export class InviteMemberInput {
@@ -46,25 +46,12 @@ export class AlreadyMember extends Failure {
   }
 }
 
-export class TooManyInvitations extends RateLimited {
-  static override readonly example = new TooManyInvitations(1_200);
-  override readonly reason = "too_many_invitations";
-
-  constructor(retryAfterSeconds: number) {
-    super(retryAfterSeconds);
-    this.message = `A team may send ${PER_HOUR_MAX} invitations an hour. Try again in ${retryAfterSeconds} s.`;
-  }
-}
-
 /** All that speaks against an invitation, read while the team is locked. */
 const obstacles: Statement = {
   name: "invitation_obstacles",
   text: `
     SELECT
       (SELECT count(*) FROM invitation WHERE team_id = $1::uuid AND status = 'pending')::int AS pending,
-      (SELECT ceil(extract(epoch FROM created_at + interval '1 hour' - now()))::int FROM invitation
-        WHERE team_id = $1::uuid AND created_at > now() - interval '1 hour'
-        ORDER BY created_at DESC OFFSET ${PER_HOUR_MAX - 1} LIMIT 1) AS wait_seconds,
       EXISTS (SELECT FROM team_member m JOIN user_account u ON u.id = m.user_id
         WHERE m.team_id = $1::uuid AND u.email = $2) AS is_member,
       EXISTS (SELECT FROM invitation WHERE team_id = $1::uuid AND email = $2 AND status = 'pending') AS is_invited`,
@@ -92,7 +79,9 @@ const queueMail: Statement = {
 export const inviteMember = defineOperation({
   name: "inviteMember",
   kind: "mutation",
-  summary: "Invites a person to a team by e-mail; the token to accept with stands in the mail alone.",
+  summary:
+    "Invites a person to a team by e-mail; the token to accept with stands in the mail alone. A person sends at most " +
+    `${perInviter.day} a day, and an address gets at most ${perRecipient.hour} an hour and ${perRecipient.day} a day.`,
   input: InviteMemberInput,
   output: Invitation,
   permission: "teams:write",
@@ -119,7 +108,6 @@ export const inviteMember = defineOperation({
     await database.run(expireInvitations, [teamId]);
     interface Obstacles {
       readonly pending: number;
-      readonly wait_seconds: number | null;
       readonly is_member: boolean;
       readonly is_invited: boolean;
     }
@@ -129,7 +117,7 @@ export const inviteMember = defineOperation({
     const seated = team.memberCount + (found?.pending ?? 0);
     if (seated >= team.maxMembers) throw new TeamFull();
     await assertMembersPaid(context, teamId, seated + 1);
-    if (found?.wait_seconds != null) throw new TooManyInvitations(found.wait_seconds);
+    await countInvitation(context, email);
     const values = [newId(), teamId, email, role, caller.userId];
     const [invitation] = await database.run<Invitation>(insertInvitation, values);
     if (!invitation) throw new InvitationExists();

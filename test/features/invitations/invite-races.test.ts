@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
 import { CALLERS, ROUNDS, deadlocks, manyAtOnce } from "../../support/races.js";
-import { aTeam, brokenInvariants, tally } from "../../support/teams.js";
+import { aTeam, brokenInvariants, manyOf, tally } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
 /** One world for all rounds of a race: what matters is that each is a race anew. */
@@ -13,6 +14,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
 
     for (let round = 0; round < ROUNDS; round++) {
       await world.database.pool.query("DELETE FROM invitation");
+      await world.database.pool.query("DELETE FROM invitation_allowance");
       await world.database.pool.query(
         `INSERT INTO invitation (id, team_id, email, role, invited_by, created_at, expires_at)
          VALUES (gen_random_uuid(), $1, $2, 'member', $3, now() - interval '8 days', now() - interval '1 day')`,
@@ -35,12 +37,32 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
 
     for (let round = 0; round < ROUNDS; round++) {
       await world.database.pool.query("DELETE FROM invitation");
+      await world.database.pool.query("DELETE FROM invitation_allowance");
       const verdicts = await manyAtOnce((index) =>
         (index % 2 ? owner : admin).does(inviteMember, { teamId, email: `n${index}@example.com`, role: "member" }),
       );
 
       expect(tally(verdicts)).toEqual({ ok: 1, team_full: CALLERS - 1 });
       expect(await brokenInvariants(world)).toEqual([]);
+    }
+    expect(await deadlocks(world)).toBe(0);
+  });
+
+  it("invite one person from as many teams: five do, and nobody waits in a circle", async () => {
+    await using world = await createWorld();
+    const staffs = await manyOf(10, async () => {
+      const owner = await world.user();
+      return { owner, teamId: (await owner.did(createTeam, { name: "Team", maxMembers: 99 })).id };
+    });
+
+    for (let round = 0; round < 5; round++) {
+      const verdicts = await Promise.all(
+        staffs.map(({ owner, teamId }, index) =>
+          owner.does(inviteMember, { teamId, email: `n+${index}@r${round}.co`, role: "member" }),
+        ),
+      );
+
+      expect(tally(verdicts)).toEqual({ ok: 5, too_many_invitations: 5 });
     }
     expect(await deadlocks(world)).toBe(0);
   });
