@@ -6,7 +6,6 @@ import { defineOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
 import { AssignableRole } from "../members/index.js";
 import { TEAM_EXAMPLE } from "../teams/index.js";
-import { INVITER } from "./invitation-token.js";
 import {
   INVITATION_COLUMNS,
   INVITATION_EXAMPLE,
@@ -48,6 +47,9 @@ export class ShownInvitation {
   /** Undeclared, so it leaves by no door; the page of an invitation asks for a code in its name. */
   email!: string;
 }
+
+/** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
+const INVITER = `CASE WHEN u.name IS NULL THEN u.email ELSE u.name || ' (' || u.email || ')' END AS "invitedBy"`;
 
 const shownInvitation: Statement = {
   name: "shown_invitation",

@@ -6,11 +6,9 @@ import { type Invitation, hashToken } from "./invitation.js";
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
   readonly token: string;
   readonly teamName: string;
-  readonly invitedBy: string;
+  readonly inviterName: string | null;
+  readonly inviterEmail: string;
 }
-
-/** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
-export const INVITER = `CASE WHEN u.name IS NULL THEN u.email ELSE u.name || ' (' || u.email || ')' END AS "invitedBy"`;
 
 const storeToken: Statement = {
   name: "store_invitation_token",
@@ -20,7 +18,8 @@ const storeToken: Statement = {
       SELECT $2, id FROM invitation WHERE id = $1::uuid AND status = 'pending' AND expires_at > now()
       RETURNING invitation_id
     )
-    SELECT i.role::text AS role, i.expires_at AS "expiresAt", t.name AS "teamName", ${INVITER}
+    SELECT i.role::text AS role, i.expires_at AS "expiresAt", t.name AS "teamName",
+      u.name AS "inviterName", u.email AS "inviterEmail"
     FROM stored s JOIN invitation i ON i.id = s.invitation_id JOIN team t ON t.id = i.team_id
       JOIN user_account u ON u.id = i.invited_by`,
 };
