@@ -221,6 +221,36 @@ export const LIMITS = {
     /** Waiting times that tell of what others did are rounded up to this. */
     waitStepSeconds: 900,
   },
+  signUp: {
+    /** Codes that one network asks for in an hour, for whatever addresses. */
+    asksPerNetwork: { limit: 30, windowMs: 3_600_000 },
+    /** The same for one address; no longer than a code is open, so that neighbours cannot keep each other out. */
+    asksPerNetworkAndAddress: { limit: 5, windowMs: 900_000 },
+    /** Short codes that one network tries in an hour, for whatever addresses. */
+    guessesPerNetwork: { limit: 30, windowMs: 3_600_000 },
+    /** How long a code can be used, from when its mail is sent. */
+    codeMinutes: 15,
+    /** That are open at once for one address; no further one is sent meanwhile. */
+    openCodes: 3,
+    openCodesPerNetwork: 2,
+    /** Between two codes that one network asks for. */
+    codeGapSeconds: 60,
+    /** Wrong tries after which the short form of a code is dead, over all networks. */
+    triesPerCode: 20,
+    triesPerNetwork: 5,
+  },
+  mails: {
+    /** That are sent at the same time by one process. */
+    batch: 10,
+    /** For how long a mail that is refused is tried again. */
+    givenUpAfterHours: 24,
+    /** The longest wait before it is tried again; shorter for a code, for which somebody waits. */
+    retrySeconds: { invitation: 3_600, sign_up: 60 },
+  },
+  retention: {
+    /** Rows that a chore deletes in one statement. */
+    batch: 1_000,
+  },
   keys: {
     /** API keys of a user that are neither revoked nor expired. */
     active: 100,

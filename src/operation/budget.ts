@@ -9,8 +9,6 @@ export interface Allowance {
   readonly windowMs: number;
 }
 
-export const HOUR_MS = 3_600_000;
-
 export class RateLimited extends CommonFailure {
   static readonly example = new RateLimited(12);
   readonly kind = "rate_limited";

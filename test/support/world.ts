@@ -154,8 +154,9 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
     },
     async giveCode(email, code) {
       const hash = new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
-      const data = { hash, triesLeft: 5, expiresAt: new Date(Date.now() + 900_000) };
-      await database.models.signUpCode.upsert({ where: { email }, create: { email, ...data }, update: data });
+      const longHash = new Uint8Array(createHash("sha256").update(randomUUID()).digest());
+      const data = { mailId: randomUUID(), email, hash, longHash, expiresAt: new Date(Date.now() + 900_000) };
+      await database.models.signUpCode.create({ data });
     },
     async giveToken(invitationId, token) {
       const hash = createHash("sha256").update(token).digest();

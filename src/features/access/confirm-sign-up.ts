@@ -1,19 +1,19 @@
 import { Field, ID, InputType, ObjectType } from "type-graphql";
 import { recordAudit } from "../../operation/audit.js";
+import { LIMITS } from "../../limits.js";
 import { Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
-import { HOUR_MS, spend, spendAsClient } from "../../operation/budget.js";
+import { spendAsClient } from "../../operation/budget.js";
 import { type Context, within } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
 import type { Statement } from "../../platform/database.js";
 import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
-import { isCodeRight, useRightCode } from "./sign-up-code.js";
 import { ADDRESS_MAX } from "./email.js";
+import { askerOf, isCodeRight, isLongCode, useRightCode } from "./sign-up-code.js";
 import { emailIn } from "./sign-up.js";
 
-const CONFIRMS_OF_ADDRESS = { limit: 20, windowMs: HOUR_MS };
-const CONFIRMS_OF_CLIENT = { limit: 30, windowMs: HOUR_MS };
+const { codeMinutes, triesPerNetwork } = LIMITS.signUp;
 
 @InputType({ description: "The proof that an e-mail address is one's own." })
 export class ConfirmSignUpInput {
@@ -22,7 +22,7 @@ export class ConfirmSignUpInput {
   @TextLength(0, ADDRESS_MAX)
   email!: string;
 
-  @Field(() => String, { description: "The code from the mail: eight digits." })
+  @Field(() => String, { description: "The code from the mail: eight digits, or the longer one." })
   @TextLength(1, 100)
   code!: string;
 
@@ -47,7 +47,10 @@ export class CodeInvalid extends Failure {
   override readonly reason = "code_invalid";
 
   constructor() {
-    super("This code is not right, or no longer. It can be tried five times within 15 minutes; ask for another one.");
+    super(
+      `This code is wrong or has ended. It can be tried ${triesPerNetwork} times within ${codeMinutes} minutes. Use the ` +
+        "longer code from the same mail, or ask for another one.",
+    );
   }
 }
 
@@ -94,10 +97,9 @@ export const confirmSignUp = defineOperation({
   },
   async handle(context, { email: address, code, keyName }) {
     const email = emailIn(address);
-    await spendAsClient(context, "confirm-sign-up", CONFIRMS_OF_CLIENT);
-    await spend(context, `confirm-sign-up:${email}`, CONFIRMS_OF_ADDRESS);
-    const { database } = context;
-    if (!(await isCodeRight(database, email, code))) throw new CodeInvalid();
+    if (!isLongCode(code)) await spendAsClient(context, "confirm-sign-up", LIMITS.signUp.guessesPerNetwork);
+    const { database, clientAddress } = context;
+    if (!(await isCodeRight(database, email, code, askerOf(email, clientAddress)))) throw new CodeInvalid();
     return database.transaction(async (inner) => {
       if (!(await useRightCode(inner, email, code))) throw new CodeInvalid();
       return keyForOwnerOf(within(context, inner), email, keyName ?? "Sign-up");

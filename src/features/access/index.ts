@@ -9,9 +9,10 @@ import { viewer } from "./viewer.js";
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, mailboxOf, normalEmail } from "./email.js";
+export { forgetEndedKeys } from "./key-lineage.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
-export { CODE_MINUTES, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";
+export { CODE_MINUTES, type SignUpCode, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";
 
 export const accessOperations = [
   signUp,

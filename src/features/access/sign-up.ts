@@ -1,14 +1,11 @@
 import { Field, InputType, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Marked, TextLength } from "../../operation/bounds.js";
-import { HOUR_MS, spend, spendAsClient } from "../../operation/budget.js";
+import { spend, spendAsClient } from "../../operation/budget.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
 import { ADDRESS_MAX, normalEmail } from "./email.js";
-
-/** So that nobody is flooded with mail in our name. */
-const MAILS_TO_ADDRESS = { limit: 5, windowMs: HOUR_MS };
-const MAILS_FOR_CLIENT = { limit: 30, windowMs: HOUR_MS };
+import { askForCode, askerOf } from "./sign-up-code.js";
 
 @InputType({ description: "Who wants to sign up." })
 export class SignUpInput {
@@ -24,15 +21,12 @@ export class SignUp {
   email!: string;
 }
 
-const queueMail: Statement = {
-  name: "queue_sign_up_mail",
-  text: "INSERT INTO mail (id, kind, email) VALUES ($1::uuid, 'sign_up', $2)",
-};
-
 export const signUp = defineOperation({
   name: "signUp",
   kind: "mutation",
-  summary: "Sends a code to an e-mail address, with which whoever reads it gets an API key.",
+  summary:
+    "Sends a code to an e-mail address, with which whoever reads it gets an API key. A code that was sent less than a " +
+    "minute ago is not sent again, nor when several are open: each of them works for 15 minutes.",
   input: SignUpInput,
   output: SignUp,
   permission: "public",
@@ -43,9 +37,10 @@ export const signUp = defineOperation({
   /** The same for an address that is known and for one that is not: nobody can find out who is here. */
   async handle(context, { email: address }) {
     const email = emailIn(address);
-    await spendAsClient(context, "sign-up", MAILS_FOR_CLIENT);
-    await spend(context, `sign-up:${email}`, MAILS_TO_ADDRESS);
-    await context.database.run(queueMail, [context.newId(), email]);
+    const asker = askerOf(email, context.clientAddress);
+    await spendAsClient(context, "sign-up", LIMITS.signUp.asksPerNetwork);
+    await spend(context, `sign-up:${asker}`, LIMITS.signUp.asksPerNetworkAndAddress);
+    await askForCode(context.database, context.newId(), email, asker);
     return { email };
   },
 });
