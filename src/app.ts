@@ -8,14 +8,19 @@ import type { GraphQLSchema } from "graphql";
 import type { Config } from "./config.js";
 import { LIMITS } from "./limits.js";
 import { billingOperations, checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
-import { accessOperations, forgetEndedCodes } from "./features/access/index.js";
-import { invitationOperations, invitationRelations } from "./features/invitations/index.js";
-import { sendDueMails } from "./features/mail/index.js";
+import { accessOperations, forgetEndedCodes, forgetEndedKeys } from "./features/access/index.js";
+import {
+  forgetOldAllowances,
+  forgetOldInvitations,
+  invitationOperations,
+  invitationRelations,
+} from "./features/invitations/index.js";
+import { forgetUselessMails, sendDueMails } from "./features/mail/index.js";
 import { memberOperations, memberRelations } from "./features/members/index.js";
 import { countWordsOfGraph, memoryOperations, memoryRelations } from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
 import { forgetBillingHistory, reconcileDueAccount } from "./features/subscriptions/index.js";
-import { forgetAbandonedGraph, teamOperations, teamRelations } from "./features/teams/index.js";
+import { forgetAbandonedGraph, forgetOldAudit, teamOperations, teamRelations } from "./features/teams/index.js";
 import { Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
@@ -262,8 +267,9 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
   const { url, log } = parts;
   const services = servicesFor(parts.services, "chores");
   const { database } = services;
+  const { keysDays, invitationsDays, auditDays, mailsDays } = config.retention;
   const mailer = createMailer(config, log);
-  if (!mailer) log.warn("SMTP_URL is not set: mails wait in the database until a server that has it sends them");
+  if (!mailer) log.warn(`SMTP_URL is not set: mails wait up to ${mailsDays} days for a server that has it`);
   const outbox = mailer && { database, mailer, publicUrl: config.publicUrl ?? url, log };
   return [
     { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database) },
@@ -272,6 +278,11 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
     { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph({ database }) },
     { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
     { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },
+    { name: "forget ended keys", intervalMs: 60_000, run: () => forgetEndedKeys(database, keysDays) },
+    { name: "forget invitations", intervalMs: 60_000, run: () => forgetOldInvitations(database, invitationsDays) },
+    { name: "forget who was invited", intervalMs: 60_000, run: () => forgetOldAllowances(database) },
+    { name: "forget audit", intervalMs: 60_000, run: () => forgetOldAudit(database, auditDays) },
+    { name: "forget mails", intervalMs: 60_000, run: () => forgetUselessMails(database, mailsDays) },
     ...(outbox ? [{ name: "send mails", intervalMs: 1_000, run: () => sendDueMails(outbox) }] : []),
   ];
 }

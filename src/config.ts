@@ -28,10 +28,25 @@ export interface Config {
   /** How many proxies of the operator's own stand in front of the service. */
   readonly trustedProxies: number;
   readonly logLevel: LogLevel;
+  readonly retention: Retention;
+}
+
+/** For how long things are kept that nobody needs any more; then they are deleted in the background. */
+export interface Retention {
+  /** Keys, after they were revoked or expired. */
+  readonly keysDays: number;
+  /** Invitations, after the last day on which they could have been answered. */
+  readonly invitationsDays: number;
+  readonly auditDays: number;
+  /** Mails that could not be sent. */
+  readonly mailsDays: number;
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** A hundred years: who wants to keep things for ever says so. */
+const RETENTION_DAYS_MAX = 36_500;
 
 /** The environment is not what the service needs; every problem is in the message, a line each. */
 export class ConfigError extends Error {
@@ -124,6 +139,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedOrigins: origins,
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    retention: {
+      keysDays: whole("RETENTION_KEYS_DAYS", 90, RETENTION_DAYS_MAX, 1),
+      invitationsDays: whole("RETENTION_INVITATIONS_DAYS", 90, RETENTION_DAYS_MAX, 1),
+      auditDays: whole("RETENTION_AUDIT_DAYS", 730, RETENTION_DAYS_MAX, 1),
+      mailsDays: whole("RETENTION_MAILS_DAYS", 7, RETENTION_DAYS_MAX, 1),
+    },
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;

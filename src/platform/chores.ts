@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "./logger.js";
 
@@ -15,6 +16,8 @@ export interface Chore {
  */
 export function startChores(chores: readonly Chore[], log: Logger): AsyncDisposable {
   const stop = new AbortController();
+  // Each chore that waits listens; Node takes more than ten for a leak.
+  setMaxListeners(chores.length, stop.signal);
   const ended = Promise.all(chores.map((chore) => repeat(chore, stop.signal, log)));
   return {
     async [Symbol.asyncDispose]() {

@@ -36,13 +36,25 @@ export function createMailer(
   { development, smtpUrl, mailFrom, dataDir }: MailSettings,
   log: Logger,
 ): Mailer | undefined {
-  if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom);
+  if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom, !development && needsTls(smtpUrl));
   return development ? fileMailer(join(dataDir, "mail"), mailFrom, log) : undefined;
 }
 
-function smtpMailer(url: string, from: string): Mailer {
+/**
+ * Whether a mail may only go over TLS. A mail holds what opens an account, so it is not sent in plain text because a
+ * server, or somebody in between, says that it cannot encrypt. Not asked of a relay on this machine, whose connection
+ * nobody else sees, nor where the operator says `?requireTLS=false`, for one on a network of their own.
+ */
+export function needsTls(smtpUrl: string): boolean {
+  const { hostname, searchParams } = new URL(smtpUrl);
+  const wish = searchParams.get("requireTLS");
+  return wish === null ? !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname) : wish !== "false";
+}
+
+function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
   const transport = createTransport({
     url,
+    ...(requireTLS && { requireTLS }),
     dnsTimeout: STEP_TIMEOUT_MS,
     connectionTimeout: STEP_TIMEOUT_MS,
     greetingTimeout: STEP_TIMEOUT_MS,

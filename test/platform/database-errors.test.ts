@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { getSystemErrorMap } from "node:util";
 import { DriverAdapterError } from "@prisma/driver-adapter-utils";
@@ -28,7 +29,8 @@ const raise = (code: string): Statement => ({
   text: `DO $$ BEGIN RAISE EXCEPTION 'Raised.' USING ERRCODE = '${code}'; END $$`,
 });
 const email = "ann@example.com";
-const row = { data: { email, hash: new Uint8Array(32), triesLeft: 5, expiresAt: new Date() } };
+const hash = new Uint8Array(32);
+const row = { data: { mailId: randomUUID(), email, hash, longHash: hash, expiresAt: new Date() } };
 
 const WAYS: Ways = {
   "a statement": (database, code) => database.run(raise(code), []),

@@ -7,6 +7,8 @@ import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/invitations/invite-member.js";
 import { acceptInvitation } from "../../src/features/invitations/answer-invitation.js";
 import { revokeInvitation } from "../../src/features/invitations/revoke-invitation.js";
+import { needsTls } from "../../src/platform/mailer.js";
+import { retryMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
 import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
@@ -136,17 +138,12 @@ it("tries a refused mail again, later each time, tells the operator why, and giv
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
-  const { url } = await world.serve(settings(smtp.url));
-  await ask(`${url}/signup`, { body: { email: BOB } });
+  await invited(world);
+  await world.serve(settings(smtp.url));
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
-    const failed = { attempts: attempt, lastError: expect.stringContaining("no such user") };
-    await expect.poll(() => world.database.models.mail.findFirst(), { timeout: 10_000 }).toMatchObject(failed);
-    const { rows } = await world.database.pool.query<{ seconds: number }>(
-      "SELECT extract(epoch FROM due_at - now())::float AS seconds FROM mail",
-    );
-    waits.push(rows[0]?.seconds ?? 0);
-    if (attempt < 3) await retried(world);
+    waits.push(await waitAfter(world, attempt));
+    if (attempt < 3) await retryMails(world.database, undefined);
   }
 
   const listed = await command(world, "list", "--json");
@@ -157,12 +154,44 @@ it("tries a refused mail again, later each time, tells the operator why, and giv
   expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
   const { mails } = listed as { mails: Array<{ id: string }> };
   expect(mails).toMatchObject([
-    { kind: "sign_up", email: BOB, attempts: 3, last_error: expect.stringContaining("550") },
+    { kind: "invitation", email: BOB, attempts: 3, last_error: expect.stringContaining("550") },
   ]);
   expect(retriedIds).toEqual({ ids: [mails[0]?.id] });
   expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 4, responseCode: 550 }]);
   expect(world.log.join("\n")).not.toContain(BOB);
 });
+
+it("tries a code again every minute at the latest, with one code in the end, and not once it would have ended", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  smtp.refuse("come back later");
+  const { url } = await world.serve(settings(smtp.url));
+  await ask(`${url}/signup`, { body: { email: BOB } });
+  await waitAfter(world, 1);
+  await world.database.pool.query("UPDATE mail SET attempts = 9, due_at = now(), last_error = NULL");
+  const wait = await waitAfter(world, 10);
+  const codes = await world.database.models.signUpCode.count();
+  await ask(`${url}/signup`, { body: { email: "carol@example.com" } });
+  await world.database.pool.query("UPDATE mail SET created_at = now() - interval '15 minutes' WHERE email = $1", [BOB]);
+  smtp.refuse(undefined);
+  await retried(world);
+  await nothingWaits(world);
+
+  expect(wait).toBeGreaterThan(50);
+  expect(wait).toBeLessThanOrEqual(60);
+  expect(codes).toBe(1);
+  expect(smtp.mails.map(({ to }) => to)).toEqual(["carol@example.com"]);
+});
+
+/** How many seconds a mail waits whose n-th attempt was refused. */
+async function waitAfter({ database }: World, attempts: number): Promise<number> {
+  const failed = { attempts, lastError: expect.stringContaining("550") };
+  await expect.poll(() => database.models.mail.findFirst(), { timeout: 10_000 }).toMatchObject(failed);
+  const { rows } = await database.pool.query<{ seconds: number }>(
+    "SELECT extract(epoch FROM due_at - now())::float AS seconds FROM mail",
+  );
+  return rows[0]?.seconds ?? 0;
+}
 
 it("sends no mail for an invitation that is no longer pending", async () => {
   await using world = await createWorld();
@@ -177,18 +206,6 @@ it("sends no mail for an invitation that is no longer pending", async () => {
   expect(smtp.mails.map(({ to }) => to)).toEqual(["dora@example.com"]);
   const tokens = await world.database.models.invitationToken.findMany();
   expect(tokens.map(({ invitationId }) => invitationId)).toEqual([pendingId]);
-});
-
-it("sends only the latest of several codes that wait for one address", async () => {
-  await using world = await createWorld();
-  await using smtp = await startMailServer();
-  const data = Array.from({ length: 3 }, () => ({ id: world.services.newId(), kind: "sign_up", email: BOB }));
-  await world.database.models.mail.createMany({ data });
-
-  await world.serve(settings(smtp.url));
-  await nothingWaits(world);
-
-  expect(smtp.mails).toHaveLength(1);
 });
 
 it("writes mails to files in development without a mail server", async () => {
@@ -212,10 +229,73 @@ it("keeps mails in production without a mail server, and warns", async () => {
   expect(await world.database.models.mail.count()).toBe(1);
 });
 
+it("drops in production without a mail server what can no longer help, and what is a week old", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await invited(world);
+  const invite = async (name: string) => {
+    const { id } = await owner.did(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
+    return id;
+  };
+  await owner.did(revokeInvitation, { teamId, invitationId: await invite("revoked") });
+  const [expired, old, young] = [await invite("expired"), await invite("old"), await invite("young")];
+  const { mail, invitation } = world.database.models;
+  const ago = (milliseconds: number) => new Date(Date.now() - milliseconds);
+  await invitation.update({ where: { id: expired }, data: { createdAt: ago(2), expiresAt: ago(1) } });
+  await mail.updateMany({ where: { invitationId: old }, data: { createdAt: ago(7 * 86_400_000) } });
+  await mail.updateMany({ where: { invitationId: young }, data: { createdAt: ago(7 * 86_400_000 - 600_000) } });
+  for (const [name, minutes] of [
+    ["late", 15],
+    ["fresh", 14],
+  ] as const) {
+    const email = `${name}@example.com`;
+    await mail.create({
+      data: { id: world.services.newId(), kind: "sign_up", email, createdAt: ago(minutes * 60_000) },
+    });
+  }
+
+  await world.serve({ NODE_ENV: "production" });
+
+  const waiting = async () => (await mail.findMany()).map(({ email }) => email.split("@")[0]).sort();
+  await expect.poll(waiting, { timeout: 20_000 }).toEqual(["bob", "fresh", "young"]);
+});
+
+it.each([
+  ["smtp://mail.example.com", true],
+  ["smtp://10.0.0.1:25", true],
+  ["smtp://localhost.example.com", true],
+  ["smtp://user:password@mail.example.com:587?requireTLS=true", true],
+  ["smtp://localhost?requireTLS=true", true],
+  ["smtp://relay.internal?requireTLS=false", false],
+  ["smtp://localhost:25", false],
+  ["smtp://127.0.0.1", false],
+  ["smtp://[::1]:2525", false],
+])("needs TLS in production for %s: %s", (url, needed) => {
+  expect(needsTls(url)).toBe(needed);
+});
+
+it("sends nothing in production to a server that offers no TLS, unless told, and says why", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await invited(world);
+  // An address of this machine by which nothing is known to stay on it.
+  const url = smtp.url.replace("127.0.0.1", "0.0.0.0");
+  const server = await world.serve({ ...settings(url), NODE_ENV: "production" });
+  await expect.poll(() => errorsOfMails(world), { timeout: 10_000 }).toEqual([expect.stringMatching(/STARTTLS/)]);
+  await server[Symbol.asyncDispose]();
+  expect(smtp.mails).toHaveLength(0);
+
+  await world.serve({ ...settings(`${url}?requireTLS=false`), NODE_ENV: "production" });
+  await retried(world);
+  await nothingWaits(world);
+
+  expect(smtp.mails).toHaveLength(1);
+});
+
 it.each([
   [{ SMTP_URL: "http://mail.example.com" }, "SMTP_URL must be a URL that begins with smtp:// or smtps://"],
   [{ SMTP_URL: "smtp:mail" }, "SMTP_URL must be a URL"],
   [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "MAIL_FROM must be given"],
+  [{ RETENTION_MAILS_DAYS: "0" }, "RETENTION_MAILS_DAYS must be a whole number from 1 to 36500"],
   [{ MAIL_FROM: "somebody" }, "MAIL_FROM must be an address"],
   [{ MAIL_FROM: "a@example.com, b@example.com" }, "MAIL_FROM must be an address"],
 ])("refuses to start with %j", (environment, problem) => {

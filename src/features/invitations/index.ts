@@ -4,6 +4,7 @@ import { inviteMember } from "./invite-member.js";
 import { TeamInvitationsRelation, teamInvitations } from "./list-invitations.js";
 import { revokeInvitation } from "./revoke-invitation.js";
 
+export { forgetOldAllowances, forgetOldInvitations } from "./forget-invitations.js";
 export { type InvitationToSend, newInvitationToken } from "./invitation-token.js";
 
 export const invitationOperations = [

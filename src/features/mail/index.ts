@@ -1,2 +1,2 @@
-export { sendDueMails } from "./outbox.js";
+export { forgetUselessMails, sendDueMails } from "./outbox.js";
 export { retryMails, waitingMails } from "./waiting-mails.js";

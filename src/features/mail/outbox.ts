@@ -1,7 +1,9 @@
+import { LIMITS } from "../../limits.js";
+import { forget, forgetting } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 import type { Logger } from "../../platform/logger.js";
 import { type Mailer, SEND_TIMEOUT_MS } from "../../platform/mailer.js";
-import { newSignUpCode } from "../access/index.js";
+import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
 import { newInvitationToken } from "../invitations/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
@@ -22,14 +24,16 @@ interface MailRow {
   readonly email: string;
   readonly invitation_id: string | null;
   readonly attempts: number;
+  readonly helps: boolean;
 }
 
-/** How many are sent at the same time. */
-const BATCH = 10;
+/** Nobody waits for a code any more that was asked for so long ago: by then it would have ended. */
+const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${CODE_MINUTES} minutes')`;
+
+const { batch, givenUpAfterHours, retrySeconds } = LIMITS.mails;
 /** Whoever claims a mail has this long; then it counts as lost with its server, and another may send it. */
 const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
 const ERROR_MAX_LENGTH = 500;
-const GIVEN_UP_AFTER_H = 24;
 
 /**
  * Claims are committed before any mail is sent, so that two servers never send the same one, and no connection to the
@@ -39,18 +43,19 @@ const claimDueMails: Statement = {
   name: "claim_due_mails",
   text: `
     UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL
-    WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-    RETURNING id, kind, email, invitation_id, attempts`,
+    WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
+    RETURNING id, kind, email, invitation_id, attempts, ${STILL_HELPS} AS helps`,
 };
 
 const deleteMail: Statement = { name: "delete_mail", text: "DELETE FROM mail WHERE id = $1::uuid RETURNING id" };
 
-/** Waits 5 s after the first failure, twice as long after each further one, at most an hour. */
+/** Waits 5 s after the first failure and twice as long after each further one; no longer than a minute with a code. */
 const postponeMail: Statement = {
   name: "postpone_mail",
   text: `
-    UPDATE mail SET last_error = $2, due_at = now() + least(5 * 2 ^ (attempts - 1), 3600) * interval '1 second'
-    WHERE id = $1::uuid AND created_at > now() - interval '${GIVEN_UP_AFTER_H} hours' RETURNING id`,
+    UPDATE mail SET last_error = $2, due_at = now() + interval '1 second' * least(5 * 2 ^ (attempts - 1),
+      CASE kind WHEN 'sign_up' THEN ${retrySeconds.sign_up} ELSE ${retrySeconds.invitation} END)
+    WHERE id = $1::uuid AND created_at > now() - interval '${givenUpAfterHours} hours' AND ${STILL_HELPS} RETURNING id`,
 };
 
 /** Sends up to a batch of mails that are due; answers with whether there may be more. */
@@ -59,7 +64,7 @@ export async function sendDueMails(outbox: Outbox): Promise<boolean> {
   const outcomes = await Promise.allSettled(claimed.map((mail) => deliver(outbox, mail)));
   // Only after all have ended: a server that stops waits for this, and must not close the database before.
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  return claimed.length === BATCH;
+  return claimed.length === batch;
 }
 
 async function deliver(outbox: Outbox, mail: MailRow): Promise<void> {
@@ -75,6 +80,7 @@ async function deliver(outbox: Outbox, mail: MailRow): Promise<void> {
 
 /** Its secret is made now, so that it stands in the mail alone. Null for a mail that nobody needs any more. */
 async function letterFor({ database, publicUrl }: Outbox, mail: MailRow): Promise<Letter | null> {
+  if (!mail.helps) return null;
   if (mail.invitation_id !== null) {
     const invitation = await newInvitationToken(database, mail.invitation_id);
     return invitation && invitationMail(invitation, publicUrl);
@@ -93,5 +99,18 @@ async function postpone({ database, log }: Outbox, mail: MailRow, error: unknown
   if (postponed)
     return log.warn(facts, "a mail could not be sent; it is tried again (`npm run mail -- list` says why)");
   await database.run(deleteMail, [id]);
-  log.error(facts, `a mail could not be sent for ${GIVEN_UP_AFTER_H} hours and is given up`);
+  log.error(facts, "a mail could not be sent for so long that it is given up");
 }
+
+/** Tells what can no longer help, by itself or for its age, whether a mail server is configured or not. */
+const forgetMails = forgetting(
+  "mail",
+  `created_at <= now() - make_interval(days => $1::int) OR NOT ${STILL_HELPS}
+    OR EXISTS (SELECT FROM invitation i WHERE i.id = mail.invitation_id
+      AND (i.status <> 'pending' OR i.expires_at <= now()))`,
+  "useless",
+);
+
+/** Deletes a batch of mails that wait and need not be sent; answers with whether there may be more. */
+export const forgetUselessMails = (database: Database, keptDays: number): Promise<boolean> =>
+  forget(database, forgetMails, [keptDays]);

@@ -3,6 +3,8 @@ import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { forget, forgetting } from "../../operation/retention.js";
+import type { Database } from "../../platform/database.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, assertStanding } from "./team.js";
 
 @ArgsType()
@@ -118,3 +120,9 @@ export const teamAudit = defineOperation({
     return { events: items, nextCursor };
   },
 });
+
+const forgetAudit = forgetting("audit_entry", "created_at <= now() - make_interval(days => $1::int)");
+
+/** Deletes a batch of entries that are older; answers with whether there may be more. */
+export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>
+  forget(database, forgetAudit, [keptDays]);

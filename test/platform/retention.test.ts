@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
+import { createWorld } from "../support/world.js";
+import { aTeam, anInvitee } from "../support/teams.js";
+
+const DAYS = { RETENTION_KEYS_DAYS: "10", RETENTION_INVITATIONS_DAYS: "20", RETENTION_AUDIT_DAYS: "30" };
+
+it("deletes keys, invitations, counts and audit when their time is over, and nothing before", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { pool, models } = world.database;
+  await anInvitee(world, staff);
+  await anInvitee(world, staff);
+  const { userId } = staff.owner.caller;
+  const kept = async () => ({
+    keys: (await models.apiKey.findMany({ where: { userId } })).map(({ name }) => name).sort(),
+    invitations: await models.invitation.count(),
+    tokens: await models.invitationToken.count(),
+    allowances: await models.invitationAllowance.count(),
+    audit: (await models.auditEntry.findMany({ where: { action: { startsWith: "test " } } })).map(
+      ({ action }) => action,
+    ),
+  });
+  await pool.query(
+    `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes, created_at, revoked_at, expires_at)
+     SELECT gen_random_uuid(), $1, name, '', sha256(name::bytea), '{}', now() - interval '1 year', revoked, expires
+     FROM (VALUES ('revoked long ago', now() - interval '10 days', NULL), ('revoked lately', now() - interval '9 days', NULL),
+       ('expired long ago', NULL, now() - interval '10 days'), ('expired lately', NULL, now() - interval '9 days'),
+       ('both', now(), now() - interval '10 days'), ('lives', NULL, now() + interval '1 day')) k (name, revoked, expires)`,
+    [userId],
+  );
+  await pool.query(
+    `UPDATE invitation SET created_at = now() - interval '60 days', expires_at = now() - interval '1 day' *
+       CASE WHEN id = (SELECT min(id::text)::uuid FROM invitation) THEN 20 ELSE 19 END`,
+  );
+  await pool.query(
+    `UPDATE invitation_allowance SET last_sent_at = now() - interval '1 day' WHERE cardinality(sent_at) = 1
+       AND subject = (SELECT min(subject::text)::bytea FROM invitation_allowance WHERE cardinality(sent_at) = 1)`,
+  );
+  const entry = { actorId: userId, door: "rest" };
+  await models.auditEntry.createMany({
+    data: [
+      { ...entry, id: world.services.newId(), action: "test old", createdAt: daysAgo(30) },
+      { ...entry, id: world.services.newId(), action: "test young", createdAt: daysAgo(29) },
+    ],
+  });
+  const before = await kept();
+
+  await world.serve(DAYS);
+
+  expect(before).toMatchObject({ invitations: 2, allowances: 3, audit: ["test old", "test young"] });
+  await expect.poll(kept, { timeout: 20_000 }).toEqual({
+    keys: ["First key", "expired lately", "lives", "revoked lately"],
+    invitations: 1,
+    tokens: 1,
+    allowances: 2,
+    audit: ["test young"],
+  });
+  expect(world.bugs).toEqual([]);
+});
+
+it("deletes a batch at a time, and goes on while there is more", async () => {
+  await using world = await createWorld();
+  await world.database.pool.query(
+    `INSERT INTO audit_entry (id, door, action, created_at)
+     SELECT gen_random_uuid(), 'rest', 'test', now() - interval '800 days' FROM generate_series(1, 2500)`,
+  );
+
+  await world.serve();
+
+  await expect.poll(() => world.database.models.auditEntry.count(), { timeout: 20_000 }).toBe(0);
+});
+
+it("is set by the environment, within bounds", () => {
+  expect(readConfig({}).retention).toEqual({ keysDays: 90, invitationsDays: 90, auditDays: 730, mailsDays: 7 });
+  for (const name of [...Object.keys(DAYS), "RETENTION_MAILS_DAYS"]) {
+    for (const days of ["1", "36500"]) expect(() => readConfig({ [name]: days })).not.toThrow();
+    for (const days of ["0", "36501", "-1", "1.5", "x"]) {
+      expect(() => readConfig({ [name]: days })).toThrow(`${name} must be a whole number from 1 to 36500`);
+    }
+  }
+});
+
+const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
