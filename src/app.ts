@@ -224,7 +224,13 @@ export async function startApp(
   storage: Services["storage"] = LIMITS.storage,
 ): Promise<RunningApp> {
   const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
-  const services = createServices({ database, budgets, storage, billing: billingOf(config, log, () => url) });
+  const services = createServices({
+    database,
+    budgets,
+    storage,
+    billing: billingOf(config, log, () => url),
+    resultHours: config.retention.resultsHours,
+  });
   let stopping = false;
   // Known once it listens; nobody is served before.
   let url = "";
@@ -267,12 +273,12 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
   const { url, log } = parts;
   const services = servicesFor(parts.services, "chores");
   const { database } = services;
-  const { keysDays, invitationsDays, auditDays, mailsDays } = config.retention;
+  const { resultsHours, keysDays, invitationsDays, auditDays, mailsDays } = config.retention;
   const mailer = createMailer(config, log);
   if (!mailer) log.warn(`SMTP_URL is not set: mails wait up to ${mailsDays} days for a server that has it`);
   const outbox = mailer && { database, mailer, publicUrl: config.publicUrl ?? url, log };
   return [
-    { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database) },
+    { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
     { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
     { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
     { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph({ database }) },

@@ -33,6 +33,8 @@ export interface Config {
 
 /** For how long things are kept that nobody needs any more; then they are deleted in the background. */
 export interface Retention {
+  /** The first results under Idempotency-Keys. */
+  readonly resultsHours: number;
   /** Keys, after they were revoked or expired. */
   readonly keysDays: number;
   /** Invitations, after the last day on which they could have been answered. */
@@ -140,6 +142,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
     retention: {
+      // Clients are promised a day.
+      resultsHours: whole("RETENTION_RESULTS_HOURS", 24, 24 * 365, 24),
       keysDays: whole("RETENTION_KEYS_DAYS", 90, RETENTION_DAYS_MAX, 1),
       invitationsDays: whole("RETENTION_INVITATIONS_DAYS", 90, RETENTION_DAYS_MAX, 1),
       auditDays: whole("RETENTION_AUDIT_DAYS", 730, RETENTION_DAYS_MAX, 1),

@@ -50,6 +50,8 @@ export interface Services {
   readonly billing: Billing;
   /** What graphs may hold, by the plan that counts for them. */
   readonly storage: Readonly<Record<Plan, GraphBounds>>;
+  /** For how long the first result under an Idempotency-Key is kept. */
+  readonly resultHours: number;
   now(): Date;
   /** Makes ids: UUIDv7, so that later ids sort after earlier ones. */
   newId(): string;
@@ -70,14 +72,25 @@ export interface Context extends Services {
   selects(field: string): boolean;
 }
 
-type Parts = Pick<Services, "database" | "budgets" | "billing"> & Partial<Pick<Services, "storage" | "shares">>;
+type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours">>;
+type Parts = Pick<Services, "database" | "budgets" | "billing"> & OptionalParts;
+
+/** What clients are promised. */
+const RESULT_HOURS = 24;
 
 /** The services of a running process; a test gives its own clock, graphs that are soon full, and patience. */
 export function createServices(
-  { database, shares = new DatabaseShares(database), budgets, billing, storage = LIMITS.storage }: Parts,
+  {
+    database,
+    shares = new DatabaseShares(database),
+    budgets,
+    billing,
+    storage = LIMITS.storage,
+    resultHours = RESULT_HOURS,
+  }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  return { database, shares, budgets, billing, storage, now, newId: () => uuidv7() };
+  return { database, shares, budgets, billing, storage, resultHours, now, newId: () => uuidv7() };
 }
 
 /** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */

@@ -2,7 +2,7 @@ import { recordAudit } from "./audit.js";
 import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing } from "./failure.js";
-import { earlierResult, once } from "./idempotency.js";
+import { type Results, earlierResult, once } from "./idempotency.js";
 import type { Operation } from "./operation.js";
 import type { Scope } from "./permission.js";
 
@@ -38,7 +38,7 @@ async function run<Input extends object, Output extends object>(
   if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
   if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
   if (operation.prepare) {
-    const earlier = idempotency && (await earlierResult<Output>(database, context.caller.userId, idempotency));
+    const earlier = idempotency && (await earlierResult<Output>(database, resultsOf(context), idempotency));
     if (earlier) return earlier;
     await operation.prepare(context, input);
   }
@@ -49,9 +49,11 @@ async function run<Input extends object, Output extends object>(
       if (operation.audit) await recordAudit(here, operation.name, operation.audit(here, input, output), here.caller);
       return output;
     };
-    return idempotency ? once(inner, context.caller.userId, idempotency, change) : change();
+    return idempotency ? once(inner, resultsOf(context), idempotency, change) : change();
   });
 }
+
+const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
 
 /** @throws ScopeMissing when the caller's key does not have the scope. */
 export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope): void {

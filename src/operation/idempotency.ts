@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Database, Statement } from "../platform/database.js";
 import { CommonFailure } from "./failure.js";
+import { forget, forgetting } from "./retention.js";
 
 /** What a request that may be repeated is known by. */
 export interface Idempotency {
@@ -30,9 +31,6 @@ export class IdempotencyInProgress extends CommonFailure {
   }
 }
 
-/** How long a first result is kept. */
-const KEPT_HOURS = 24;
-
 const tryLock: Statement = {
   name: "idempotency_try_lock",
   text: "SELECT pg_try_advisory_xact_lock($1::bigint) AS locked",
@@ -42,7 +40,7 @@ const resultsOfKey: Statement = {
   name: "idempotency_results_of_key",
   text: `
     SELECT part, fingerprint, result FROM idempotent_result
-    WHERE user_id = $1::uuid AND key_hash = $2 AND created_at > now() - interval '${KEPT_HOURS} hours'`,
+    WHERE user_id = $1::uuid AND key_hash = $2 AND created_at > now() - make_interval(hours => $3::int)`,
 };
 
 const keepResult: Statement = {
@@ -51,28 +49,19 @@ const keepResult: Statement = {
     INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) VALUES ($1::uuid, $2, $3, $4, $5)
     ON CONFLICT (user_id, key_hash, part) DO UPDATE
       SET fingerprint = excluded.fingerprint, result = excluded.result, created_at = now()
-      WHERE idempotent_result.created_at <= now() - interval '${KEPT_HOURS} hours'`,
+      WHERE idempotent_result.created_at <= now() - make_interval(hours => $6::int)`,
 };
 
-const forgetOldResults: Statement = {
-  name: "idempotency_forget_old_results",
-  text: `
-    WITH old AS (
-      SELECT user_id, key_hash, part FROM idempotent_result
-      WHERE created_at <= now() - interval '${KEPT_HOURS} hours' LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), gone AS (
-      DELETE FROM idempotent_result USING old
-      WHERE (idempotent_result.user_id, idempotent_result.key_hash, idempotent_result.part)
-        = (old.user_id, old.key_hash, old.part)
-      RETURNING 1
-    )
-    SELECT count(*)::int AS count FROM gone`,
-};
+const forgetOldResults = forgetting("idempotent_result", "created_at <= now() - make_interval(hours => $1::int)");
 
-/** Deletes up to 1,000 results that are past their time; answers with whether there may be more. */
-export async function forgetOldIdempotentResults(database: Database): Promise<boolean> {
-  const [gone] = await database.run<{ count: number }>(forgetOldResults, []);
-  return gone?.count === 1_000;
+/** Deletes a batch of results that are past their time; answers with whether there may be more. */
+export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
+  forget(database, forgetOldResults, [keptHours]);
+
+/** Whose results there are, and for how long each is kept. */
+export interface Results {
+  readonly userId: string;
+  readonly keptHours: number;
 }
 
 /**
@@ -84,7 +73,7 @@ export async function forgetOldIdempotentResults(database: Database): Promise<bo
  */
 export async function once<Output extends object>(
   database: Database,
-  userId: string,
+  { userId, keptHours }: Results,
   { key, part, request }: Idempotency,
   work: () => Promise<Output>,
 ): Promise<Output> {
@@ -93,11 +82,12 @@ export async function once<Output extends object>(
   if (!lock?.locked) throw new IdempotencyInProgress();
 
   // A statement of its own, after the lock: it sees what whoever held the lock before has stored.
-  const earlier = await earlierResult<Output>(database, userId, { key, part, request });
+  const earlier = await earlierResult<Output>(database, { userId, keptHours }, { key, part, request });
   if (earlier) return earlier;
 
   const output = await work();
-  await database.run(keepResult, [userId, keyHash, part, sha256(request), encrypted(JSON.stringify(output), key)]);
+  const result = encrypted(JSON.stringify(output), key);
+  await database.run(keepResult, [userId, keyHash, part, sha256(request), result, keptHours]);
   return output;
 }
 
@@ -107,7 +97,7 @@ export async function once<Output extends object>(
  */
 export async function earlierResult<Output extends object>(
   database: Database,
-  userId: string,
+  { userId, keptHours }: Results,
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
   interface Row {
@@ -115,7 +105,7 @@ export async function earlierResult<Output extends object>(
     readonly fingerprint: Uint8Array;
     readonly result: Uint8Array;
   }
-  const rows = await database.run<Row>(resultsOfKey, [userId, sha256(key)]);
+  const rows = await database.run<Row>(resultsOfKey, [userId, sha256(key), keptHours]);
   const fingerprint = sha256(request);
   if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
   const same = rows.find((row) => row.part === part);

@@ -36,17 +36,19 @@ export function createMailer(
   { development, smtpUrl, mailFrom, dataDir }: MailSettings,
   log: Logger,
 ): Mailer | undefined {
-  if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom, !development && needsTls(smtpUrl));
+  if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom, !development && needsStartTls(smtpUrl));
   return development ? fileMailer(join(dataDir, "mail"), mailFrom, log) : undefined;
 }
 
 /**
- * Whether a mail may only go over TLS. A mail holds what opens an account, so it is not sent in plain text because a
- * server, or somebody in between, says that it cannot encrypt. Not asked of a relay on this machine, whose connection
+ * Whether a connection must become one over TLS before a mail goes over it. A mail holds what opens an account, so it is
+ * not sent in plain text because a server, or somebody in between, says that it cannot encrypt. Not asked of a relay on this machine, whose connection
  * nobody else sees, nor where the operator says `?requireTLS=false`, for one on a network of their own.
  */
-export function needsTls(smtpUrl: string): boolean {
-  const { hostname, searchParams } = new URL(smtpUrl);
+export function needsStartTls(smtpUrl: string): boolean {
+  const { protocol, hostname, searchParams } = new URL(smtpUrl);
+  // Over TLS from the start.
+  if (protocol === "smtps:") return false;
   const wish = searchParams.get("requireTLS");
   return wish === null ? !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname) : wish !== "false";
 }

@@ -7,7 +7,7 @@ import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/invitations/invite-member.js";
 import { acceptInvitation } from "../../src/features/invitations/answer-invitation.js";
 import { revokeInvitation } from "../../src/features/invitations/revoke-invitation.js";
-import { needsTls } from "../../src/platform/mailer.js";
+import { needsStartTls } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
@@ -267,10 +267,11 @@ it.each([
   ["smtp://localhost?requireTLS=true", true],
   ["smtp://relay.internal?requireTLS=false", false],
   ["smtp://localhost:25", false],
+  ["smtps://mail.example.com", false],
   ["smtp://127.0.0.1", false],
   ["smtp://[::1]:2525", false],
-])("needs TLS in production for %s: %s", (url, needed) => {
-  expect(needsTls(url)).toBe(needed);
+])("must turn to TLS in production for %s: %s", (url, needed) => {
+  expect(needsStartTls(url)).toBe(needed);
 });
 
 it("sends nothing in production to a server that offers no TLS, unless told, and says why", async () => {

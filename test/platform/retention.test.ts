@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
+import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 
@@ -71,8 +72,32 @@ it("deletes a batch at a time, and goes on while there is more", async () => {
   await expect.poll(() => world.database.models.auditEntry.count(), { timeout: 20_000 }).toBe(0);
 });
 
+it("keeps a first result as long as it is told, and no longer", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ RETENTION_RESULTS_HOURS: "48" });
+  const ann = await world.user();
+  const { idempotentResult, team } = world.database.models;
+  const found = async (name: string) => {
+    const headers = { "idempotency-key": "k" };
+    return (await ask(`${url}/teams`, { key: ann.key, headers, body: { name, max_members: 5 } })).status;
+  };
+  const age = (hours: number) =>
+    idempotentResult.updateMany({ data: { createdAt: new Date(Date.now() - hours * 3_600_000) } });
+
+  const first = await found("Team");
+  await age(47);
+  const statuses = [first, await found("Team"), await found("Other")];
+  await age(49);
+  await team.deleteMany();
+  statuses.push(await found("Other"));
+
+  expect(statuses).toEqual([201, 201, 409, 201]);
+});
+
 it("is set by the environment, within bounds", () => {
-  expect(readConfig({}).retention).toEqual({ keysDays: 90, invitationsDays: 90, auditDays: 730, mailsDays: 7 });
+  const days = { keysDays: 90, invitationsDays: 90, auditDays: 730, mailsDays: 7 };
+  expect(readConfig({}).retention).toEqual({ resultsHours: 24, ...days });
+  expect(() => readConfig({ RETENTION_RESULTS_HOURS: "23" })).toThrow("RETENTION_RESULTS_HOURS must be a whole number");
   for (const name of [...Object.keys(DAYS), "RETENTION_MAILS_DAYS"]) {
     for (const days of ["1", "36500"]) expect(() => readConfig({ [name]: days })).not.toThrow();
     for (const days of ["0", "36501", "-1", "1.5", "x"]) {

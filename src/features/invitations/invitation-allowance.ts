@@ -47,11 +47,11 @@ const waitForAllowance: Statement = {
 
 /**
  * Counts an invitation for who sends and who gets it, in the transaction that makes it. What is counted outlives the
- * invitation and the team; only a day takes it away.
+ * invitation, the team and the account of who sent it; only a day takes it away.
  * @throws TooManyInvitations when either has had as many as there may be.
  */
 export async function countInvitation(context: Context, email: string): Promise<void> {
-  await take(context, `inviter\n${context.caller.userId}`, { ...perInviter, stepSeconds: 1 });
+  await take(context, `inviter\n${mailboxOf(context.caller.email)}`, { ...perInviter, stepSeconds: 1 });
   await take(context, `recipient\n${mailboxOf(email)}`, { ...perRecipient, stepSeconds: waitStepSeconds });
 }
 

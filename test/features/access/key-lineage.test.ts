@@ -114,6 +114,24 @@ it("makes a hundred keys an hour for a user, replaced ones counted, and not one 
   expect(await ann.does(rotateApiKey, { id: ann.caller.keyId })).toBeRefused("rate_limited");
 });
 
+it("replaces keys until two hundred work, those that were replaced counted, and not one more", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await world.database.pool.query(
+    `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
+     SELECT gen_random_uuid(), $1, 'Old', '', sha256(n::text::bytea), '{}' FROM generate_series(1, 198) n`,
+    [ann.caller.userId],
+  );
+
+  const made = await ann.did(rotateApiKey, { id: ann.caller.keyId });
+  const successor = await as(ann, made);
+
+  const refused = await successor.does(rotateApiKey, { id: made.id });
+  expect(refused).toBeRefused("conflict", "too_many_api_keys");
+  await successor.did(revokeApiKey, { id: ann.caller.keyId });
+  expect(await successor.does(rotateApiKey, { id: made.id })).toMatchObject({ ok: true });
+});
+
 /** A key that the model knows of: who made it, and by when it must have ended. */
 interface Known {
   readonly made: Pick<NewApiKey, "id" | "key" | "scopes">;
