@@ -9,11 +9,21 @@ const STYLE = `
   button.main { background: #0b57d0; border-color: #0b57d0; color: #fff }
   label { display: block; font-weight: 600 }
   code { font-size: .95em; overflow-wrap: anywhere; user-select: all }
-  .table { overflow-x: auto }
   table { border-collapse: collapse; font-size: .9em }
   th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
-  @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117 } button { background: #21262d } }
+  @media (min-width: 64rem) { table { width: 62rem; margin-left: -13rem } }
+  @media (max-width: 63.9rem) {
+    thead { display: none }
+    th, td { display: block; border: 0; padding: 0 }
+    td::before { content: attr(data-label) ": "; color: #57606a }
+    tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8c959f }
+  }
+  @media (prefers-color-scheme: dark) {
+    body { color: #e6edf3; background: #0d1117 }
+    button { background: #21262d }
+    td::before { color: #9198a1 }
+  }
 `;
 
 /** Whole, so that nothing is put between the tags: a space more, and its hash is another one. */

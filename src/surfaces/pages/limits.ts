@@ -209,31 +209,29 @@ const showLimits: Handler = (_request, response) => {
           A request passes these steps in this order. Each bound is checked before the work that it bounds, and every
           refusal says what the limit is. Time and memory are at most what is written here.
         </p>
-        <div class="table">
-          <table>
-            <thead>
-              <tr>
-                <th>Step</th>
-                <th>Bound</th>
-                <th>Time</th>
-                <th>Memory</th>
-                <th>Beyond</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${STEPS.map(
-                ({ step, bound, time, memory, beyond }) =>
-                  html`<tr>
-                    <th>${step}</th>
-                    <td>${bound}</td>
-                    <td>${time}</td>
-                    <td>${memory}</td>
-                    <td>${beyond}</td>
-                  </tr>`,
-              )}
-            </tbody>
-          </table>
-        </div>`,
+        <table>
+          <thead>
+            <tr>
+              <th>Step</th>
+              <th>Bound</th>
+              <th>Time</th>
+              <th>Memory</th>
+              <th>Beyond</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${STEPS.map(
+              ({ step, bound, time, memory, beyond }) =>
+                html`<tr>
+                  <th>${step}</th>
+                  <td data-label="Bound">${bound}</td>
+                  <td data-label="Time">${time}</td>
+                  <td data-label="Memory">${memory}</td>
+                  <td data-label="Beyond">${beyond}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>`,
     ),
   );
 };
