@@ -115,6 +115,10 @@ export const LIMITS = {
     terms: 64,
     /** Words of a query that are scored, the rarest first; all of them are looked up. */
     concepts: 16,
+    /** The same where all words are common, so that each is looked up among many memories. */
+    commonConcepts: 8,
+    /** And the memories that are looked at for what some of them have in common, beside those that have all. */
+    commonCandidates: 400,
     /** Words of a query that no memory has and that are compared with those that some have. */
     misspelt: 6,
     /** Known words that may stand for one that is misspelt or only begun. */

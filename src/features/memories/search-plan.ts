@@ -84,28 +84,29 @@ export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowin
     const gates = [narrow(whole), narrow(any(rare.map((concept) => conceptQuery(concept))))];
     return { pairs, shareMin, gates, scans: [...given(1), ...scans(2, scored, [TITLE, TAG, TEXT])] };
   }
-  const first = scored.slice(0, 1);
-  const titled = any(scored.map((concept) => conceptQuery(concept, TITLE)));
+  const telling = scored.filter(({ isExtra }) => !isExtra).slice(0, LIMITS.search.commonConcepts);
+  const placeIn = (concept: Scored) => scored.indexOf(concept);
+  const [first] = telling;
+  if (!first) return { pairs, shareMin, gates: [narrow(whole)], scans: given(1) };
   if (required.length === 1) {
-    const gates = [whole, ...first.flatMap((concept) => [conceptQuery(concept, TITLE), conceptQuery(concept, TAG)])];
-    return {
-      pairs,
-      shareMin,
-      gates: gates.map(narrow),
-      scans: [
-        ...given(1),
-        ...first.flatMap((concept) =>
-          [TITLE, TAG].map((mark, place) => givenBy(concept, { gate: place + 2, place: 0 }, mark as Mark)),
-        ),
-      ],
-    };
+    const gates = [whole, conceptQuery(first, TITLE), conceptQuery(first, TAG)];
+    const marks: readonly Mark[] = [TITLE, TAG];
+    const places = marks.map((mark, index) => givenBy(first, { gate: index + 2, place: placeIn(first) }, mark));
+    return { pairs, shareMin, gates: gates.map(narrow), scans: [...given(1), ...places] };
   }
-  const gates = [whole, all([whole, titled]), ...first.map((concept) => conceptQuery(concept))];
+  const titled = any(telling.map((concept) => conceptQuery(concept, TITLE)));
+  const plainly = (gate: number, marks: readonly Mark[]) =>
+    telling.flatMap((concept) => marks.map((mark) => scanAnyWay(concept, { gate, place: placeIn(concept) }, mark)));
+  const some = (query: string): Gate => ({ ...narrow(query), limit: LIMITS.search.commonCandidates });
+  const rarestOnes = some(conceptQuery(first));
+  // So many words are hardly ever all in one memory, and to look whether they are is dear.
+  if (required.length > telling.length)
+    return { pairs, shareMin, gates: [narrow(whole), rarestOnes], scans: [...given(1), ...plainly(2, [TITLE, TEXT])] };
   return {
     pairs,
     shareMin,
-    gates: gates.map(narrow),
-    scans: [...given(1), ...given(2), ...scans(2, scored, [TITLE, TAG]), ...scans(3, scored, [TITLE, TAG, TEXT])],
+    gates: [narrow(whole), some(all([whole, titled])), rarestOnes],
+    scans: [...given(1), ...given(2), ...plainly(2, [TITLE]), ...plainly(3, [TITLE, TEXT])],
   };
 }
 
@@ -166,6 +167,12 @@ function givenBy({ variants, worth }: Scored, { gate, place }: Place, mark: Mark
     inTitle: mark === TITLE,
   };
 }
+
+/** The same for those that have it there, however it was understood: one look instead of several. */
+const scanAnyWay = (concept: Scored, place: Place, mark: Mark): Scan => ({
+  ...givenBy(concept, place, mark),
+  query: conceptQuery(concept, mark),
+});
 
 function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, marks: readonly Mark[]): Scan[] {
   const ways = [...new Set(variants.map(({ way }) => way))];

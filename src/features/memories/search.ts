@@ -70,6 +70,6 @@ function hitValues(
     tuning,
     input.limit,
     0,
-    isNarrowed ? LIMITS.search.examined : LIMITS.search.candidates,
+    isNarrowed ? LIMITS.search.examined : 0,
   ];
 }
