@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
 /** Something to be done again and again in the background. */
@@ -11,8 +12,8 @@ export interface Chore {
 }
 
 /**
- * Does each chore at once and then every interval, never twice at the same time. A failure is for the log, and for the
- * next time. Disposing of it waits for what is being done.
+ * Does each chore at once and then every interval, never twice at the same time. A failure is for the log, once a
+ * minute, and for the next time. Disposing of it waits for what is being done.
  */
 export function startChores(chores: readonly Chore[], log: Logger): AsyncDisposable {
   const stop = new AbortController();
@@ -28,12 +29,17 @@ export function startChores(chores: readonly Chore[], log: Logger): AsyncDisposa
 }
 
 async function repeat({ name, intervalMs, run }: Chore, signal: AbortSignal, log: Logger): Promise<void> {
+  let toldAt = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     let more = false;
     try {
       more = await run();
     } catch (err) {
-      log.warn({ err, chore: name }, "a chore failed; it is tried again later");
+      // While the database is away, each chore fails again and again for the same reason.
+      if (performance.now() - toldAt >= LIMITS.log.noteEveryMs) {
+        toldAt = performance.now();
+        log.warn({ err, chore: name }, "a chore failed; it is tried again later");
+      }
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }
