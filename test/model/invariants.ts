@@ -48,6 +48,11 @@ async function brokenOfGraphs({ world }: Real): Promise<string[]> {
       WHERE coalesce(g.user_id, g.team_id) IS NOT NULL
         AND (u.memories, u.bytes) IS DISTINCT FROM (held.memories, held.bytes)
     UNION ALL
+    SELECT 'a word of a memory is not in the lexicon: ' || word
+      FROM memory m JOIN graph g ON g.id = m.graph_id CROSS JOIN LATERAL lexicon_words(m.search) word
+      WHERE coalesce(g.user_id, g.team_id) IS NOT NULL
+        AND NOT EXISTS (SELECT FROM lexicon l WHERE l.graph_id = m.graph_id AND l.word = word)
+    UNION ALL
     SELECT 'a mail is left' FROM mail
     UNION ALL
     SELECT 'a request to the payment provider is open' FROM billing_operation WHERE outcome IS NULL`);
