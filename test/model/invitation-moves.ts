@@ -4,7 +4,9 @@ import { type Invitation, type Model, type Team, type User, newestFirst } from "
 import { type Caller, defineMove, drawId, refuse } from "./move.js";
 import { type Place, drawTeam, inRole, standing } from "./team-moves.js";
 
-const WEEK_MS = 7 * 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
 /** Seats that a team has without paying. */
 const FREE_SEATS = 5;
 
@@ -35,6 +37,9 @@ export const inviteMember = defineMove<Place & { email: string; role: "admin" | 
     const seated = team.members.size + pending.length;
     if (seated >= team.maxMembers) refuse("conflict", "team_full");
     assertPaid(team, seated + 1);
+    const sent = model.invitedAt.get(email) ?? [];
+    const within = (milliseconds: number) => sent.filter((time) => time > model.now() - milliseconds).length;
+    if (within(HOUR_MS) >= 5 || within(DAY_MS) >= 10) refuse("rate_limited", "too_many_invitations");
     return {
       output: { email, role, status: "pending" },
       audit: ({ id }) => ({ teamId, subject: String(id), detail: `${email}, role: ${role}` }),
@@ -45,6 +50,7 @@ export const inviteMember = defineMove<Place & { email: string; role: "admin" | 
       async effect({ id, expiresAt }, real) {
         const token = await real.tokenOf(String(id), email);
         const endsAt = model.fromService(expiresAt);
+        model.invitedAt.set(email, [...sent, endsAt - WEEK_MS]);
         model.invitations.push({ id: String(id), team, email, role, by: me.user, token, endsAt, settled: null });
       },
     };

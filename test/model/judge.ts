@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Disagreement, difference } from "./agree.js";
 import { type Answered, type Verdict, askDoor } from "./doors.js";
 import { assertInvariants } from "./invariants.js";
@@ -8,6 +9,17 @@ import { type Question, within } from "./question.js";
 import type { Real } from "./real.js";
 
 const PAGES_MAX = 200;
+const BUSY_TRIES = 5;
+const BUSY_PAUSE_MS = 2_000;
+
+/** On a machine that is busy the service may say so, and has done nothing then: asked again, as it wants, it answers. */
+async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
+  for (let tries = 1; ; tries++) {
+    const verdict = await ask();
+    if (verdict.ok || verdict.code !== "unavailable" || tries === BUSY_TRIES) return verdict;
+    await sleep(BUSY_PAUSE_MS);
+  }
+}
 
 /** What the service answers, a list with all of its pages joined: each goes on where the one before ended. */
 export async function answered(real: Real, question: Question): Promise<Verdict> {
@@ -15,7 +27,7 @@ export async function answered(real: Real, question: Question): Promise<Verdict>
   const { url, schema } = real;
   const ask = (cursor?: unknown) => {
     const whole = cursor === undefined ? input : { ...input, cursor };
-    return askDoor({ url, schema, door: me.door, operation, key, idempotencyKey, input: whole });
+    return patiently(() => askDoor({ url, schema, door: me.door, operation, key, idempotencyKey, input: whole }));
   };
   const first = await ask();
   if (!first.ok || first.output?.["nextCursor"] === undefined) return first;

@@ -260,16 +260,27 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
     const ends = ({ from, to }: Link) => [from, to].filter((end) => moved.includes(end)).length;
     const cut = touched.filter((link) => ends(link) === 1);
     const along = touched.filter((link) => ends(link) === 2);
+    const dropped = moved.reduce((count, { versions }) => count + versions.length - 1, 0);
     if (cut.length > 0 && !dropRelationships) refuse("conflict", "relationships_would_be_lost");
     return {
-      output: { memories: moved.length, relationships: along.length, droppedRelationships: cut.length },
+      output: {
+        memories: moved.length,
+        relationships: along.length,
+        droppedRelationships: cut.length,
+        droppedVersions: dropped,
+      },
       audit: () => {
-        const detail = `memories: ${moved.length}, relationships: ${along.length}`;
+        const detail = `memories: ${moved.length}, relationships: ${along.length}, dropped versions: ${dropped}`;
         return { teamId: team.id, subject: ANY, detail };
       },
       effect() {
         for (const link of cut) model.forgetLink(link);
-        for (const each of moved) each.graph = team.graph;
+        for (const each of moved) {
+          each.graph = team.graph;
+          each.firstVersion = versionOf(each);
+          // A draft is its author's own.
+          each.versions.splice(0, each.versions.length - 1);
+        }
       },
     };
   },

@@ -20,6 +20,8 @@ export interface Key {
   endsAt: number | null;
   revoked: boolean;
   replaced: boolean;
+  /** The key with which it ends: the one that made it, or what took that one's place. */
+  madeBy: Key | null;
 }
 
 /** What memories live in: a person's own, or a team's. */
@@ -89,9 +91,14 @@ export interface Invitation {
 
 export interface Code {
   readonly code: string;
+  readonly long: string;
+  readonly sentAt: number;
   readonly endsAt: number;
   triesLeft: number;
 }
+
+/** So long after one code there is no other for the same address. */
+export const CODE_GAP_MS = 60_000;
 
 export interface AuditEntry {
   readonly action: string;
@@ -128,7 +135,11 @@ export class Model {
   links: Link[] = [];
   readonly goneIds: string[] = [];
   invitations: Invitation[] = [];
-  readonly codes = new Map<string, Code>();
+  /** Those that were sent to an address and not used. */
+  readonly codes = new Map<string, Code[]>();
+  readonly seenCodes = new Set<string>();
+  /** When an address was sent invitations. */
+  readonly invitedAt = new Map<string, number[]>();
   readonly audit: AuditEntry[] = [];
   readonly kept: Kept[] = [];
   /** How much time has passed that nobody has waited for. */
@@ -204,6 +215,23 @@ export class Model {
     return settled ?? (endsAt <= this.now() ? "expired" : "pending");
   }
 
+  openCodes(email: string): Code[] {
+    return (this.codes.get(email) ?? []).filter(({ endsAt }) => endsAt > this.now());
+  }
+
+  /** A key and all that end with it: those it made, those that these made, and so on, as far as they still work. */
+  withDescendants(key: Key): Key[] {
+    const children = key.owner.keys.filter((each) => each.madeBy === key && this.opens(each));
+    return [key, ...children.flatMap((child) => this.withDescendants(child))];
+  }
+
+  /** Whoever may no longer invite leaves no open invitation behind. Answers with how many there were. */
+  withdrawInvitations(team: Team, by: User): number {
+    const open = this.pendingOf(team).filter((invitation) => invitation.by === by);
+    for (const invitation of open) invitation.settled = "revoked";
+    return open.length;
+  }
+
   pendingOf(team: Team): Invitation[] {
     return this.invitations.filter((invitation) => invitation.team === team && this.statusOf(invitation) === "pending");
   }
@@ -244,7 +272,9 @@ export class Model {
       ...this.users.flatMap(({ keys }) => keys.flatMap((key) => (this.opens(key) && key.endsAt ? [key.endsAt] : []))),
       ...this.invitations.filter((one) => this.statusOf(one) === "pending").map(({ endsAt }) => endsAt),
       ...this.kept.map(({ keptAt }) => keptAt + KEPT_MS),
-      ...Array.from(this.codes.values(), ({ endsAt }) => endsAt),
+      ...Array.from(this.codes.values(), (codes) =>
+        codes.flatMap(({ sentAt, endsAt }) => [sentAt + CODE_GAP_MS, endsAt]),
+      ).flat(),
     ];
     return ends.filter((end) => end > this.now()).sort((one, other) => one - other)[0];
   }

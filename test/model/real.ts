@@ -15,13 +15,15 @@ export interface Real extends AsyncDisposable {
   readonly world: StripeWorld;
   readonly url: string;
   readonly schema: GraphQLSchema;
-  /** The code in the last letter to this address that has one. */
-  codeFor(email: string): Promise<string>;
+  /** The codes in all letters to this address, in both their forms. */
+  codesTo(email: string): Promise<{ code: string; long: string }[]>;
   /** The token in the letter that an invitation was sent by. */
   tokenOf(invitationId: string, email: string): Promise<string>;
   /** Lets time pass for all that is stored: its past is moved back, for the database has a clock that nobody moves. */
   letTimePass(milliseconds: number): Promise<void>;
 }
+
+const longCodeIn = ({ text }: { readonly text: string }): string => /^ *([\w-]{43})$/m.exec(text)?.[1] ?? "";
 
 /** How many requests there may be is another test's: here thousands a second are asked. */
 const WITHOUT_END: Budgets = {
@@ -47,9 +49,9 @@ export async function startReal(): Promise<Real> {
     world,
     url: app.url,
     schema: await graphqlSchema(),
-    async codeFor(email) {
-      const codes = (await lettersTo(email)).map(codeIn).filter((code) => code !== "");
-      return codes.at(-1) ?? noLetter(email);
+    async codesTo(email) {
+      const codes = (await lettersTo(email)).map((letter) => ({ code: codeIn(letter), long: longCodeIn(letter) }));
+      return codes.filter(({ code }) => code !== "");
     },
     async tokenOf(invitationId, email) {
       for (const token of (await lettersTo(email)).map(tokenIn)) {
@@ -60,8 +62,11 @@ export async function startReal(): Promise<Real> {
       return noLetter(email);
     },
     async letTimePass(milliseconds) {
-      for (const { table, columns } of await timesOf(world)) {
+      for (const { table, columns, lists } of await timesOf(world)) {
         const moved = columns.map((column) => `"${column}" = "${column}" - $1 * interval '1 millisecond'`);
+        for (const list of lists) {
+          moved.push(`"${list}" = ARRAY(SELECT t - $1 * interval '1 millisecond' FROM unnest("${list}") t)`);
+        }
         await database.pool.query(`UPDATE "${table}" SET ${moved.join(", ")}`, [milliseconds]);
       }
     },
@@ -79,10 +84,19 @@ function noLetter(email: string): never {
 /** What the payment provider says stands on its own clock. */
 const OTHERS_CLOCK = ["billing_account", "payment_event"];
 
-async function timesOf({ database }: StripeWorld): Promise<{ table: string; columns: string[] }[]> {
-  const { rows } = await database.pool.query<{ table: string; columns: string[] }>(
-    `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
-     WHERE table_schema = 'public' AND data_type LIKE 'timestamp%'
+interface Times {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly lists: readonly string[];
+}
+
+async function timesOf({ database }: StripeWorld): Promise<Times[]> {
+  const { rows } = await database.pool.query<Times>(
+    `SELECT table_name AS table,
+       coalesce(array_agg(column_name::text) FILTER (WHERE data_type <> 'ARRAY'), '{}') AS columns,
+       coalesce(array_agg(column_name::text) FILTER (WHERE data_type = 'ARRAY'), '{}') AS lists
+     FROM information_schema.columns
+     WHERE table_schema = 'public' AND udt_name IN ('timestamptz', '_timestamptz')
        AND table_name <> ALL($1) AND table_name NOT LIKE '\\_prisma%'
      GROUP BY table_name ORDER BY table_name`,
     [OTHERS_CLOCK],

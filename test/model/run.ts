@@ -98,7 +98,7 @@ export async function newModel({ world }: Real): Promise<Model> {
     const email = `${who}.${model.name}@example.com`;
     const { userId, apiKey } = await createUser(world.services, { email, plan: "pro", verified });
     const user: User = { id: userId, email, verified, keys: [], personal: { team: null } };
-    user.keys.push(keyFrom(model, user, { ...apiKey, createdAt: apiKey.createdAt.toISOString() }));
+    user.keys.push(keyFrom(model, user, { ...apiKey, createdAt: apiKey.createdAt.toISOString() }, null));
     model.christen("user", userId);
     model.christen("key", apiKey.id);
     model.users.push(user);

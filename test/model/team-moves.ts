@@ -124,6 +124,12 @@ export const deleteTeam = defineMove<Place>({
   },
 });
 
+/** What the audit says of the invitations that go with whoever sent them. */
+function withdrawnBy(model: Model, team: Team, user: User): string {
+  const open = model.pendingOf(team).filter(({ by }) => by === user);
+  return open.length === 0 ? "" : `invitations withdrawn: ${open.length}`;
+}
+
 export const leaveTeam = defineMove<Place>({
   who: members,
   weight: 2,
@@ -131,10 +137,14 @@ export const leaveTeam = defineMove<Place>({
   expect(model, me, place) {
     const found = standing(model, me, place, "member");
     if (roleOf(found, me.user) === "owner") refuse("conflict", "owner_must_transfer");
+    const withdrawn = withdrawnBy(model, found, me.user);
     return {
       output: { ...shown(found), memberCount: found.members.size - 1 },
-      audit: () => ({ teamId: found.id, subject: me.user.id, detail: null }),
-      effect: () => void found.members.delete(me.user),
+      audit: () => ({ teamId: found.id, subject: me.user.id, detail: withdrawn || null }),
+      effect() {
+        model.withdrawInvitations(found, me.user);
+        found.members.delete(me.user);
+      },
     };
   },
 });
@@ -186,10 +196,17 @@ export const updateMemberRole = defineMove<Place & { userId: string; role: "admi
   input: (model, me, draw) => ({ ...drawMember(model, me, draw), role: draw.one(["admin", "member"]) }),
   expect(model, me, { role, ...place }) {
     const { found, target } = managed(model, me, place);
+    const withdrawn = role === "member" ? withdrawnBy(model, found, target) : "";
     return {
       output: { userId: target.id, email: target.email, role },
-      audit: () => ({ teamId: found.id, subject: target.id, detail: `role: ${role}` }),
-      effect: () => void found.members.set(target, role),
+      audit: () => {
+        const detail = [`role: ${role}`, withdrawn].filter(Boolean).join(", ");
+        return { teamId: found.id, subject: target.id, detail };
+      },
+      effect() {
+        if (role === "member") model.withdrawInvitations(found, target);
+        found.members.set(target, role);
+      },
     };
   },
 });
@@ -200,10 +217,14 @@ export const removeMember = defineMove<Place & { userId: string }>({
   input: drawMember,
   expect(model, me, place) {
     const { found, target } = managed(model, me, place);
+    const withdrawn = withdrawnBy(model, found, target);
     return {
       output: { userId: target.id, email: target.email, role: roleOf(found, target) },
-      audit: () => ({ teamId: found.id, subject: target.id, detail: null }),
-      effect: () => void found.members.delete(target),
+      audit: () => ({ teamId: found.id, subject: target.id, detail: withdrawn || null }),
+      effect() {
+        model.withdrawInvitations(found, target);
+        found.members.delete(target);
+      },
     };
   },
 });
