@@ -240,6 +240,7 @@ export async function startApp(
   const server = createExpressServer(handler, {
     ...{ limits: http, log, form: restError },
     behindProxies: config.trustedProxies > 0,
+    turns: work.turns,
   });
   const close = async () => {
     work[Symbol.dispose]();

@@ -24,6 +24,8 @@ export const LIMITS = {
     connectionsPerKey: 50,
     waitingPerKey: 150,
     waitForPlaceMs: 5_000,
+    /** Requests on one connection that are not answered yet; one more closes it. */
+    pipelined: 32,
     /** Of one process, from all addresses. */
     connections: 10_000,
     /** Of answers that are not read: what exceeds it ends the connection that has not read for longest. */

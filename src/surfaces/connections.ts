@@ -49,11 +49,18 @@ export class Connections {
     server.on("close", () => clearInterval(watch));
   }
 
-  /** A request has begun; until its response is closed it keeps its connection busy. */
-  begun(socket: Socket, response: ServerResponse): void {
+  /**
+   * A request has begun; until its response is closed it keeps its connection busy. False: too many wait behind each
+   * other on it. They all come at once, before any could be answered, so the connection is closed.
+   */
+  begun(socket: Socket, response: ServerResponse): boolean {
     const connection = this.#all.get(socket);
-    if (!connection) return;
+    if (!connection) return false;
     const { peers, responses } = connection;
+    if (responses.size >= this.#limits.pipelined) {
+      socket.destroy();
+      return false;
+    }
     responses.add(response);
     peers.resting.delete(connection);
     peers.busy.add(connection);
@@ -64,6 +71,7 @@ export class Connections {
       connection.restingSince = performance.now();
       peers.resting.add(connection);
     });
+    return true;
   }
 
   /** Whether a connection is one too many of its address, to be closed when it is answered. */

@@ -4,6 +4,7 @@ import type { Express } from "express";
 import { Failure } from "../operation/failure.js";
 import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
+import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
 
 /** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
@@ -16,6 +17,7 @@ const CHECK_MS = 1_000;
 interface ServerParts extends Refusing {
   /** Whether connections are those of proxies, whose clients are known by request alone. */
   readonly behindProxies: boolean;
+  readonly turns: Turns;
 }
 
 /**
@@ -24,7 +26,7 @@ interface ServerParts extends Refusing {
  * does, and carries what belongs to a request over into the old generation.
  */
 export function createExpressServer(app: Express, refusing: ServerParts): Server {
-  const { limits, behindProxies } = refusing;
+  const { limits, behindProxies, turns } = refusing;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
     /** An answer may come before the end of the body. What is left is thrown away, unless it may have no end. */
@@ -80,9 +82,10 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
   };
   const server = createServer(options, (request, response) => {
     // What follows on a connection that is being ended is not answered any more.
-    if (request.socket.writableEnded) return;
-    connections.begun(request.socket, response);
-    app(request, response);
+    if (request.socket.writableEnded || !connections.begun(request.socket, response)) return;
+    // Whether the process lives is told at once, whatever else waits for its turn.
+    if (request.url === "/healthz") app(request, response);
+    else turns.begin(() => void (request.socket.destroyed || app(request, response)));
   });
   const connections = new Connections(server, limits, { behindProxies });
   // Node leaves out what is beyond without a word, so it must see one more.

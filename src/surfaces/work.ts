@@ -2,26 +2,23 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Response } from "express";
 import { Unavailable } from "../operation/failure.js";
 import type { HttpLimits } from "./http-limits.js";
+import { Turns } from "./turns.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
 
-/**
- * The work of the process. Requests whose body is here are begun in the order in which they came, and each turn of the
- * event loop begins only what fits into `turnMs`, so that whoever asks whether the process lives is answered in between.
- */
+/** The work of the process: requests whose bodies are here, until their answers are made. */
 export class Work implements Disposable {
+  readonly turns: Turns;
   readonly #limits: HttpLimits;
   readonly #delay: IntervalHistogram;
   readonly #watch: NodeJS.Timeout;
   #lateWindows = 0;
   #begun = 0;
   #bodyBytes = 0;
-  #turnIsOpen = false;
-  #turnEndsAt = 0;
-  #waiting: Array<() => void> = [];
 
   constructor(limits: HttpLimits) {
+    this.turns = new Turns(limits.turnMs);
     this.#limits = limits;
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delay.enable();
@@ -42,14 +39,7 @@ export class Work implements Disposable {
       isDone = true;
     };
     response.once("answered", done).once("close", done);
-    const now = performance.now();
-    if (!this.#turnIsOpen) {
-      this.#turnIsOpen = true;
-      this.#turnEndsAt = now + this.#limits.turnMs;
-      setImmediate(this.#nextTurn);
-    }
-    if (this.#waiting.length === 0 && now < this.#turnEndsAt) work();
-    else this.#waiting.push(work);
+    this.turns.begin(work);
   }
 
   /**
@@ -70,15 +60,6 @@ export class Work implements Disposable {
     this.#delay.disable();
     clearInterval(this.#watch);
   }
-
-  /** Of what waits one piece a turn: what it leads to at once belongs to the same turn. */
-  readonly #nextTurn = (): void => {
-    const work = this.#waiting.shift();
-    this.#turnIsOpen = work !== undefined;
-    if (!work) return;
-    setImmediate(this.#nextTurn);
-    work();
-  };
 
   /**
    * Once late is a pause, such as collecting garbage. Late all the time, twice in a row, is more work than fits: the

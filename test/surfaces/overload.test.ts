@@ -1,9 +1,8 @@
-import type { Response } from "express";
-import { EventEmitter } from "node:events";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { Unavailable } from "../../src/operation/failure.js";
+import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -66,8 +65,7 @@ it("refuses further requests while every turn of the event loop is late, and not
 });
 
 it("begins in one turn of the event loop only what fits, in order, and lets others in between", async () => {
-  const work = new Work({ ...LIMITS.http, turnMs: 5 });
-  onTestFinished(() => work[Symbol.dispose]());
+  const turns = new Turns(5);
   const events: string[] = [];
   const tick = () => {
     events.push("tick");
@@ -76,7 +74,7 @@ it("begins in one turn of the event loop only what fits, in order, and lets othe
   setImmediate(tick);
 
   for (let n = 0; n < 20; n++) {
-    work.begin(new EventEmitter() as unknown as Response, () => {
+    turns.begin(() => {
       keepBusy(10);
       events.push(String(n));
     });

@@ -24,7 +24,7 @@ export const STEPS: readonly Step[] = [
     step: "Connection",
     bound:
       `${http.connectionsPerAddress} an address, the longest unused makes room; ${count(http.connections)} a server; ` +
-      "behind proxies they are the proxies' own",
+      `behind proxies they are the proxies' own; ${http.pipelined} requests at a time on one`,
     time: "constant",
     memory: "about 20 KiB",
     beyond: "connection closed",
