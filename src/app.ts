@@ -8,6 +8,7 @@ import type { GraphQLSchema } from "graphql";
 import type { Config } from "./config.js";
 import { LIMITS } from "./limits.js";
 import { billingOperations, checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
+import { accountOperations } from "./features/accounts/index.js";
 import { accessOperations, forgetEndedCodes, forgetEndedKeys } from "./features/access/index.js";
 import {
   forgetOldAllowances,
@@ -17,11 +18,16 @@ import {
 } from "./features/invitations/index.js";
 import { forgetUselessMails, sendDueMails } from "./features/mail/index.js";
 import { memberOperations, memberRelations } from "./features/members/index.js";
-import { countWordsOfGraph, memoryOperations, memoryRelations } from "./features/memories/index.js";
+import {
+  countWordsOfGraph,
+  forgetAbandonedGraph,
+  memoryOperations,
+  memoryRelations,
+} from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
 import { forgetBillingHistory, reconcileDueAccount } from "./features/subscriptions/index.js";
-import { forgetAbandonedGraph, forgetOldAudit, teamOperations, teamRelations } from "./features/teams/index.js";
-import { Unauthorized } from "./operation/failure.js";
+import { forgetOldAudit, teamOperations, teamRelations } from "./features/teams/index.js";
+import { AccountSuspended, Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
 import type { Operation } from "./operation/operation.js";
@@ -56,6 +62,7 @@ import { Work } from "./surfaces/work.js";
 /** Everything the service can do. */
 export const operations: readonly Operation[] = [
   ...accessOperations,
+  ...accountOperations,
   ...memoryOperations,
   ...relationshipOperations,
   ...teamOperations,
@@ -171,7 +178,7 @@ function authenticated({ database }: Services, budgets: Budgets, { optional }: {
         scope.readCaller = () => callerOf(request, database);
         scope.caller = await scope.readCaller();
       } catch (error) {
-        if (error instanceof Unauthorized) await chargeFailure(budgets, scope);
+        if (error instanceof Unauthorized || error instanceof AccountSuspended) await chargeFailure(budgets, scope);
         throw error;
       }
     }
@@ -281,7 +288,11 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
   return [
     { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
     { name: "forget sign-up codes", intervalMs: 60_000, run: () => forgetEndedCodes(database) },
-    { name: "empty graphs of deleted teams", intervalMs: 2_000, run: () => forgetAbandonedGraph({ database }) },
+    {
+      name: "empty graphs of deleted teams and users",
+      intervalMs: 2_000,
+      run: () => forgetAbandonedGraph({ database }),
+    },
     { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph({ database }) },
     { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
     { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },

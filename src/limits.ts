@@ -179,6 +179,10 @@ export const LIMITS = {
     /** A second signal within this time is the same Ctrl-C, passed on by the terminal and by npm. */
     echoMs: 500,
   },
+  chores: {
+    /** Rows that are deleted in one turn, so that no lock is held for long. */
+    rows: 1_000,
+  },
   budgets: {
     windowMs: 60_000,
     /** So many questions wait for Redis at the same time; what comes beyond is counted in the process. */

@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { Command } from "commander";
-import { ConfigError } from "../config.js";
 import { type MiscountedGraph, verifyGraphs } from "../features/memories/index.js";
+import { forOperator } from "./for-operator.js";
 import { withDatabase } from "./with-database.js";
 
 const program = new Command("npm run graph --").description(
@@ -37,6 +37,6 @@ const plain = ({ graphId, counted, held }: MiscountedGraph) => ({ graph_id: grap
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(forOperator(error));
   process.exitCode = 1;
 }

@@ -17,7 +17,7 @@ export interface GraphBounds {
   readonly bytes: number;
 }
 export type TeamRole = "owner" | "admin" | "member";
-export type Door = "rest" | "graphql" | "page" | "billing";
+export type Door = "rest" | "graphql" | "page" | "billing" | "operator";
 
 /** Who asks: resolved from the API key once a request, by every door alike. */
 export interface Caller {

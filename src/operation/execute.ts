@@ -1,10 +1,11 @@
 import { recordAudit } from "./audit.js";
 import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
-import { CommonFailure, Failure, ScopeMissing } from "./failure.js";
+import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
 import type { Operation } from "./operation.js";
-import type { Scope } from "./permission.js";
+import type { Statement } from "../platform/database.js";
+import { type Scope, scopesOf } from "./permission.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
@@ -18,11 +19,12 @@ export async function execute<Input extends object, Output extends object>(
   input: Input,
 ): Promise<Output> {
   const checked = withinBounds(input);
-  if (operation.permission !== "any" && operation.permission !== "public") requireScope(context, operation.permission);
+  for (const scope of scopesOf(operation.permission)) requireScope(context, scope);
   try {
     return await run(operation, context, checked);
   } catch (error) {
     if (error instanceof Failure) assertDeclared(operation, error);
+    else if (operation.permission !== "public" && (await isGone(context))) throw new Unauthorized();
     throw error;
   }
 }
@@ -54,6 +56,17 @@ async function run<Input extends object, Output extends object>(
 }
 
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
+
+const keyById: Statement = { name: "key_by_id", text: "SELECT id FROM api_key WHERE id = $1::uuid" };
+
+/**
+ * Whether the caller was deleted since this request began: then whatever it meant to refer to them was refused by the
+ * database, and the next request would be refused as well. False where the database cannot tell.
+ */
+async function isGone({ database, caller }: Context): Promise<boolean> {
+  const keys = await database.run(keyById, [caller.keyId]).catch(() => undefined);
+  return keys?.length === 0;
+}
 
 /** @throws ScopeMissing when the caller's key does not have the scope. */
 export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope): void {

@@ -83,6 +83,16 @@ export class Unauthorized extends CommonFailure {
   }
 }
 
+/** Told apart from a key that is wrong, since another key would not help. */
+export class AccountSuspended extends CommonFailure {
+  readonly kind = "forbidden";
+  override readonly reason = "account_suspended";
+
+  constructor() {
+    super("This account is suspended: nothing can be done with its keys. Ask the operator of this service.");
+  }
+}
+
 export class ScopeMissing extends CommonFailure {
   static readonly example = new ScopeMissing("memories:write");
   readonly kind = "forbidden";

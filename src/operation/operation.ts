@@ -53,6 +53,8 @@ export interface RestRoute {
   /** A second method for the same thing, where clients expect both. */
   readonly alsoMethod?: HttpMethod;
   readonly path: string;
+  /** For a DELETE that has to be told more than what it is about: like other bodies, not for an address to show. */
+  readonly takesBody?: true;
   /** 200 unless given. With 204 the output is not sent. */
   readonly status?: 201 | 202 | 204;
   /** The path of the thing that was made, `:id` standing for the output's id. */

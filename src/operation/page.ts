@@ -41,11 +41,14 @@ export function placeOf(cursor: string | null | undefined, form: RegExp): string
   throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
 }
 
+/** The cursor that stands for a place. */
+export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
+
 /** Cuts rows, of which one too many was read, into a page and the cursor of the next: shorter where rows are large. */
 export function pageOf<Row extends object>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
   const items = withinPage(rows.slice(0, limit));
   const last = items.at(-1);
-  const nextCursor = rows.length > items.length && last ? Buffer.from(placeOfRow(last)).toString("base64url") : null;
+  const nextCursor = rows.length > items.length && last ? cursorOf(placeOfRow(last)) : null;
   return { items, nextCursor };
 }
 

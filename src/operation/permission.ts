@@ -12,5 +12,11 @@ export type Scope = keyof typeof SCOPE_DESCRIPTIONS;
 // TypeScript types keys as text, since an object may have more than its type tells of; this literal has no others.
 export const SCOPES = Object.keys(SCOPE_DESCRIPTIONS) as readonly Scope[];
 
-/** A scope, or `any` for what every valid key may do, or `public` for what needs no key at all. */
-export type Permission = Scope | "any" | "public";
+/** A scope, or `any` for what every valid key may do, `all` for what takes every scope, `public` for what needs no key. */
+export type Permission = Scope | "any" | "all" | "public";
+
+/** The scopes that a key must have. */
+export function scopesOf(permission: Permission): readonly Scope[] {
+  if (permission === "any" || permission === "public") return [];
+  return permission === "all" ? SCOPES : [permission];
+}

@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import type { Caller, CallersTeam, Plan, TeamRole } from "../operation/context.js";
-import { Unauthorized } from "../operation/failure.js";
+import { AccountSuspended, Unauthorized } from "../operation/failure.js";
 import type { Scope } from "../operation/permission.js";
 import { hashApiKey } from "../platform/api-key.js";
 import type { Database, Statement } from "../platform/database.js";
@@ -17,6 +17,7 @@ interface CallerRow {
   readonly role: TeamRole;
   readonly team_graph_id: string;
   readonly team_plan: Plan;
+  readonly is_suspended: boolean;
   readonly use_is_stale: boolean;
 }
 
@@ -26,7 +27,7 @@ const callerByKey: Statement = {
   text: `
     SELECT k.id AS key_id, k.scopes, u.id AS user_id, g.id AS personal_graph_id,
       CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
-      u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
+      u.suspended_at IS NOT NULL AS is_suspended, u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
       m.team_id, m.role::text AS role, t.id AS team_graph_id,
       CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS team_plan,
       coalesce(k.last_used_at < now() - interval '1 minute', true) AS use_is_stale
@@ -48,12 +49,13 @@ const markKeyUsed: Statement = {
 /**
  * Who sends this request. Read from the database each time, so a revocation counts from the next request on.
  * @throws Unauthorized alike for a key that is missing, malformed, unknown, expired or revoked: each is hashed and
- * looked up, so they cannot be told apart by time either.
+ * looked up, so they cannot be told apart by time either. AccountSuspended for a right key of a suspended user.
  */
 export async function callerOf(request: Pick<Request, "headers">, database: Database): Promise<Caller> {
   const hash = hashApiKey(bearerToken(request.headers.authorization));
   const row = await lookUp(database, hash);
   if (!row) throw new Unauthorized();
+  if (row.is_suspended) throw new AccountSuspended();
   if (row.use_is_stale) noteUse(database, row.key_id);
   return {
     userId: row.user_id,

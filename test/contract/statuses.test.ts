@@ -34,7 +34,12 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   "400": (scene) => ask(`${pathOf(scene)}?unknown=1`, { method: scene.operation.rest.method, key: scene.ann.key }),
   "401": (scene) => raw(scene, { key: "mg_live_unknown" }),
   async "403"({ world, url, operation, input }) {
-    return askRest(url, (await world.user({ scopes: [] })).key, operation, input);
+    const suspended = await world.user(operation.permission === "public" ? { email: String(input["email"]) } : {});
+    const { userId: id } = suspended.caller;
+    await world.database.models.user.update({ where: { id }, data: { suspendedAt: new Date() } });
+    const answer = await askRest(url, suspended.key, operation, input);
+    await world.database.models.user.update({ where: { id }, data: { suspendedAt: null } });
+    return answer;
   },
   async "404"({ world, url, ann, operation, input }) {
     const unknown = Object.entries(input).map(([name, value]) => [name, /(id|token)$/i.test(name) ? "nothing" : value]);
@@ -47,6 +52,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   async "409"(scene) {
     if (scene.operation.name === "confirmSignUp") return withoutRoomForKeys(scene);
+    if (scene.operation.name === "deleteAccount") return asOwner(scene);
     // Any other change under the same key will do.
     const note = { type: "general", title: "First", content: "Under the same key." };
     const headers = { "idempotency-key": "used" };
@@ -95,9 +101,24 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
 };
 
+/** While they own a team. */
+async function asOwner(scene: Scene): Promise<Answer> {
+  const { userId } = scene.ann.caller;
+  await scene.world.database.models.teamMember.deleteMany({ where: { userId } });
+  const team = await scene.ann.did<object, { id?: string }>(operationNamed("createTeam"), {
+    name: "Own",
+    maxMembers: 5,
+  });
+  const answer = await rightly(scene);
+  await scene.ann.did(operationNamed("deleteTeam"), { teamId: team.id });
+  return answer;
+}
+
 /** While the user with the address has as many keys as there may be. */
 async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
-  const { userId } = (await scene.world.user({ email: String(scene.input["email"]) })).caller;
+  const email = String(scene.input["email"]);
+  const known = await scene.world.database.models.user.findUnique({ where: { email } });
+  const userId = known?.id ?? (await scene.world.user({ email })).caller.userId;
   await scene.world.database.pool.query(
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
      SELECT gen_random_uuid(), $1, 'Key', '', decode(lpad(n::text, 64, '0'), 'hex'), '{}' FROM generate_series(1, 100) n`,

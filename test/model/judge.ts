@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { scopesOf } from "../../src/operation/permission.js";
+import { keepsResults } from "../../src/surfaces/rest/openapi-answers.js";
 import { Disagreement, difference } from "./agree.js";
 import { type Answered, type Verdict, askDoor } from "./doors.js";
 import { assertInvariants } from "./invariants.js";
@@ -31,17 +33,17 @@ export async function answered(real: Real, question: Question): Promise<Verdict>
   };
   const first = await ask();
   if (!first.ok || first.output?.["nextCursor"] === undefined) return first;
-  const [field] = Object.entries(first.output).find(([, value]) => Array.isArray(value)) ?? [""];
-  const items: unknown[] = [];
+  const fields = Object.keys(first.output).filter((field) => Array.isArray(first.output?.[field]));
+  const lists = new Map(fields.map((field): [string, unknown[]] => [field, []]));
   let page: Verdict = first;
   for (let pages = 0; pages < PAGES_MAX; pages++) {
     if (!page.ok) throw new Disagreement(`A next page was refused: ${inWords(page)}.`);
-    items.push(...(page.output?.[field] as unknown[]));
+    for (const [field, items] of lists) items.push(...(page.output?.[field] as unknown[]));
     const cursor = page.output?.["nextCursor"];
-    if (cursor === null) return { ok: true, output: { [field]: items } };
+    if (cursor === null) return { ok: true, output: { ...page.output, ...Object.fromEntries(lists) } };
     page = await ask(cursor);
   }
-  throw new Disagreement(`The list "${field}" did not end after ${PAGES_MAX} pages.`);
+  throw new Disagreement(`The list "${fields.join()}" did not end after ${PAGES_MAX} pages.`);
 }
 
 export const inWords = (verdict: Verdict): string =>
@@ -80,10 +82,10 @@ function predicted(model: Model, question: Question): Expected | Replay | Refuse
   try {
     if (!isPublic && (key !== me.key.secret || !model.opens(me.key))) throw new Refused("unauthorized");
     if (isSpoiled) throw new Refused("bad_request");
-    if (!isPublic && operation.permission !== "any" && !me.key.scopes.includes(operation.permission)) {
+    if (scopesOf(operation.permission).some((scope) => !me.key.scopes.includes(scope))) {
       throw new Refused("forbidden", "scope_missing");
     }
-    if (!isPublic && idempotencyKey !== undefined) {
+    if (idempotencyKey !== undefined && keepsResults(operation)) {
       const earlier = model.kept.filter((kept) => isKeptUnder(model, kept, me, idempotencyKey));
       if (earlier.some((kept) => !isSame(kept, question))) throw new Refused("conflict", "idempotency_key_reused");
       const [first] = earlier;
@@ -133,7 +135,7 @@ async function take(
     const keyId = isPublic ? String(output["id"]) : me.key.id;
     model.audit.push({ action: operation.name, actorId, keyId, door: me.door, ...note });
   }
-  if (idempotencyKey !== undefined && !isPublic && operation.kind === "mutation") {
+  if (idempotencyKey !== undefined && keepsResults(operation)) {
     const kept = { user: me.user, idempotencyKey, operation: operation.name, door: me.door, input };
     model.kept.push({ ...kept, output, keptAt: model.now() });
   }

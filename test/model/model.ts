@@ -128,7 +128,7 @@ export const KEPT_MS = 24 * 3_600_000;
 export const ANY = "\u0000 anything";
 
 export class Model {
-  readonly users: User[] = [];
+  users: User[] = [];
   readonly teams: Team[] = [];
   /** Those that are there; what is gone is remembered by its id alone. */
   memories: Memory[] = [];
@@ -140,8 +140,8 @@ export class Model {
   readonly seenCodes = new Set<string>();
   /** When an address was sent invitations. */
   readonly invitedAt = new Map<string, number[]>();
-  readonly audit: AuditEntry[] = [];
-  readonly kept: Kept[] = [];
+  audit: AuditEntry[] = [];
+  kept: Kept[] = [];
   /** How much time has passed that nobody has waited for. */
   travelledMs = 0;
   private readonly names = new Map<string, string>();

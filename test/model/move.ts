@@ -28,6 +28,8 @@ export interface Expected {
 export interface Move<Input extends object = object> {
   /** How often it is chosen, compared with others. */
   readonly weight: number;
+  /** Asked for by itself: what the same person does at the same moment may see half of what it does. */
+  readonly alone?: true;
   /** Who is likely to ask for it and be let; everybody unless given. */
   who?(model: Model): readonly User[];
   /** @throws Unasked where it would be no honest question, such as one that a limit of requests in a time refuses. */

@@ -1,4 +1,5 @@
 import * as access from "./access-moves.js";
+import * as accounts from "./account-moves.js";
 import * as billing from "./billing-moves.js";
 import * as invitations from "./invitation-moves.js";
 import * as memories from "./memory-moves.js";
@@ -11,7 +12,7 @@ const isMove = (entry: [string, unknown]): entry is [string, Move] => typeof ent
 
 /** How every operation is asked for, by its name. */
 export const moves: ReadonlyMap<string, Move> = new Map(
-  [access, memories, relationships, teams, invitations, billing]
+  [access, accounts, memories, relationships, teams, invitations, billing]
     .flatMap((subject): [string, unknown][] => Object.entries(subject))
     .filter(isMove),
 );

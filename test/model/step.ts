@@ -4,6 +4,7 @@ import { Draw } from "./draw.js";
 import { answered, inWords, judge, judgeBoth } from "./judge.js";
 import type { Model } from "./model.js";
 import type { Caller } from "./move.js";
+import { moves } from "./moves.js";
 import { type Question, questionAgain, questionOf, told } from "./question.js";
 import type { Real } from "./real.js";
 
@@ -81,7 +82,7 @@ export class Together extends Asking {
   }
 
   check = (model: Readonly<Model>): boolean =>
-    this.choices.every((choice) => drawn(model as Model, choice) !== undefined);
+    this.choices.every((choice) => !moves.get(choice.name)?.alone && drawn(model as Model, choice) !== undefined);
 
   async ask(model: Model, real: Real): Promise<void> {
     const [one, other] = this.choices.map((choice) => inOnePage(drawn(model, choice, real)));

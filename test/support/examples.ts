@@ -16,6 +16,8 @@ export interface Things {
   readonly tokens: readonly string[];
   /** Addresses of nobody, which `CODE` verifies. */
   readonly addresses: readonly string[];
+  /** Their own address. */
+  readonly own: readonly string[];
 }
 
 const CODE = "01234567";
@@ -26,6 +28,7 @@ const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
   acceptInvitation: "invited",
   declineInvitation: "invited",
   leaveTeam: "member",
+  deleteAccount: "member",
 };
 
 const NEED_SUBSCRIPTION: ReadonlySet<string> = new Set(["upgradeTeam", "cancelTeamSubscription"]);
@@ -59,7 +62,7 @@ export async function thingsOf(
   const keys = [await make("createApiKey", { name: "First" }), await make("createApiKey", { name: "Second" })];
   const addresses = [`${actor.caller.userId}@new.example.com`];
   for (const address of addresses) await world.giveCode(address, CODE);
-  return { memories, relationships, keys, addresses, ...team };
+  return { memories, relationships, keys, addresses, own: [actor.email], ...team };
 }
 
 async function teamAround(world: World, actor: Actor, standing: "owner" | "alone" | "invited" | "member") {
@@ -86,9 +89,9 @@ function makerFor(actor: Actor): (name: string, input: object) => Promise<string
 /** An input that each operation accepts from whoever has these things. */
 export function exampleInput(
   { name }: Operation,
-  { memories, relationships, keys, teams, users, invitations, tokens, addresses }: Things,
+  { memories, relationships, keys, teams, users, invitations, tokens, addresses, own: [address] }: Things,
 ): Record<string, unknown> {
-  const [memory, , other, own] = memories;
+  const [memory, , other, personal] = memories;
   const [teamId] = teams;
   const [userId] = users;
   const [invitationId] = invitations;
@@ -98,6 +101,8 @@ export function exampleInput(
     signUp: { email },
     confirmSignUp: { email, code: CODE },
     viewer: {},
+    exportAccount: {},
+    deleteAccount: { email: address },
     createApiKey: { name: "CI", scopes: ["memories:read"] },
     apiKeys: {},
     revokeApiKey: { id: keys[0] },
@@ -115,7 +120,7 @@ export function exampleInput(
     updateRelationship: { id: relationships[0], strength: 0.9 },
     deleteRelationship: { id: relationships[0] },
     relationshipTypes: {},
-    shareMemories: { ids: [own] },
+    shareMemories: { ids: [personal] },
     createTeam: { name: "Another", maxMembers: 5 },
     myTeam: {},
     team: { teamId },

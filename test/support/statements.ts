@@ -3,7 +3,7 @@ import type { Database } from "../../src/platform/database.js";
 
 /** What a server runs by itself, whatever is asked of it: chores, and noting when a key was last used. */
 const BY_ITSELF =
-  /^(empty_abandoned_graph|graph_to_count|count_words|mark_key_used)$|^forget_|_mails?$|_invitation_token$/;
+  /^(claim_abandoned_graph|graph_to_count|count_words|mark_key_used)$|^forget_|_mails?$|_invitation_token$/;
 
 /** The names of the statements that were run because of a request. */
 export const statementsAsked = ({ mock }: Pick<Mock<Database["run"]>, "mock">): string[] =>

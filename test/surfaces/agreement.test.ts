@@ -144,9 +144,9 @@ const anyText = ({ memories, relationships, keys, teams, users, invitations }: T
 /** The same input for somebody else: their things in the same places. */
 function translated(input: Record<string, unknown>, from: Things, to: Things): Record<string, unknown> {
   const pairs = new Map(
-    (["memories", "relationships", "keys", "teams", "users", "invitations", "tokens", "addresses"] as const).flatMap(
-      (kind) => from[kind].map((id, index): [unknown, unknown] => [id, to[kind][index]]),
-    ),
+    (
+      ["memories", "relationships", "keys", "teams", "users", "invitations", "tokens", "addresses", "own"] as const
+    ).flatMap((kind) => from[kind].map((id, index): [unknown, unknown] => [id, to[kind][index]])),
   );
   const swap = (value: unknown): unknown => (Array.isArray(value) ? value.map(swap) : (pairs.get(value) ?? value));
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, swap(value)]));

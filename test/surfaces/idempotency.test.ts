@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/app.js";
+import { keepsResults } from "../../src/surfaces/rest/openapi-answers.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
@@ -125,7 +126,7 @@ it.each(["", "x".repeat(256), "with space", "umlaut-ü"])("refuses the key %j", 
 
 const schema = await graphqlSchema();
 /** Results are kept for a user, so not for what needs no key. */
-const changes = operations.filter(({ kind, permission }) => kind === "mutation" && permission !== "public");
+const changes = operations.filter(keepsResults);
 
 describe.each(changes.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
   it.each(["REST", "GraphQL"])("has one effect and one answer by %s", async (door) => {

@@ -4,7 +4,7 @@ import { LIMITS } from "../../limits.js";
 import { Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { spendAsClient } from "../../operation/budget.js";
 import { type Context, within } from "../../operation/context.js";
-import { Failure } from "../../operation/failure.js";
+import { AccountSuspended, Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
 import type { Statement } from "../../platform/database.js";
@@ -60,7 +60,7 @@ const verifyUser: Statement = {
   text: `
     INSERT INTO user_account AS u (id, email, email_verified_at) VALUES ($1::uuid, $2, now())
     ON CONFLICT (email) DO UPDATE SET email_verified_at = coalesce(u.email_verified_at, now())
-    RETURNING u.id`,
+    RETURNING u.id, u.suspended_at IS NOT NULL AS "isSuspended"`,
 };
 
 const insertGraph: Statement = {
@@ -80,7 +80,7 @@ export const confirmSignUp = defineOperation({
   input: ConfirmSignUpInput,
   output: ConfirmedSignUp,
   permission: "public",
-  failures: [CodeInvalid, TooManyApiKeys],
+  failures: [CodeInvalid, TooManyApiKeys, AccountSuspended],
   // A wrong try has to be counted, so the refusal must not take it back.
   ownTransactions: true,
   rest: { method: "POST", path: "/signup/confirm", status: 201 },
@@ -110,8 +110,9 @@ export const confirmSignUp = defineOperation({
 /** The address is proven: makes its user, where there is none yet, and a key that may do everything. */
 async function keyForOwnerOf(context: Context, email: string, name: string): Promise<ConfirmedSignUp> {
   const { database, newId } = context;
-  const [user] = await database.run<{ id: string }>(verifyUser, [newId(), email]);
+  const [user] = await database.run<{ id: string; isSuspended: boolean }>(verifyUser, [newId(), email]);
   if (!user) throw new Error("A user who was just made is not there.");
+  if (user.isSuspended) throw new AccountSuspended();
   await database.run(insertGraph, [newId(), user.id]);
   await assertRoomForKey(context, user.id);
   const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null, createdByKey: null };

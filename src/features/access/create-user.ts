@@ -49,13 +49,15 @@ export async function createUser(services: Services, user: UserToCreate): Promis
 
 /**
  * Makes another key with every scope for a user, for an operator whose user lost theirs.
- * @throws UserError when there is no such user.
+ * @throws UserError when there is no such user, or it is suspended.
  */
 export async function createKeyFor(services: Services, address: string, name: string): Promise<CreatedUser> {
   const { models } = services.database;
   const email = normalEmail(address) ?? "";
   const user = await models.user.findUnique({ where: { email } });
   if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
+  if (user.suspendedAt)
+    throw new UserError(`${email} is suspended, and its keys open nothing. \`user unsuspend\` first.`);
   return { userId: user.id, email, apiKey: await storeFirstKey(services, models, user.id, name) };
 }
 

@@ -10,6 +10,7 @@ export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, mailboxOf, normalEmail } from "./email.js";
 export { forgetEndedKeys } from "./key-lineage.js";
+export { API_KEY_EXAMPLE, ApiKey, lockUser, toApiKey } from "./api-key.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
 export { CODE_MINUTES, type SignUpCode, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";

@@ -49,14 +49,15 @@ export class ShownInvitation {
 }
 
 /** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
-const INVITER = `CASE WHEN u.name IS NULL THEN u.email ELSE u.name || ' (' || u.email || ')' END AS "invitedBy"`;
+const INVITER = `CASE WHEN u.id IS NULL THEN 'somebody who has left' WHEN u.name IS NULL THEN u.email
+  ELSE u.name || ' (' || u.email || ')' END AS "invitedBy"`;
 
 const shownInvitation: Statement = {
   name: "shown_invitation",
   text: `
     SELECT ${INVITATION_COLUMNS}, t.name AS "teamName", ${INVITER}
     FROM invitation_token k JOIN invitation i ON i.id = k.invitation_id JOIN team t ON t.id = i.team_id
-      JOIN user_account u ON u.id = i.invited_by
+      LEFT JOIN user_account u ON u.id = i.invited_by
     WHERE k.hash = $1`,
 };
 

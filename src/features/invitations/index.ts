@@ -5,6 +5,13 @@ import { TeamInvitationsRelation, teamInvitations } from "./list-invitations.js"
 import { revokeInvitation } from "./revoke-invitation.js";
 
 export { forgetOldAllowances, forgetOldInvitations } from "./forget-invitations.js";
+export { Invitation } from "./invitation.js";
+export {
+  forgetInvitationsOf,
+  receivedInvitations,
+  sentInvitations,
+  withdrawInvitationsBy,
+} from "./invitations-of-user.js";
 export { type InvitationToSend, newInvitationToken } from "./invitation-token.js";
 
 export const invitationOperations = [

@@ -12,11 +12,13 @@ import { shareMemories } from "./share-memories.js";
 import { updateMemory } from "./update-memory.js";
 
 export { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
 export { countWordsOfGraph } from "./count-words.js";
 export { Memory, MemoryNotFound } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
+export { forgetAbandonedGraph } from "./abandoned-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export { followMemory } from "./memory-relations.js";
 

@@ -18,7 +18,7 @@ export class MemoryVersion {
   @Field(() => Int, { description: "1 for what was first stored, one more with every update." })
   version!: number;
 
-  @Field(() => ID, { description: "The user who stored or changed it." })
+  @Field(() => ID, { description: "The id of the user who stored or changed it; it stays when that user is deleted." })
   changedBy!: string;
 
   @Field(() => Date, { description: "When." })

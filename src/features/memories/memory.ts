@@ -61,7 +61,7 @@ export class Memory {
   @Field(() => Int, { description: "1 when stored, one more with every update." })
   version!: number;
 
-  @Field(() => ID, { description: "The user who stored it." })
+  @Field(() => ID, { description: "The id of the user who stored it; it stays when that user is deleted." })
   createdBy!: string;
 
   @Field(() => [MemoryRelationship], {

@@ -5,6 +5,8 @@ import { relationshipTypes } from "./list-relationship-types.js";
 import { RelationshipRelations } from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
+export { Relationship } from "./relationship.js";
+
 export const relationshipOperations = [
   createRelationship,
   relationship,

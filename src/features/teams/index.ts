@@ -7,8 +7,7 @@ import { ViewerTeam } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { forgetAbandonedGraph } from "./delete-team.js";
-export { forgetOldAudit } from "./list-audit.js";
+export { AuditEntry, forgetOldAudit } from "./list-audit.js";
 export { OwnerMustTransfer } from "./leave-team.js";
 export { MemberNotFound } from "./member-not-found.js";
 export {

@@ -40,7 +40,8 @@ export class AuditEntry {
 
   @Field(() => ID, {
     nullable: true,
-    description: "The user who did it; null for what the service did by itself, such as ending a second subscription.",
+    description:
+      "The id of the user who did it, deleted or not; null for what the service or its operator did by itself.",
   })
   actorId!: string | null;
 
@@ -48,7 +49,9 @@ export class AuditEntry {
   keyId!: string | null;
 
   @Field(() => String, {
-    description: "Which way it came in: rest, graphql, page, or billing for what the payment provider caused.",
+    description:
+      "Which way it came in: rest, graphql, page, billing for what the payment provider caused, or operator for what " +
+      "was done by a command.",
   })
   door!: string;
 

@@ -30,6 +30,10 @@ export interface Source {
 
 const isPublic = ({ permission }: Pick<Operation, "permission">): boolean => permission === "public";
 
+/** Whether the first result is kept under an Idempotency-Key. */
+export const keepsResults = ({ kind, permission, ownTransactions }: Operation): boolean =>
+  kind === "mutation" && permission !== "public" && !ownTransactions;
+
 /** Every status that an operation answers with. */
 export function answersOf(operation: Operation, source: Source): Json {
   return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation) };
@@ -75,7 +79,7 @@ const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
 const FAILURE_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   bad_request: "The request is not as it must be; `details` names each field that is wrong.",
   unauthorized: "The API key is missing, malformed, unknown, expired or revoked.",
-  forbidden: "The API key or the caller's role does not allow it.",
+  forbidden: "The API key or the caller's role does not allow it, or the account is suspended (`account_suspended`).",
   not_found: "There is no such thing, or none that the caller can see.",
   method_not_allowed: "The path does not take this method.",
   conflict: "What is there stands in the way; `reason` says how.",
@@ -90,14 +94,13 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
 /** Any request can be too large or have a body that is no JSON, also where none is asked for. */
 function mayMeet(kind: FailureKind, operation: Operation): boolean {
   if (kind === "unauthorized") return !isPublic(operation);
-  if (kind === "forbidden") return !isPublic(operation) && operation.permission !== "any";
+  if (kind === "forbidden") return !isPublic(operation);
   return kind in COMMON_FAILURES;
 }
 
 /** Each kind has one status, so an operation has one answer for all its failures of a kind. */
 function errorAnswers(operation: Operation): Json {
-  const isRepeatable = operation.kind === "mutation" && !isPublic(operation);
-  const idempotency = isRepeatable ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
+  const idempotency = keepsResults(operation) ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
   const declared = [...operation.failures, ...idempotency].map(exampleOf);
   const answers = FAILURE_KINDS.flatMap((kind) => {
     const own = declared.filter((failure) => failure.kind === kind);

@@ -3,7 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import { type PlainField, objectSchema, plainFieldsOf } from "./json-schema.js";
 import { snakeCase } from "../../operation/names.js";
 import { type HttpMethod, type Operation, methodsOf } from "../../operation/operation.js";
-import type { Permission } from "../../operation/permission.js";
+import { type Permission, scopesOf } from "../../operation/permission.js";
 import {
   ERROR_SCHEMA,
   HEADERS,
@@ -12,6 +12,7 @@ import {
   answersOf,
   commonAnswers,
   headerRef,
+  keepsResults,
 } from "./openapi-answers.js";
 
 /** The REST interface in OpenAPI 3.1 as JSON, made from the declarations that serve it. */
@@ -83,7 +84,7 @@ const SUBJECTS = [
   },
   { name: "Teams", parts: ["teams"], description: "Who shares a graph: teams, their members and invitations." },
   { name: "Billing", parts: ["billing"], description: "The team's subscription." },
-  { name: "Access", parts: ["signup", "me", "keys"], description: "Signing up, the caller and the API keys." },
+  { name: "Access", parts: ["signup", "me", "keys", "users"], description: "Signing up, the caller, the API keys." },
   { name: "Health", parts: ["healthz", "readyz"], description: "For whoever restarts the service and routes to it." },
 ];
 
@@ -102,7 +103,7 @@ function subjectOf(path: string): string {
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
   const { name, rest, summary, permission, input } = operation;
   const fields = plainFieldsOf(source.schema, operation);
-  const inBody = ["POST", "PUT", "PATCH"].includes(method);
+  const inBody = ["POST", "PUT", "PATCH"].includes(method) || rest.takesBody === true;
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
   if (bodyFields.length > 0) source.requestBodies[input.name] ??= requestBody(operation, bodyFields);
@@ -112,13 +113,13 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
     ...(inBody ? [] : fields.filter((field) => !isInPath(field)).map((field) => parameter(field, "query", example))),
   ];
   if (fields.some((field) => field.name === "expected_version")) parameters.push(IF_MATCH);
-  if (operation.kind === "mutation" && permission !== "public") parameters.push(IDEMPOTENCY_KEY);
+  if (keepsResults(operation)) parameters.push(IDEMPOTENCY_KEY);
   return {
     operationId: method === rest.method ? name : `${name}By${method.charAt(0)}${method.slice(1).toLowerCase()}`,
     summary: summary.replace(/\.$/, ""),
     description: NEEDS[permission] ?? `Needs the scope \`${permission}\`.`,
     tags: [subjectOf(rest.path)],
-    ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: [permission] }] }),
+    ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: scopesOf(permission) }] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(bodyFields.length > 0 ? { requestBody: { $ref: `#/components/requestBodies/${input.name}` } } : {}),
     responses: answersOf(operation, source),
@@ -127,6 +128,7 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
 
 const NEEDS: Readonly<Partial<Record<Permission, string>>> = {
   any: "Any valid API key will do.",
+  all: "Needs a key with every scope.",
   public: "Needs no API key.",
 };
 

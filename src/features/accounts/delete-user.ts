@@ -1,0 +1,72 @@
+import { recordAudit, type Actor } from "../../operation/audit.js";
+import type { Context } from "../../operation/context.js";
+import { Unauthorized } from "../../operation/failure.js";
+import type { Database, Statement } from "../../platform/database.js";
+import { lockUser } from "../access/index.js";
+import { forgetInvitationsOf } from "../invitations/index.js";
+import { OwnerMustTransfer, lockAnyTeam } from "../teams/index.js";
+
+interface Leaver {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** Stands in the audit where an address stood. */
+const NOBODYS_ADDRESS = "a deleted user";
+
+/** The two operations whose note begins with an address: whom a team invited, before a comma or alone. */
+const forgetAddressInAudit: Statement = {
+  name: "forget_address_in_audit",
+  text: `
+    UPDATE audit_entry SET detail = '${NOBODYS_ADDRESS}' || substr(detail, length($1::text) + 1)
+    WHERE split_part(detail, ',', 1) = $1::text AND action IN ('inviteMember', 'revokeInvitation')`,
+};
+
+/** What was asked of the payment provider in their name, once it is known what became of it. */
+const forgetCustomerRequests: Statement = {
+  name: "forget_customer_requests",
+  text: `UPDATE billing_operation SET request = '{}'
+    WHERE actor_id = $1::uuid AND kind = 'customer' AND outcome IS NOT NULL`,
+};
+
+/**
+ * Deletes a user with all that is personal, in one transaction: keys, first results under Idempotency-Keys, the
+ * membership, codes, mails and invitations of their address, and that address in the audit. The personal graph becomes
+ * nobody's and is emptied in the background. What they stored in a team's graph stays with the team; their id there and
+ * in the audit refers to nobody.
+ * @throws OwnerMustTransfer for the owner of a team, Unauthorized for somebody who is gone already.
+ */
+export async function deleteUser(
+  context: Pick<Context, "database" | "newId" | "door">,
+  { id, email }: Leaver,
+  { action, actor }: { readonly action: string; readonly actor: Actor },
+): Promise<void> {
+  await context.database.transaction(async (database) => {
+    // In the order of every change to a team: the team, then who is in it. Once the user is locked, none takes them in.
+    const left = await leaveTeam(database, id);
+    await lockUser({ database }, id);
+    const teamId = (await leaveTeam(database, id)) ?? left;
+    const { models } = database;
+    await forgetInvitationsOf(database, { id, email });
+    await models.mail.deleteMany({ where: { email } });
+    await models.signUpCode.deleteMany({ where: { email } });
+    await database.run(forgetAddressInAudit, [email]);
+    await database.run(forgetCustomerRequests, [id]);
+    await models.graph.updateMany({ where: { userId: id }, data: { userId: null } });
+    // Somebody else has just deleted them: once is enough.
+    if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
+    await recordAudit({ ...context, database }, action, { teamId: teamId ?? null, subject: id }, actor);
+  });
+}
+
+/** Answers with the team that was left; undefined for somebody in none. */
+async function leaveTeam(database: Database, userId: string): Promise<string | undefined> {
+  const { teamMember } = database.models;
+  const found = await teamMember.findUnique({ where: { userId } });
+  if (!found) return undefined;
+  await lockAnyTeam({ database }, found.teamId);
+  const member = await teamMember.findUnique({ where: { userId } });
+  if (member?.role === "owner") throw new OwnerMustTransfer();
+  await teamMember.deleteMany({ where: { userId } });
+  return member?.teamId;
+}

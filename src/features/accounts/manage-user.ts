@@ -1,0 +1,108 @@
+import { recordAudit } from "../../operation/audit.js";
+import type { Services } from "../../operation/context.js";
+import type { Database, Models } from "../../platform/database.js";
+import { UserError, normalEmail } from "../access/index.js";
+import { withdrawInvitationsBy } from "../invitations/index.js";
+import { OwnerMustTransfer } from "../teams/index.js";
+import { deleteUser } from "./delete-user.js";
+
+/** What operators do by a command has no caller: it stands in the audit with no actor and the door `operator`. */
+const NOBODY = { userId: null, keyId: null };
+
+type User = NonNullable<Awaited<ReturnType<Models["user"]["findUnique"]>>>;
+
+/** @throws UserError when no user has this address. */
+async function userWith({ models }: Pick<Database, "models">, address: string): Promise<User> {
+  const user = await models.user.findUnique({ where: { email: normalEmail(address) ?? "" } });
+  if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
+  return user;
+}
+
+/** Changes a user and records it, both or neither; answers with the user as they are then. */
+function change(
+  { database, newId }: Services,
+  address: string,
+  { action, detail, data }: { action: string; detail?: string; data: Partial<User> },
+): Promise<User> {
+  return database.transaction(async (inner) => {
+    const { id } = await userWith(inner, address);
+    const user = await inner.models.user.update({ where: { id }, data });
+    const note = { teamId: null, subject: id, ...(detail === undefined ? {} : { detail }) };
+    await recordAudit({ database: inner, newId, door: "operator" }, action, note, NOBODY);
+    return user;
+  });
+}
+
+/** Counts from the next request on. */
+export const setPlan = (services: Services, address: string, plan: "free" | "pro"): Promise<User> =>
+  change(services, address, { action: "setPlan", detail: `plan: ${plan}`, data: { plan } });
+
+/** Null takes the name away. */
+export const renameUser = (services: Services, address: string, name: string | null): Promise<User> =>
+  change(services, address, { action: "renameUser", data: { name } });
+
+/** Takes the address as verified, as if a code that was sent there had come back. */
+export const verifyUser = (services: Services, address: string): Promise<User> =>
+  change(services, address, { action: "verifyUser", data: { emailVerifiedAt: services.now() } });
+
+/**
+ * From the next request on all keys are refused with 403 `account_suspended`, and signing up gives no other. Pending
+ * invitations that they sent are taken back; the membership stays, and so does everything they stored.
+ */
+export async function suspendUser(services: Services, address: string): Promise<User> {
+  const user = await change(services, address, { action: "suspendUser", data: { suspendedAt: services.now() } });
+  // After it, since nobody who is suspended sends another.
+  await withdrawInvitationsBy(services.database, user.id);
+  return user;
+}
+
+/** The same keys work again. What was taken back stays so. */
+export const unsuspendUser = (services: Services, address: string): Promise<User> =>
+  change(services, address, { action: "unsuspendUser", data: { suspendedAt: null } });
+
+/** Ends every key at once, and tells how many there were to end. */
+export function revokeKeysOf({ database, newId, now }: Services, address: string) {
+  return database.transaction(async (inner) => {
+    const { id, email } = await userWith(inner, address);
+    const active = { userId: id, revokedAt: null };
+    const { count } = await inner.models.apiKey.updateMany({ where: active, data: { revokedAt: now() } });
+    const note = { teamId: null, subject: id, detail: `keys: ${count}` };
+    await recordAudit({ database: inner, newId, door: "operator" }, "revokeKeys", note, NOBODY);
+    return { email, revoked: count };
+  });
+}
+
+/** @throws UserError for the owner of a team. */
+export async function deleteUserOf({ database, newId }: Services, address: string): Promise<User> {
+  const user = await userWith(database, address);
+  try {
+    const context = { database, newId, door: "operator" } as const;
+    await deleteUser(context, user, { action: "deleteUser", actor: NOBODY });
+  } catch (error) {
+    if (!(error instanceof OwnerMustTransfer)) throw error;
+    throw new UserError(`${user.email} owns a team. Its owner transfers it to another member, or deletes it, first.`);
+  }
+  return user;
+}
+
+/** What operators see of a user: nothing of what they stored but how much it is. */
+export interface ShownUser extends User {
+  readonly keys: number;
+  readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;
+  readonly memories: number;
+  readonly bytes: number;
+}
+
+/** @throws UserError when no user has this address. */
+export async function showUser({ database, now }: Services, address: string): Promise<ShownUser> {
+  const { models } = database;
+  const user = await userWith(database, address);
+  const usable = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now() } }] };
+  const [keys, membership, graph] = await Promise.all([
+    models.apiKey.count({ where: { userId: user.id, ...usable } }),
+    models.teamMember.findUnique({ where: { userId: user.id }, include: { team: true } }),
+    models.graph.findUnique({ where: { userId: user.id }, include: { usage: true } }),
+  ]);
+  const team = membership && { id: membership.teamId, name: membership.team.name, role: membership.role };
+  return { ...user, keys, team, memories: graph?.usage?.memories ?? 0, bytes: Number(graph?.usage?.bytes ?? 0) };
+}

@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { createTeam } from "../../src/features/teams/create-team.js";
+import { ask } from "../support/http.js";
+import { opens } from "../support/keys.js";
+import { aMemory, miscounted } from "../support/memories.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** Runs a built command, as `npm run user --` and `npm run graph --` do, beside whatever else uses the database. */
+async function run({ databaseUrl }: World, name: "user" | "graph", ...args: readonly string[]) {
+  const env = { ...process.env, NODE_ENV: "production", DATABASE_URL: databaseUrl };
+  const child = spawn(process.execPath, [`dist/commands/${name}.js`, ...args], { env });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, output, errors, json: () => JSON.parse(output) as Record<string, unknown> };
+}
+
+const EMAIL = "ann@example.com";
+const OF_ANN = ["--email", "Ann@Example.com", "--json"];
+
+it("changes plan, name and verification, and shows what came of it, beside a running server", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const made = (await run(world, "user", "create", ...OF_ANN)).json();
+  const key = String(made["key"]);
+
+  expect((await run(world, "user", "plan", ...OF_ANN, "--plan", "pro")).json()).toMatchObject({ plan: "pro" });
+  expect((await run(world, "user", "rename", ...OF_ANN, "--name", " Ann ")).json()).toMatchObject({ name: "Ann" });
+  expect((await run(world, "user", "verify", ...OF_ANN)).json()["email_verified_at"]).toEqual(expect.any(String));
+  await ask(`${url}/v1/memories`, { key, body: { type: "general", title: "A note", content: "Something." } });
+  const shown = (await run(world, "user", "show", ...OF_ANN)).json();
+
+  expect(shown).toMatchObject({ user_id: made["user_id"], email: EMAIL, name: "Ann", plan: "pro" });
+  expect(shown).toMatchObject({ keys: 1, team: null, memories: 1, suspended_at: null });
+  expect((await ask(`${url}/me`, { key })).body).toMatchObject({ plan: "pro", name: "Ann" });
+  const { output } = await run(world, "user", "show", "--email", EMAIL);
+  expect(output).toMatch(/Address +ann@example.com, verified\nName +Ann\nPlan +pro\n/);
+  const entries = await world.database.models.auditEntry.findMany({ where: { door: "operator" } });
+  expect(entries.map(({ action }) => action).sort()).toEqual(["renameUser", "setPlan", "verifyUser"]);
+});
+
+it("suspends, unsuspends, ends keys and deletes", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  await aMemory(ann);
+  const mayEnter = () => opens(world, ann.key);
+
+  expect((await run(world, "user", "suspend", ...OF_ANN)).json()["suspended_at"]).toEqual(expect.any(String));
+  expect(await run(world, "user", "key", ...OF_ANN)).toMatchObject({ code: 1, output: "" });
+  expect((await run(world, "user", "unsuspend", ...OF_ANN)).json()["suspended_at"]).toBeNull();
+  expect(await mayEnter()).toBe(true);
+  expect((await run(world, "user", "revoke-keys", ...OF_ANN)).json()).toEqual({ email: EMAIL, revoked: 1 });
+  expect(await mayEnter()).toBe(false);
+  const asked = await run(world, "user", "delete", ...OF_ANN);
+  expect(asked).toMatchObject({ code: 1, output: "" });
+  expect(asked.errors).toMatch(/with 1 memories for good.*--yes/);
+  const deleted = (await run(world, "user", "delete", ...OF_ANN, "--yes")).json();
+  expect(deleted).toEqual({ user_id: ann.caller.userId, deleted: true });
+  expect(await world.database.models.user.count()).toBe(0);
+});
+
+it("refuses with one sentence and exit code 1 what it cannot do", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  await ann.did(createTeam, { name: "Team", maxMembers: 5 });
+  const attempts = [
+    ["show", "--email", "bob@example.com"],
+    ["plan", "--email", EMAIL],
+    ["plan", "--email", EMAIL, "--plan", "team"],
+    ["rename", "--email", EMAIL, "--name", "x".repeat(101)],
+    ["suspend"],
+    ["delete", "--email", EMAIL, "--yes"],
+  ];
+
+  const answers = await Promise.all(attempts.map((args) => run(world, "user", ...args)));
+
+  for (const { code, output, errors } of answers) {
+    expect({ code, output, lines: errors.trim().split("\n").length }).toEqual({ code: 1, output: "", lines: 1 });
+  }
+  expect(answers.at(-1)?.errors).toMatch(/owns a team/);
+  const { code, output } = await run(world, "user", "--help");
+  expect({ code, hasExamples: output.includes("npm run user -- suspend --email ann@example.com") }).toEqual({
+    code: 0,
+    hasExamples: true,
+  });
+});
+
+it("finds graphs that are counted wrongly, and sets them right when told to", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann);
+  const graphId = ann.caller.personalGraphId;
+  await world.database.models.graphUsage.update({ where: { graphId }, data: { memories: 5 } });
+
+  const found = await run(world, "graph", "verify", "--json");
+  const repaired = await run(world, "graph", "verify", "--repair");
+
+  expect(found.code).toBe(1);
+  expect(found.json()).toMatchObject({ repaired: false, graphs: [{ graph_id: graphId, counted: { memories: 5 } }] });
+  expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Set right: 1.") });
+  expect(await miscounted(world)).toEqual([]);
+  expect(await run(world, "graph", "verify")).toMatchObject({ code: 0, output: "Every graph is counted rightly.\n" });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import { createApiKey } from "../../../src/features/access/create-api-key.js";
+import { viewer } from "../../../src/features/access/viewer.js";
+import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
+import { revokeInvitation } from "../../../src/features/invitations/revoke-invitation.js";
+import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { invitation } from "../../../src/features/invitations/get-invitation.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { forgetAbandonedGraph } from "../../../src/features/memories/abandoned-graphs.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { teamMembers } from "../../../src/features/members/list-members.js";
+import { contextOf } from "../../../src/operation/context.js";
+import { execute } from "../../../src/operation/execute.js";
+import type { Operation } from "../../../src/operation/operation.js";
+import { ask } from "../../support/http.js";
+import { opens } from "../../support/keys.js";
+import { aLink, aMemory, miscounted } from "../../support/memories.js";
+import { deadlocks, manyAtOnce } from "../../support/races.js";
+import { aTeam, anInvitee, brokenInvariants, tally } from "../../support/teams.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
+
+const PERSONAL = { graph: "personal" };
+const goes = (actor: Actor) => actor.does(deleteAccount, { email: actor.email });
+
+it("leaves nothing that tells of the person, in no column of any table, and keeps what the team has", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, admin, member, teamId } = await aTeam(world);
+  const email = "zoe.unmistakable@example.com";
+  const { actor: zoe, token } = await invited(world, owner, teamId, email);
+  await world.database.models.user.update({ where: { id: zoe.caller.userId }, data: { name: "Zoe Unmistakable" } });
+  await ask(`${url}/teams/invitations/${token}/accept`, { key: zoe.key, method: "POST" });
+  const shared = await aMemory(zoe, { title: "For all" });
+  const [one, two] = [await aMemory(zoe, PERSONAL), await aMemory(zoe, PERSONAL)];
+  await aLink(zoe, one, two, PERSONAL);
+  await world.giveCode(email, "01234567");
+  await ask(`${url}/signup`, { body: { email } });
+  const note = { type: "general", title: "Zoe's", content: email, ...PERSONAL };
+  await ask(`${url}/v1/memories`, { key: zoe.key, headers: { "idempotency-key": "one" }, body: note });
+  const other = await world.user();
+  const { id: otherTeam } = await other.did(createTeam, { name: "Other", maxMembers: 5 });
+  const pending = await other.did(inviteMember, { teamId: otherTeam, email, role: "member" });
+  await other.did(revokeInvitation, { teamId: otherTeam, invitationId: pending.id });
+  await admin.does(inviteMember, { teamId, email: `x${email}`, role: "member" });
+  expect((await tellingOf(world, email)).length).toBeGreaterThan(4);
+
+  const answer = await ask(`${url}/users/me`, { key: zoe.key, method: "DELETE", body: { email: email.toUpperCase() } });
+  while (await forgetAbandonedGraph(world.services));
+
+  expect(answer.status).toBe(204);
+  expect(await opens(world, zoe.key)).toBe(false);
+  expect(await tellingOf(world, email)).toEqual([]);
+  expect(await tellingOf(world, "Zoe Unmistakable")).toEqual([]);
+  expect(await world.database.models.memory.count()).toBe(1);
+  expect(await member.did(memory, { id: shared.id })).toMatchObject({ createdBy: zoe.caller.userId });
+  expect((await owner.did(teamMembers, { teamId })).members).toHaveLength(3);
+  const { events } = await owner.did(teamAudit, { teamId });
+  expect(events[0]).toMatchObject({ action: "deleteAccount", subject: zoe.caller.userId });
+  expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
+  expect(events.map(({ detail }) => detail)).toContain(`x${email}, role: member`);
+  expect(await brokenInvariants(world)).toEqual([]);
+  expect(await miscounted(world)).toEqual([]);
+  expect(world.bugs).toEqual([]);
+});
+
+it("asks for the caller's own address, in any case, and changes nothing for another", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user({ email: "ann@example.com" }), await world.user()];
+
+  for (const email of [bob.email, "", "ann@example.co", "\u212aann@example.com"]) {
+    expect(await ann.does(deleteAccount, { email })).toBeRefused("bad_request");
+  }
+
+  expect((await ann.did(viewer)).email).toBe("ann@example.com");
+  expect((await ann.does(deleteAccount, { email: "Ann@Example.COM" })).ok).toBe(true);
+});
+
+it("is refused to the owner of a team until it is another's or gone, and to a key that lacks a scope", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id: teamId } = await ann.did(createTeam, { name: "Team", maxMembers: 5 });
+  const { key } = await ann.did(createApiKey, { name: "Most", scopes: ["keys:write", "memories:write"] });
+
+  expect(await goes(ann)).toBeRefused("conflict", "owner_must_transfer");
+  expect(await goes(await ann.withKey(key))).toBeRefused("forbidden", "scope_missing");
+  await ann.did(deleteTeam, { teamId });
+  expect((await goes(ann)).ok).toBe(true);
+  await expect(goes(ann)).resolves.toMatchObject({ ok: false, failure: { kind: "unauthorized" } });
+});
+
+it("makes room for the same address to sign up anew, as somebody else", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ email: "ann@example.com" });
+  await aMemory(ann);
+  await ann.did(deleteAccount, { email: ann.email });
+
+  await world.giveCode(ann.email, "01234567");
+  const { body } = await ask(`${url}/signup/confirm`, { body: { email: ann.email, code: "01234567" } });
+
+  const { key, user_id: userId } = body as { key: string; user_id: string };
+  expect(userId).not.toBe(ann.caller.userId);
+  expect((await ask(`${url}/v1/memories`, { key })).body).toEqual({ memories: [], next_cursor: null });
+});
+
+it("takes back the invitations that whoever goes had sent, and tells of others without failing", async () => {
+  await using world = await createWorld();
+  const { admin, teamId } = await aTeam(world);
+  const { actor, token } = await anInvitee(world, { teamId, owner: admin });
+
+  await goes(admin);
+
+  expect(await actor.did(invitation, { token })).toMatchObject({
+    status: "revoked",
+    invitedBy: "somebody who has left",
+  });
+});
+
+describe("at the same moment", () => {
+  it("is done once, by however many ask", async () => {
+    await using world = await createWorld();
+    const { owner, member, teamId } = await aTeam(world);
+
+    const verdicts = await manyAtOnce(() => goes(member));
+
+    expect(tally(verdicts)["ok"]).toBe(1);
+    expect(Object.keys(tally(verdicts)).sort()).toEqual(["ok", "unauthorized"]);
+    expect((await owner.did(teamMembers, { teamId })).members).toHaveLength(2);
+    expect(await brokenInvariants(world)).toEqual([]);
+  });
+
+  it("lets whatever the same person does be done before, or refused as by a stranger", async () => {
+    for (let round = 0; round < 5; round++) {
+      await using world = await createWorld();
+      const { owner, teamId } = await aTeam(world);
+      const { actor, token } = await anInvitee(world, { teamId, owner });
+      const { url } = await world.serve();
+      const post = (path: string, body?: object) =>
+        ask(url + path, { key: actor.key, method: "POST", headers: { "idempotency-key": path }, body: body ?? {} });
+
+      const answers = await Promise.all([
+        post("/v1/memories", { type: "general", title: "A note", content: "Something." }),
+        post("/keys", { name: "Another" }),
+        ask(`${url}/users/me`, { key: actor.key, method: "DELETE", body: { email: actor.email } }),
+        post(`/teams/invitations/${encodeURIComponent(token)}/accept`),
+        post("/teams", { name: "Mine", max_members: 3 }),
+        ask(`${url}/me`, { key: actor.key }),
+      ]);
+
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => ![200, 201, 204, 401, 404, 409, 503].includes(status))).toEqual([]);
+      expect(await brokenInvariants(world)).toEqual([]);
+      expect(world.bugs).toEqual([]);
+    }
+  });
+
+  it("makes nobody wait for another in a circle, members and owner going and coming", async () => {
+    await using world = await createWorld();
+    const { owner, admin, member } = await aTeam(world);
+
+    await Promise.all([goes(member), goes(admin), goes(owner)]);
+
+    expect(await deadlocks(world)).toBe(0);
+    expect(await brokenInvariants(world)).toEqual([]);
+  });
+});
+
+it("refuses as by a stranger what the deleted began before", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const context = contextOf(world.services, { caller: ann.caller, door: "rest", clientAddress: "127.0.0.1" });
+  await goes(ann);
+
+  const began = <Input extends object>(operation: Operation<Input>, input: Input) =>
+    execute(operation, context, Object.assign(new operation.input(), input));
+  const refused = { kind: "unauthorized" };
+
+  await expect(began(viewer, {})).rejects.toMatchObject(refused);
+  await expect(began(createTeam, { name: "Team", maxMembers: 5 })).rejects.toMatchObject(refused);
+  await expect(began(createApiKey, { name: "Another" })).rejects.toMatchObject(refused);
+});
+
+async function invited(world: World, owner: Actor, teamId: string, email: string) {
+  const actor = await world.user({ email });
+  const { id } = await owner.did(inviteMember, { teamId, email, role: "member" });
+  const token = `token of ${id}`;
+  await world.giveToken(id, token);
+  return { actor, token };
+}
+
+/** Where in the database this text stands, and not as the end of a longer word, in any column of any table. */
+async function tellingOf({ database }: World, text: string): Promise<string[]> {
+  const { rows } = await database.pool.query<{ table: string }>(
+    "SELECT tablename AS table FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE '\\_prisma%' ORDER BY 1",
+  );
+  const found = rows.map(async ({ table }) => {
+    const columns = await database.pool.query<{ key: string }>(
+      `SELECT DISTINCT key FROM ${table} t, jsonb_each_text(to_jsonb(t)) WHERE value ~* $1 ORDER BY key`,
+      [`(^|[^a-z])${text.replaceAll(".", "\\.")}`],
+    );
+    return columns.rows.map(({ key }) => `${table}.${key}`);
+  });
+  return (await Promise.all(found)).flat();
+}

@@ -1,0 +1,115 @@
+import { expect, it } from "vitest";
+import { exportAccount } from "../../../src/features/accounts/export-account.js";
+import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, manyMemories } from "../../support/memories.js";
+import { aTeam, anInvitee } from "../../support/teams.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const LISTS = ["keys", "invitations_received", "invitations_sent", "events", "memories", "versions", "relationships"];
+const PERSONAL = { graph: "personal" };
+
+it("tells all that is the caller's, and nothing of anybody else's, the same whatever the size of its pages", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, member, teamId } = await aTeam(world);
+  const invitee = await anInvitee(world, { teamId, owner });
+  await owner.did(inviteMember, { teamId, email: member.email.replace("@", "@x."), role: "member" });
+  const notes = [];
+  for (let index = 0; index < 12; index++) notes.push(await aMemory(owner, { title: `Note ${index}`, ...PERSONAL }));
+  const [one, two] = notes;
+  for (let index = 0; index < 11; index++) {
+    await owner.did(updateMemory, { id: one?.id, content: `Version ${index}`, ...PERSONAL });
+  }
+  const link = await aLink(owner, one ?? NOWHERE, two ?? NOWHERE, { context: "Why", ...PERSONAL });
+  await aMemory(owner, { title: "The team's" });
+  await aMemory(member, { title: "Another's", ...PERSONAL });
+
+  const whole = await exported(url, owner, 100);
+  const inParts = await exported(url, owner, 1);
+
+  expect(inParts).toEqual(whole);
+  expect(whole["memories"]?.map(({ title }) => title)).toEqual(notes.map(({ title }) => title));
+  expect(whole["versions"]).toHaveLength(11);
+  expect(whole["versions"]?.[0]).toMatchObject({ memory_id: one?.id, version: 1, content: "Something." });
+  expect(whole["relationships"]).toMatchObject([{ id: link.id, from: one?.id, to: two?.id, context: "Why" }]);
+  expect(whole["keys"]).toMatchObject([{ id: owner.caller.keyId, name: "First key" }]);
+  expect(JSON.stringify(whole["keys"])).not.toMatch(/hash|mg_live_\w{20}/);
+  expect(whole["invitations_sent"]?.map(({ email }) => email)).toContain(invitee.actor.email);
+  expect(whole["events"]?.map(({ action }) => action)).toContain("createTeam");
+  const { body } = await ask(`${url}/users/me/export`, { key: owner.key });
+  expect(body).toMatchObject({
+    profile: { id: owner.caller.userId, email: owner.email, plan: "pro", name: null },
+    membership: { team_id: teamId, team_name: "Team", role: "owner" },
+  });
+  expect((await exported(url, invitee.actor, 10))["invitations_received"]).toMatchObject([
+    { id: invitee.invitation.id, status: "pending" },
+  ]);
+});
+
+it("tells nothing of an address that is not proven", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  const { actor } = await anInvitee(world, { teamId, owner });
+  await world.database.models.user.update({
+    where: { id: actor.caller.userId },
+    data: { emailVerifiedAt: null },
+  });
+
+  expect((await actor.did(exportAccount)).invitationsReceived).toEqual([]);
+});
+
+it("answers with no more bytes than a page may have, and goes on where it ended", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  // Each character takes six bytes in JSON.
+  await manyMemories(world, ann, 40, "\u0001".repeat(50_000));
+  const sizes: number[] = [];
+
+  const whole = await exported(url, ann, 100, (text) => sizes.push(text.length));
+
+  expect(whole["memories"]).toHaveLength(40);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMITS.answer.restPageBytes);
+  expect(sizes.length).toBe(4);
+});
+
+it("refuses what is not a cursor of its own, with 400", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key, caller } = await world.user();
+  const wrong = ["", "x", "7/", `4/${"-".repeat(36)}/0`, `4/${caller.userId}`, `4/${caller.userId}/x`, caller.userId];
+
+  for (const place of wrong) {
+    const cursor = Buffer.from(place).toString("base64url") || "-";
+    expect((await ask(`${url}/users/me/export?cursor=${cursor}`, { key })).status, place).toBe(400);
+  }
+  for (const place of ["9", `9/${caller.userId}/1`, `0/${caller.userId}/7`, `5/${caller.userId}/999999999`]) {
+    const cursor = Buffer.from(place).toString("base64url");
+    expect((await ask(`${url}/users/me/export?cursor=${cursor}`, { key })).status, place).toBe(200);
+  }
+});
+
+const NOWHERE = { id: "" };
+
+type Row = Readonly<Record<string, unknown>>;
+interface Page extends Readonly<Record<string, unknown>> {
+  readonly next_cursor: string | null;
+}
+
+/** All pages, joined. */
+async function exported(url: string, { key }: Actor, limit: number, seen: (text: string) => void = () => {}) {
+  const whole: Record<string, Row[]> = Object.fromEntries(LISTS.map((list) => [list, []]));
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const from = cursor && `&cursor=${cursor}`;
+    const { status, body } = await ask(`${url}/users/me/export?limit=${limit}${from}`, { key });
+    expect(status).toBe(200);
+    const page = body as Page;
+    seen(JSON.stringify(page));
+    for (const list of LISTS) whole[list]?.push(...(page[list] as Row[]));
+    cursor = page.next_cursor;
+  }
+  return whole;
+}

@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import { createUser } from "../../../src/features/access/create-user.js";
+import { suspendUser, unsuspendUser } from "../../../src/features/accounts/manage-user.js";
+import { invitation } from "../../../src/features/invitations/get-invitation.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
+import { aMemory } from "../../support/memories.js";
+import { aTeam, anInvitee } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+it("refuses every key of a suspended user at every door, from the next request on, until unsuspended", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await aMemory(ann);
+  const query = "{ viewer { id } }";
+  const byRest = () => ask(`${url}/v1/memories`, { key: ann.key });
+  const byGraphQL = () => ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  await suspendUser(world.services, ann.email.toUpperCase());
+  const [rest, graphql] = [await byRest(), await byGraphQL()];
+  await unsuspendUser(world.services, ann.email);
+
+  expect(rest.status).toBe(403);
+  expect(rest.body).toMatchObject({ error: { code: "forbidden", reason: "account_suspended" } });
+  expect(graphql.status).toBe(403);
+  expect(graphql.body).toMatchObject({
+    errors: [{ extensions: { code: "FORBIDDEN", reason: "account_suspended" } }],
+  });
+  expect((await byRest()).body).toMatchObject({ memories: [{ title: "A note" }] });
+  expect((await byGraphQL()).status).toBe(200);
+  expect(world.bugs).toEqual([]);
+});
+
+it("gives a suspended address no key by signing up, and says so to whoever reads its mail alone", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const email = "ann@example.com";
+  const ann = await world.user({ email });
+  await suspendUser(world.services, email);
+  await world.giveCode(email, "01234567");
+  const confirm = (code: string) => ask(`${url}/signup/confirm`, { body: { email, code } });
+
+  expect((await confirm("76543210")).body).toMatchObject({ error: { reason: "code_invalid" } });
+  expect(await confirm("01234567")).toMatchObject({ status: 403, body: { error: { reason: "account_suspended" } } });
+  expect(await world.database.models.apiKey.count({ where: { userId: ann.caller.userId } })).toBe(1);
+  // Told to strangers, it would tell them who is here.
+  expect((await ask(`${url}/signup`, { body: { email } })).status).toBe(202);
+});
+
+it("takes back the open invitations of a suspended user, whose mails are not sent then", async () => {
+  await using world = await createWorld();
+  const { admin, teamId } = await aTeam(world);
+  const { actor, token } = await anInvitee(world, { teamId, owner: admin });
+
+  await suspendUser(world.services, admin.email);
+
+  expect(await actor.did(invitation, { token })).toMatchObject({ status: "revoked" });
+});
+
+it("counts the requests of a suspended user as failed ones of their address", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await suspendUser(world.services, ann.email);
+  const statuses: number[] = [];
+
+  for (let attempt = 0; attempt <= LIMITS.budgets.failedKeysPerAddress; attempt++) {
+    statuses.push((await ask(`${url}/me`, { key: ann.key })).status);
+  }
+
+  expect(statuses.at(-2)).toBe(403);
+  expect(statuses.at(-1)).toBe(429);
+});
+
+it("is nobody else's business", async () => {
+  await using world = await createWorld();
+  await createUser(world.services, { email: "bob@example.com", plan: "free", verified: true });
+  await expect(suspendUser(world.services, "ann@example.com")).rejects.toThrow(/no user with the address/);
+  expect(await world.database.models.user.count({ where: { suspendedAt: { not: null } } })).toBe(0);
+});

@@ -1,0 +1,64 @@
+import { type Model, type User, newestFirst } from "./model.js";
+import { Unasked, defineMove, refuse } from "./move.js";
+
+/** With fewer people there is little left to see. */
+const PEOPLE_ENOUGH = 3;
+
+export const deleteAccount = defineMove<{ email: string }>({
+  weight: 1,
+  alone: true,
+  input(model, { user }, draw) {
+    if (model.users.length <= PEOPLE_ENOUGH) throw new Unasked();
+    return { email: draw.once(2) ? user.email : "nobody@example.com" };
+  },
+  expect(model, { user }, { email }) {
+    if (email !== user.email) refuse("bad_request");
+    const team = model.teamOf(user);
+    if (team?.members.get(user) === "owner") refuse("conflict", "owner_must_transfer");
+    return {
+      // Nobody is left whose audit it could stand in, but the team's.
+      ...(team ? { audit: () => ({ teamId: team.id, subject: user.id, detail: null }) } : {}),
+      effect: () => forgetUser(model, user),
+    };
+  },
+});
+
+function forgetUser(model: Model, user: User): void {
+  model.teamOf(user)?.members.delete(user);
+  for (const memory of model.memoriesIn(user.personal)) model.forget(memory);
+  for (const invitation of model.invitations) {
+    if (invitation.by === user && model.statusOf(invitation) === "pending") invitation.settled = "revoked";
+  }
+  model.invitations = model.invitations.filter(({ email }) => email !== user.email);
+  model.codes.delete(user.email);
+  model.audit = model.audit
+    .filter(({ actorId, teamId }) => actorId !== user.id || teamId !== null)
+    .map((entry) => ({ ...entry, detail: withoutAddress(entry.detail, user.email) }));
+  model.kept = model.kept.filter((kept) => kept.user !== user);
+  model.users = model.users.filter((known) => known !== user);
+  model.goneIds.push(user.id, ...user.keys.map(({ id }) => id));
+}
+
+const withoutAddress = (detail: string | null, email: string): string | null =>
+  detail === email || detail?.startsWith(`${email},`) ? `a deleted user${detail.slice(email.length)}` : detail;
+
+export const exportAccount = defineMove<{ limit: number }>({
+  weight: 1,
+  input: (_model, _me, draw) => ({ limit: draw.one([20, 3]) }),
+  expect(model, { user }) {
+    const team = model.teamOf(user);
+    const keys = [...user.keys].sort(newestFirst).reverse();
+    const memories = model.memoriesIn(user.personal).reverse();
+    return {
+      output: {
+        profile: { id: user.id, email: user.email },
+        membership: team && { teamId: team.id, teamName: team.name, role: team.members.get(user) },
+        keys: keys.map(({ id, name }) => ({ id, name })),
+      },
+      check(output) {
+        const told = (output["memories"] as { id: string }[]).map(({ id }) => id).join();
+        return told === memories.map(({ id }) => id).join() ? undefined : `it tells of other memories: ${told}`;
+      },
+    };
+  },
+});
