@@ -1,5 +1,5 @@
 /**
- * The numbers behind ranking, in one place. What each does was measured by `npm run search-quality` on both halves of
+ * The numbers behind ranking, in one place. What each does was measured by `npm run search-quality` on
  * the labelled queries, among 6,000 memories of others.
  */
 export const TUNING = {

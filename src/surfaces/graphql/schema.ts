@@ -106,6 +106,9 @@ function resolverFor(operation: Operation): ResolverClass {
   return OperationResolver;
 }
 
+/** The largest limit of any list. What is beyond is refused by the list's own bound, which says so. */
+const LIMIT_MAX = 1_000;
+
 /** What is asked of each item counts for as many as there may be. */
 const costOfList = ({ args, childComplexity }: { args: Record<string, unknown>; childComplexity: number }): number =>
-  1 + childComplexity * Math.max(1, typeof args["limit"] === "number" ? args["limit"] : 1);
+  1 + childComplexity * Math.min(LIMIT_MAX, Math.max(1, typeof args["limit"] === "number" ? args["limit"] : 1));

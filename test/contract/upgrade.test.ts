@@ -1,0 +1,122 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { startApp } from "../../src/app.js";
+import { readConfig } from "../../src/config.js";
+import { hashApiKey, newApiKey } from "../../src/platform/api-key.js";
+import { loggerTo } from "../../src/platform/logger.js";
+import { isMigrated, migrate } from "../../src/platform/migrations.js";
+import { databaseOn, onServer } from "../support/database-server.js";
+import { ask } from "../support/http.js";
+
+/** What the first version had. */
+const FIRST = [
+  "20261120000000_memory_graph",
+  "20261120010000_idempotent_result",
+  "20261120020000_teams",
+  "20261120030000_billing",
+];
+const MEMORIES = 300;
+
+it("brings a database of the first version to this one, with all that is in it", { timeout: 600_000 }, async () => {
+  const url = await databaseOfFirstVersion();
+  const key = newApiKey();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await fill(client, key);
+
+  await migrate(url);
+
+  expect(await isMigrated(client)).toBe(true);
+  await client.end();
+  const log = loggerTo({ write: () => {} }, "silent");
+  await using app = await startApp(readConfig({ PORT: "0", NODE_ENV: "test" }), url, log);
+  const get = async (path: string) => (await ask(app.url + path, { key })).body as Record<string, unknown>;
+  const { memories } = await get("/v1/memories/search?query=frobnication%207&graph=personal");
+  expect(memories).toMatchObject([{ title: "Frobnication 7" }]);
+  const misspelt = await get("/v1/memories/search?query=frobnicatoin&limit=5&graph=personal");
+  expect(misspelt["memories"]).toHaveLength(5);
+  const [{ id }] = memories as [{ id: string }];
+  expect(await get(`/v1/memories/${id}?graph=personal`)).toMatchObject({ version: 2, relationships_total: 1 });
+  expect(await get(`/v1/memories/${id}/versions?graph=personal`)).toMatchObject({
+    versions: [{ version: 2 }, { title: "Before" }],
+  });
+  expect(JSON.stringify(await get("/me"))).toContain(`"memories":${MEMORIES}`);
+  expect(await get("/teams/me")).toMatchObject({ name: "Platform", member_count: 1 });
+});
+
+async function databaseOfFirstVersion(): Promise<string> {
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
+  onTestFinished(() =>
+    onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  );
+  const database = databaseOn(url, name);
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  // As Prisma's engine keeps it.
+  await client.query(`CREATE TABLE _prisma_migrations (id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL,
+    finished_at timestamptz, migration_name varchar(255) NOT NULL, logs text, rolled_back_at timestamptz,
+    started_at timestamptz NOT NULL DEFAULT now(), applied_steps_count integer NOT NULL DEFAULT 0)`);
+  for (const migration of FIRST) {
+    const script = readFileSync(`prisma/migrations/${migration}/migration.sql`, "utf8");
+    await client.query(script);
+    const checksum = createHash("sha256").update(script).digest("hex");
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)
+       VALUES ($1, $2, now(), $3, 1)`,
+      [randomUUID(), checksum, migration],
+    );
+  }
+  await client.end();
+  return database;
+}
+
+/** Somebody with a key, a team and a graph of their own with memories, versions and relationships; an invitation too. */
+async function fill(client: pg.Client, key: string): Promise<void> {
+  const [user, graph, team] = [randomUUID(), randomUUID(), randomUUID()];
+  await client.query("BEGIN");
+  await client.query("INSERT INTO user_account (id, email, email_verified_at) VALUES ($1, 'ann@example.com', now())", [
+    user,
+  ]);
+  await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graph, user]);
+  await client.query(
+    `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
+     VALUES ($1, $2, 'Key', 'mg_live_xxxx', $3, '{memories:read,memories:write,teams:read,teams:write,keys:write}')`,
+    [randomUUID(), user, hashApiKey(key)],
+  );
+  await client.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, version, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Frobnication ' || n,
+       'Something about number ' || n || repeat(' with getUserById, retries and 日本語', 20), '{old}', 1, $2, now(), $2, now()
+     FROM generate_series(1, $3::int) n`,
+    [graph, user, MEMORIES],
+  );
+  await client.query("UPDATE memory SET version = 2 WHERE title = 'Frobnication 7'");
+  await client.query(
+    `INSERT INTO memory_version (graph_id, memory_id, version, type, title, content, tags, importance, changed_by, changed_at)
+     SELECT graph_id, id, 1, type, 'Before', content, tags, importance, $1, now() FROM memory WHERE title = 'Frobnication 7'`,
+    [user],
+  );
+  await client.query(
+    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     SELECT a.graph_id, gen_random_uuid(), a.id, b.id, 'SOLVES', $1, now()
+     FROM memory a JOIN memory b ON a.title = 'Frobnication 7' AND b.title = 'Frobnication 8'`,
+    [user],
+  );
+  await client.query("INSERT INTO team (id, name, owner_id, max_members) VALUES ($1, 'Platform', $2, 5)", [team, user]);
+  await client.query("INSERT INTO team_member (user_id, team_id, role) VALUES ($1, $2, 'owner')", [user, team]);
+  await client.query("INSERT INTO graph (id, team_id) VALUES ($1, $2)", [randomUUID(), team]);
+  await client.query(
+    `INSERT INTO invitation (id, team_id, email, role, invited_by, expires_at)
+     VALUES ($1, $2, 'bob@example.com', 'member', $3, now() + interval '7 days')`,
+    [randomUUID(), team, user],
+  );
+  await client.query(
+    "INSERT INTO audit_entry (id, team_id, actor_id, door, action) VALUES ($1, $2, $3, 'rest', 'createTeam')",
+    [randomUUID(), team, user],
+  );
+  await client.query("COMMIT");
+}
