@@ -6,6 +6,7 @@ import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./clo
 import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
+import { readInSlices } from "./small-reads.js";
 
 /** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
 const KEEP_ALIVE_MS = 65_000;
@@ -87,6 +88,7 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
     if (request.url === "/healthz") app(request, response);
     else turns.begin(() => void (request.socket.destroyed || app(request, response)));
   });
+  readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
   // Node leaves out what is beyond without a word, so it must see one more.
   server.maxHeadersCount = headers + 1;

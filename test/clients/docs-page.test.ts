@@ -69,7 +69,9 @@ describeInBrowser("the REST reference", (browser) => {
     await page.getByRole("textbox").fill(key);
     await page.getByRole("button", { name: "Apply credentials" }).click();
     await page.getByRole("button", { name: "Close" }).click();
-    await page.getByText("Who the key in use belongs to, and what it may do", { exact: true }).click();
+    await page
+      .getByText("Who the key in use belongs to, what it may do, and how full the graphs are", { exact: true })
+      .click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await page.getByRole("button", { name: "Execute" }).click();
     await page.getByText(email).first().waitFor();

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-requests.js";
@@ -73,3 +74,23 @@ function residentMegabytes(pid: number | undefined): number {
   if (process.platform !== "linux") return 0;
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }
+
+it("answers everybody else while many connections bring thousands of requests at once", async () => {
+  await using world = await createWorld();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, LOG_LEVEL: "error" });
+  const before = residentMegabytes(server.child.pid);
+  const flood = "GET /v1/memories HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2_000);
+  const { port } = new URL(server.url);
+  const pulse = takePulse(server.url);
+
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(flood)).on("error", () => {});
+      await new Promise((closed) => socket.once("close", closed));
+    }),
+  );
+
+  expect(await pulse.stop()).toBeLessThan(2 * PULSE_MAX_MS);
+  expect((await ask(`${server.url}/healthz`)).status).toBe(200);
+  expect(residentMegabytes(server.child.pid) - before).toBeLessThan(MEMORY_MAX_MEGABYTES / 2);
+});
