@@ -47,7 +47,7 @@ it("charges an address without a key before the body is read, at every door alik
   expect((await ask(`${url}/healthz`)).status).toBe(200);
 });
 
-it("reads no event of payments of an address that has signed too many wrongly", async () => {
+it("reads no event of payments without a signature of an address that has sent too many wrong ones", async () => {
   await using world = await createWorld();
   const { url } = await world.serve(billing);
   const path = "/billing/stripe-webhook";

@@ -53,7 +53,7 @@ it("shows relationships, related memories and hits in the documented form, and n
     memories: [{ ...related, direction: "out", depth: 1, strength: 0.5 }],
   });
   expect(await get("/v1/memories/search?query=problem&limit=5")).toEqual({
-    memories: [{ id: problem.id, type: "general", title: "Problem", relevance: 1 }],
+    memories: [{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 }],
     total: 1,
     total_is_capped: false,
   });
