@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { STEPS } from "../../src/surfaces/pages/limits.js";
@@ -222,10 +223,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "Budget of an address": "test/surfaces/rate-limit.test.ts",
   Key: "test/surfaces/caller.test.ts",
   "Budget of an account": "test/surfaces/rate-limit.test.ts",
-  "GraphQL: variables": "below",
-  Database: "test/platform",
+  "GraphQL: variables": "test/contract/limits.test.ts",
+  Database: "test/platform/shares.test.ts",
+  "Room in a graph": "test/features/memories/graph-room.test.ts",
   Answer: "test/surfaces/answer-size.test.ts",
-  Refusal: "below",
+  Refusal: "test/contract/limits.test.ts",
   "Log line": "test/platform/log-stream.test.ts",
   "Reading the answer": "test/surfaces/connections.test.ts",
 };
@@ -243,6 +245,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 it("has each step of the page at its bound", () => {
   const tried = new Set([...PROBES.map(({ step }) => step), ...Object.keys(ELSEWHERE)]);
   expect(STEPS.map(({ step }) => step).filter((step) => !tried.has(step))).toEqual([]);
+  expect(Object.values(ELSEWHERE).filter((file) => !existsSync(file))).toEqual([]);
 });
 
 it.each(

@@ -13,7 +13,7 @@ export interface Step {
   readonly beyond: string;
 }
 
-const { http, json, graphql, text, refusal, answer, database, budgets, log } = LIMITS;
+const { http, json, graphql, text, refusal, answer, database, budgets, log, storage } = LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
@@ -160,6 +160,15 @@ export const STEPS: readonly Step[] = [
     time: seconds(database.statementTimeoutMs),
     memory: "the rows of one page",
     beyond: "503 with Retry-After, 429 for what waits beyond",
+  },
+  {
+    step: "Room in a graph",
+    bound: Object.entries(storage)
+      .map(([plan, { memories, bytes }]) => `${plan} ${count(memories)} memories and ${count(bytes / 1_000_000)} MB`)
+      .join(", "),
+    time: "one look before the work, one update of a row after it",
+    memory: "constant",
+    beyond: "409 graph_full",
   },
   {
     step: "Answer",
