@@ -1,7 +1,7 @@
 /**
- * Every bound on the work that one request, one caller or one stranger can cause, in one place. A bound is checked
- * before the work that it bounds. The page `/docs/limits` shows these numbers, and `test/contract/limits.test.ts` tries
- * each at its largest value and at one more.
+ * Every bound on the work that one request, one caller or one stranger can cause. A bound is checked before the work
+ * that it bounds. The page `/docs/limits` shows those that requests meet; `test/contract/limits.test.ts` tries each
+ * step of that page at the bound and one beyond, or names the test that does.
  */
 export const LIMITS = {
   http: {
@@ -12,10 +12,10 @@ export const LIMITS = {
     headTimeoutMs: 10_000,
     /** From the first byte of the head to the last of the body. */
     bodyTimeoutMs: 30_000,
-    /** Of a request that was refused, so much is still taken and thrown away, so that the client reads the refusal. */
+    /** How much of a refused request is still read and discarded, and for how long: else clients miss the answer. */
     lingerBytes: 1_048_576,
     lingerMs: 1_000,
-    /** An answer of which the client has read nothing for this long is given up. */
+    /** The connection is closed when the client has read nothing of an answer for this long. */
     stalledAnswerMs: 30_000,
     /** Connections of one address, and requests of it that are served at a time; more wait, the rest is refused. */
     connectionsPerAddress: 50,
@@ -28,16 +28,20 @@ export const LIMITS = {
     pipelined: 32,
     /** Of one process, from all addresses. */
     connections: 10_000,
-    /** Of answers that are not read: what exceeds it ends the connection that has not read for longest. */
+    /**
+     * Answers in memory that clients have not read; beyond this, the client that has not read for longest is cut off.
+     */
     unsentBytesPerAddress: 64 * 1_048_576,
     unsentBytes: 256 * 1_048_576,
     /** All bodies that are being read or worked on. */
     bodiesBytes: 256 * 1_048_576,
     /** Requests that are being worked on, their bodies read; beyond, further ones are refused unread. */
     requestsAtOnce: 500,
-    /** How much of a turn of the event loop may begin new work. */
+    /** For how long one turn of the event loop may begin new work. */
     turnMs: 25,
-    /** Where every turn within two such windows is later than this, further requests are refused unread. */
+    /**
+     * When the event loop is never less late than this, in two windows in a row, further requests are refused unread.
+     */
     loopDelayMs: 300,
     loopWindowMs: 1_000,
     /** After decompression. */
@@ -46,7 +50,7 @@ export const LIMITS = {
   json: {
     depth: 64,
     values: 20_000,
-    /** Of a name: what is unknown is compared with every known name, letter by letter. */
+    /** Of a name: an unknown one is compared with every known name, letter by letter, to suggest what was meant. */
     nameBytes: 1_024,
   },
   graphql: {
@@ -109,7 +113,10 @@ export const LIMITS = {
     searchesPerAccount: 2,
     /** How much of the pool one account may use at the same time. */
     poolSharePerAccount: 1 / 3,
-    /** How much more of one account waits for its turn, each for as long as for a connection; the rest is refused. */
+    /**
+     * Searches, and other statements, of one account that wait for its share, each up to `connectionWaitMs`; more are
+     * refused.
+     */
     waitingPerAccount: 200,
   },
   search: {
@@ -119,20 +126,22 @@ export const LIMITS = {
     concepts: 16,
     /** The same where all words are common, so that each is looked up among many memories. */
     commonConcepts: 8,
-    /** And the memories that are looked at for what some of them have in common, beside those that have all. */
+    /** Where all words are common: candidates that have only some of the words, beside those that have all. */
     commonCandidates: 400,
-    /** Words of a query that no memory has and that are compared with those that some have. */
+    /**
+     * Words of a query that are compared with the graph's words as misspelt, and as many that are taken as beginnings.
+     */
     misspelt: 6,
     /** Known words that may stand for one that is misspelt or only begun. */
     alike: 20,
-    /** Memories that are looked at for each way in which they may match: as many as a search counts, and one. */
+    /** Candidates for each way to match: one more than a search counts, to know whether there are more. */
     candidates: 1_001,
-    /** And where importance or dates narrow the search, of which the index knows nothing. */
+    /** The same where the search is narrowed by importance or dates, which are not in the index. */
     examined: 10_000,
     /** Neighbouring words of the query that are looked for side by side, and the best hits in which they are. */
     pairs: 4,
     pairsIn: 40,
-    /** Words that a graph must have got before all its words are counted again, beside a twentieth of its memories. */
+    /** The words of a graph are counted again when it has this many new ones, and one more for every 20 memories. */
     uncountedWords: 20,
     /** Memories from which the words of a larger graph are counted. */
     countedMemories: 10_000,
@@ -163,7 +172,7 @@ export const LIMITS = {
     connectMs: 5_000,
     /** To read the database's version and its migrations. */
     catalogMs: 10_000,
-    /** For another server that migrates; after the second time it is told what is waited for. */
+    /** For another server that migrates; after `toldAfterMs` a message says what this server waits for. */
     migrationLockMs: 60_000,
     toldAfterMs: 2_000,
     /** Within a migration, for a table that somebody else has locked. */
@@ -185,7 +194,7 @@ export const LIMITS = {
   },
   budgets: {
     windowMs: 60_000,
-    /** So many questions wait for Redis at the same time; what comes beyond is counted in the process. */
+    /** Requests that wait for Redis at the same time; those beyond are counted in the process. */
     askingRedis: 1_000,
     /** Requests a minute by plan, over all keys of a user and all doors: the service's published limits. */
     requestsByPlan: { free: 60, pro: 300, team: 1_000 },
@@ -228,7 +237,7 @@ export const LIMITS = {
     perRecipient: { hour: 5, day: 10 },
     /** That one user sends, over all teams. */
     perInviter: { hour: 100, day: 100 },
-    /** Waiting times that tell of what others did are rounded up to this. */
+    /** Times to wait are rounded up to this where they would tell what other people did. */
     waitStepSeconds: 900,
   },
   signUp: {

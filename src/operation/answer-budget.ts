@@ -10,15 +10,15 @@ export class AnswerTooLarge extends CommonFailure {
   constructor() {
     super(
       `The answer would have more than ${graphqlPlaces.toLocaleString("en")} objects and list items, or more than ` +
-        `${graphqlBytes / 1_048_576} MB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. Changes that ` +
-        "the request made are made.",
+        `${graphqlBytes / 1_048_576} MiB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. Changes ` +
+        "that the request made stay made: do not repeat them.",
     );
   }
 }
 
 /**
- * What the answer to one request may hold, counted while it comes together: what a request is expected to answer with
- * is an estimate, and followed fields multiply. Counts UTF-16 units for bytes; the door looks at the bytes at the end.
+ * The size of the answer to one request, counted while it is built: the cost that was checked before is only an
+ * estimate. Counts UTF-16 units instead of bytes; the door checks the bytes at the end.
  */
 export class AnswerBudget {
   #places = graphqlPlaces;

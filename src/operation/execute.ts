@@ -60,8 +60,8 @@ const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: call
 const keyById: Statement = { name: "key_by_id", text: "SELECT id FROM api_key WHERE id = $1::uuid" };
 
 /**
- * Whether the caller was deleted since this request began: then whatever it meant to refer to them was refused by the
- * database, and the next request would be refused as well. False where the database cannot tell.
+ * Whether the caller was deleted since this request began: then the database refused rows that refer to them, which is
+ * no bug. False where the database cannot tell.
  */
 async function isGone({ database, caller }: Context): Promise<boolean> {
   const keys = await database.run(keyById, [caller.keyId]).catch(() => undefined);

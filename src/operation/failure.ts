@@ -99,7 +99,7 @@ export class ScopeMissing extends CommonFailure {
   override readonly reason = "scope_missing";
 
   constructor(scope: string) {
-    super(`This API key lacks the scope ${scope}.`);
+    super(`This API key lacks the scope ${scope}. Use a key that has it.`);
   }
 }
 

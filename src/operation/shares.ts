@@ -6,20 +6,23 @@ const { connections, searchConnections, poolSharePerAccount } = LIMITS.database;
 const { searchesPerAccount, waitingPerAccount } = LIMITS.database;
 const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
-/** More waits for an account than may; what it has begun goes on. */
+/** The account's queue is full; what it has begun goes on. */
 export class TooManyAtOnce extends CommonFailure {
   readonly kind = "rate_limited";
   override readonly reason = "too_many_at_once";
   override readonly retryAfterSeconds = 1;
 
   constructor() {
-    super(`More than ${waitingPerAccount} things that you asked for wait to be done. Ask for fewer at the same time.`);
+    super(
+      `At most ${waitingPerAccount} steps of your requests may wait for the database. Send fewer requests at a ` +
+        "time, or ask for less in each.",
+    );
   }
 }
 
 /**
  * The database, shared out by account: each has at most a third of the connections at the same time and a few searches.
- * What it asks for beyond waits in a line of its own, so that whoever asks for much keeps nobody else waiting.
+ * What it asks for beyond that waits in the account's own queue, so one busy account keeps nobody else waiting.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();
@@ -31,7 +34,7 @@ export class DatabaseShares {
     private readonly bounds: WaitBounds = LIMITS.database,
   ) {}
 
-  /** The database for one account: whatever stands for who asks. */
+  /** The database for one account. `account` is any name for it, such as the user's id. */
   of(account: string): Database {
     const { database } = this;
     const all = <T>(work: () => Promise<T>): Promise<T> => this.#pass(account, "all", this.#all, work);
@@ -46,7 +49,7 @@ export class DatabaseShares {
     };
   }
 
-  /** Both gates together are waited for no longer than for a connection. */
+  /** Waits for both gates together at most `connectionWaitMs`. */
   async #pass<T>(account: string, kind: keyof Share, common: Gate, work: () => Promise<T>): Promise<T> {
     const share = this.#accounts.get(account) ?? newShare();
     this.#accounts.set(account, share);
@@ -79,7 +82,7 @@ const newShare = (): Share => ({
   searches: new Gate(searchesPerAccount, waitingPerAccount),
 });
 
-/** Lets only so many in at the same time; the others wait in line. */
+/** Lets a fixed number in at the same time; the others wait in a queue. */
 class Gate {
   readonly #line: Array<() => void> = [];
   #free: number;
@@ -120,7 +123,7 @@ class Gate {
 
   leave(): void {
     const next = this.#line.shift();
-    // Who leaves hands the place on, so that nobody who comes just then takes it.
+    // The place goes straight to the next in the queue, so that a newcomer cannot take it first.
     if (next) next();
     else this.#free++;
   }
@@ -128,7 +131,9 @@ class Gate {
 
 type Pass = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Prisma's models, each call of which passes first. Such a call is begun only when it is waited for. */
+/**
+ * Prisma's models, each call of which waits at the gate. A call of Prisma's begins when it is awaited: inside the gate.
+ */
 function passing(models: Models, pass: Pass): Models {
   return wrapped(models, (model) =>
     wrapped(model as object, (method) =>

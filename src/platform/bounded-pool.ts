@@ -14,7 +14,7 @@ export interface PoolWishes {
   /** Settings of PostgreSQL, as its command line takes them. */
   readonly options: string;
   onError(error: Error): void;
-  /** Of these processes of PostgreSQL those that have been waiting for us for a while. */
+  /** Which of these processes of PostgreSQL are idle: they have waited for a statement for a while. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
@@ -23,8 +23,8 @@ const LOOKED_EVERY_MS = 500;
 
 /**
  * A pool in which every wait has an end: for a connection, for an answer, for a transaction to go on, for the pool to
- * close. Node-postgres has a `query_timeout`, but leaves a connection whose answer is late to be used again, where
- * every later query then waits behind the first; here it is cut, whoever has it.
+ * close. The `query_timeout` of node-postgres leaves a connection whose answer is late in the pool, where every later
+ * query waits behind the first; here such a connection is cut.
  */
 export class BoundedPool extends pg.Pool {
   readonly #wishes: PoolWishes;
@@ -64,7 +64,7 @@ export class BoundedPool extends pg.Pool {
   async close(patienceMs: number): Promise<void> {
     const end = performance.now() + patienceMs;
     void this.end();
-    // A connection has ended when the other side says so as well, for which its socket would wait for ever.
+    // `end` waits, without a limit, until the other side closes too.
     while (this.#connections.size > 0 && performance.now() < end) await sleep(5);
     clearInterval(this.#looking);
     for (const connection of this.#connections) connection.cut();
@@ -77,7 +77,7 @@ export class BoundedPool extends pg.Pool {
     void this.#lookForLost();
   }
 
-  /** After the network was gone, PostgreSQL may wait for us while we wait for it: that need not last to the timeout. */
+  /** When the network lost a message, we and PostgreSQL wait for each other: found here, long before the timeout. */
   async #lookForLost(): Promise<void> {
     const suspects = [...this.#connections].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
     if (suspects.length === 0 || this.#isAsking || !this.#wishes.idleOf) return;
@@ -89,7 +89,7 @@ export class BoundedPool extends pg.Pool {
         if (idle.has(connection.processId) && connection.waitsSince === since) connection.cut();
       }
     } catch {
-      // Whoever could tell is out of reach too: the next look asks again.
+      // PostgreSQL cannot be asked now: the next look tries again.
     } finally {
       this.#isAsking = false;
     }

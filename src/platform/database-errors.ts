@@ -1,5 +1,5 @@
 /**
- * What an operator does about a database that cannot do its work, by a word for each thing that is another thing to do.
+ * What an operator can do about a database that fails, by a word for each cause.
  */
 export const UNAVAILABLE = {
   unreachable: "Look whether the database runs, at DATABASE_URL, and at the network and the name service in between.",
@@ -97,7 +97,7 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
   const state = sqlStateOfLayer(layer);
   if (state) {
     const why = BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
-    // Whatever its state, such an error ends the connection or does not let it begin. Poolers tell all they have so.
+    // An error of this severity ends the connection, or refuses it, whatever its state. All errors of poolers are such.
     return why ?? (severity === "FATAL" || severity === "PANIC" || isEssential(message) ? "lost" : undefined);
   }
   for (const word of [code, errorCode, kind]) {
@@ -107,7 +107,7 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
   return typeof message === "string" ? BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] : undefined;
 }
 
-/** A worker of Citus was lost, told under the state of an internal error. */
+/** Citus reports a lost worker under the state of an internal error. */
 const isEssential = (message: unknown): boolean =>
   typeof message === "string" && message.startsWith("failure on connection marked as essential");
 

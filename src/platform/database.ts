@@ -26,9 +26,9 @@ export interface Database {
   /** Runs one statement: for hot paths, and for what no model can say. */
   run<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Runs the statements of one search, one after the other, on a connection of those that searches have for
-   * themselves. Together they have `LIMITS.database.searchTimeoutMs`: the statement that needs longer fails, and so does
-   * any after it, with an error that `isTimeout` knows.
+   * Runs the statements of one search, one after the other, on one of the connections reserved for searches. Together
+   * they have `LIMITS.database.searchTimeoutMs`, and up to a tenth more: a statement that needs longer fails, and so
+   * does any after it, with an error that `isTimeout` knows. Inside a transaction they run on it, without this limit.
    */
   search<T>(work: (run: Database["run"]) => Promise<T>): Promise<T>;
   /** Runs `work` in one transaction: all of it, or, when it throws, nothing. Inside a transaction it joins that. */
@@ -103,7 +103,7 @@ function openPools(url: DatabaseUrl, waitMs: number, onError: (error: Error) => 
   return { pool, reservedPool, searchPool };
 }
 
-/** A process that waits for its client since a second: what it was asked has not arrived, or its answer was lost. */
+/** Processes that have waited for their client for a second: the statement has not arrived, or its answer was lost. */
 const idleProcesses: Statement = {
   name: "idle_processes",
   text: `
@@ -112,7 +112,7 @@ const idleProcesses: Statement = {
       AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`,
 };
 
-/** A search that takes this much of its time may not have all of it again for its next statement. */
+/** Within this time the timeout is not set anew for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 
 async function searchOn<T>(pool: pg.Pool, work: (run: Database["run"]) => Promise<T>): Promise<T> {
@@ -139,7 +139,7 @@ async function searchOn<T>(pool: pg.Pool, work: (run: Database["run"]) => Promis
   }
 }
 
-/** The statements of a search have had their time; the next one is not begun. */
+/** The time of the search is over: its next statement is not started. */
 class SearchTimeout extends Error {
   readonly code = QUERY_CANCELED;
 }

@@ -9,15 +9,15 @@ const TOGETHER_LENGTH = 4_096;
 const TOGETHER_MS = 1_000;
 /** How much is handed to the system at once: what a pipe takes. */
 const CHUNK_LENGTH = 65_536;
-/** A pipe that is full is tried again after this long; a disk that is full, after the second time. */
+/** A full pipe is tried again after `FULL_PIPE_MS`; any other failure, such as a full disk, after `FAILED_MS`. */
 const FULL_PIPE_MS = 100;
 const FAILED_MS = 1_000;
 /** How long the end waits for lines to be written. */
 const LAST_LINES_MS = 1_000;
 
 /**
- * Writes lines without ever waiting for them, and fails nobody: not when the disk is full, not when nobody reads the
- * pipe or whoever did is gone. Lines wait in memory, up to `LIMITS.log.waitingLength`. Those beyond are dropped and
+ * Writes lines; the caller never waits and never gets an error: not when the disk is full, not when nobody reads the
+ * pipe or its reader is gone. Lines wait in memory, up to `LIMITS.log.waitingLength`. Those beyond are dropped and
  * counted, and the count is a line itself as soon as lines can be written again.
  */
 export class LogStream implements DestinationStream, AsyncDisposable {
@@ -49,7 +49,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
     if (!this.#isWriting && this.#chunk.length === 0) this.#writeSoon();
   }
 
-  /** Waits until everything is written, for a second at most: who does not read does not hold up the end. */
+  /** Waits until everything is written, a second at most: a reader that does not read must not delay the end. */
   async [Symbol.asyncDispose](): Promise<void> {
     let deadline: NodeJS.Timeout | undefined;
     const written = new Promise<void>((done) => {

@@ -43,7 +43,7 @@ const cut = (text: string, length: number): string => (text.length > length ? `$
 export const firstFew = (list: readonly string[]): readonly string[] =>
   list.length > listed ? [...list.slice(0, listed), `and ${list.length - listed} more`] : list;
 
-/** What nobody has thought of: a line that is too long is told by its beginning. */
+/** The last resort for a line that is too long in spite of the bounds on its parts: keeps its beginning. */
 function shortened(line: string): string {
   // A character takes up to three bytes.
   if (line.length * 3 <= lineBytes || Buffer.byteLength(line) <= lineBytes) return line;

@@ -41,9 +41,9 @@ export function createMailer(
 }
 
 /**
- * Whether a connection must become one over TLS before a mail goes over it. A mail holds what opens an account, so it is
- * not sent in plain text because a server, or somebody in between, says that it cannot encrypt. Not asked of a relay on this machine, whose connection
- * nobody else sees, nor where the operator says `?requireTLS=false`, for one on a network of their own.
+ * Whether a mail may be sent only after STARTTLS. Mails carry codes and tokens that open accounts, so they are not sent
+ * in plain text when a server, or somebody in between, offers no encryption. Not required of a mail server on this
+ * machine, nor where the operator says `?requireTLS=false`, for one in their own network.
  */
 export function needsStartTls(smtpUrl: string): boolean {
   const { protocol, hostname, searchParams } = new URL(smtpUrl);

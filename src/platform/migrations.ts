@@ -54,7 +54,7 @@ export async function migrate(
   } catch (error) {
     throw explainDatabase(error, url);
   } finally {
-    // What does not say goodbye in time is left to itself: the process goes on, or ends.
+    // A connection that does not close in time is left behind: the start must not wait for it.
     await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
   }
 }
@@ -70,7 +70,7 @@ async function assertUsable(database: pg.Client, host: string): Promise<void> {
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
 }
 
-/** Asked for again and again: a server that waited in PostgreSQL could neither tell that it waits nor give up in time. */
+/** Polls: a wait inside PostgreSQL would leave no chance to say that the server waits, or to give up in time. */
 async function takeLock(
   database: pg.Client,
   tell: (message: string) => void,

@@ -138,7 +138,7 @@ export class RedisBudgets implements Budgets {
       } catch (err) {
         const isFirst = performance.now() >= this.#pausedUntil;
         this.#pausedUntil = performance.now() + PAUSE_MS;
-        // What was not answered in time stays with the connection: with a hung Redis it would pile up for ever.
+        // Commands without an answer stay queued on the connection; with a hung Redis they would pile up without end.
         if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
         if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
         this.#lost = true;

@@ -1,9 +1,9 @@
 import { sqlStateOf, whyUnavailable } from "./database-errors.js";
 
-/** The service cannot start, and the message says in a sentence what to do about it: nothing for a stack trace. */
+/** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}
 
-/** What hinders the service from using its database, in a sentence; the error itself where nobody can tell. */
+/** Turns an error into a sentence on why the database cannot be used; returns the error itself where none fits. */
 export function explainDatabase(error: unknown, url: string): unknown {
   if (error instanceof StartError) return error;
   const sentence = sentenceFor(error, placeOf(url));

@@ -19,10 +19,10 @@ class TooManyAtOnce extends CommonFailure {
   }
 }
 
-/** Health is asked by who decides whether the process lives: at all times. */
+/** Health checks are always let in: they decide whether the process is restarted. */
 const HEALTH = /^\/(?:healthz|readyz)(?:$|\?)/;
 
-/** Lets requests in by address, before anything of their bodies is read and before it is asked who they are of. */
+/** Lets requests in by address, before their bodies are read and before their keys are looked up. */
 export function admitAddress(work: Work, limits: HttpLimits): Handler {
   const room = {
     places: limits.connectionsPerAddress,

@@ -10,7 +10,9 @@ export class BodyTooLarge extends Failure {
   readonly kind = "payload_too_large";
 
   constructor(bytes: number) {
-    super(`A body may have ${bytes.toLocaleString("en")} bytes, also when it is decompressed. Send less at once.`);
+    super(
+      `A body may have at most ${bytes.toLocaleString("en")} bytes, counted after decompression. Send less at once.`,
+    );
   }
 }
 
@@ -80,7 +82,8 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
       outcome();
     };
     const refuse = (failure: Error) => settle(() => reject(failure));
-    const breakOff = () => refuse(new InvalidInput([{ path: "", message: "The body broke off." }]));
+    const breakOff = () =>
+      refuse(new InvalidInput([{ path: "", message: "The body ended before it was complete. Send it again." }]));
     const keep = (chunk: Buffer) => {
       if ((length += chunk.length) > limit) return refuse(new BodyTooLarge(limit));
       try {
@@ -102,7 +105,8 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;
-    const misread = () => refuse(new InvalidInput([{ path: "", message: "The body is not compressed as it claims." }]));
+    const misread = () =>
+      refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));
     decoder.on("data", keep).on("error", misread);
     decoder.on("end", () => settle(() => resolve(Buffer.concat(chunks, length))));
     request.pipe(decoder);

@@ -78,8 +78,8 @@ interface LookUps {
 const lookUpsOf = new WeakMap<Database, Map<string, LookUps>>();
 
 /**
- * Requests that come while their key is looked up share the next look-up, which begins after they came, so none sees
- * what was true before it. One key needs one connection, however many requests it sends at once.
+ * Requests that come while their key is being looked up share the next look-up. It begins after they came, so none gets
+ * an outdated answer. One key uses one connection, however many requests it sends at once.
  */
 function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined> {
   const known = lookUpsOf.get(database) ?? new Map<string, LookUps>();

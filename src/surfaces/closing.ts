@@ -16,8 +16,8 @@ export interface Refusing {
 type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
 
 /**
- * Ends a connection that has more to send. Closed at once, the system would tell the client of a broken connection, and
- * many then never read the answer. So what still comes is thrown away for a moment, in bounds.
+ * Ends a connection whose client is still sending. If it were closed at once, the client would see a reset, and many
+ * clients then never read the answer. So what still comes is read and discarded, for a bounded time and size.
  */
 export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
   const end = () => socket.destroy();

@@ -23,9 +23,12 @@ export function assertJsonFits(bytes: Uint8Array): void {
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth++;
       values++;
-      if (depth > depthMax) throw refusal(`The JSON is nested deeper than ${depthMax} levels.`);
+      if (depth > depthMax)
+        throw refusal(`The JSON is nested deeper than ${depthMax} levels. Send it with fewer levels.`);
     } else if (byte === COLON && textLength > nameBytes) {
-      throw refusal(`A name in the JSON is longer than ${nameBytes.toLocaleString("en")} bytes.`);
+      throw refusal(
+        `A name in the JSON is longer than ${nameBytes.toLocaleString("en")} bytes. Use the documented names.`,
+      );
     }
     if (values > valuesMax) {
       throw refusal(`The JSON has more than ${valuesMax.toLocaleString("en")} values. Send it in several requests.`);

@@ -1,6 +1,6 @@
 /**
  * Begins work in the order in which it comes. Each turn of the event loop begins only what fits into `turnMs`, then one
- * piece a turn, so that whoever asks whether the process lives is answered in between, whatever else comes at once.
+ * piece a turn, so that health checks are answered in between, however much comes at once.
  */
 export class Turns {
   readonly #turnMs: number;

@@ -62,8 +62,8 @@ export class Work implements Disposable {
   }
 
   /**
-   * Once late is a pause, such as collecting garbage. Late all the time, twice in a row, is more work than fits: the
-   * smallest delay counts, since a single long turn leaves the others of its window short.
+   * One late window may be a pause, such as a garbage collection; two in a row mean more work than fits. The smallest
+   * delay of a window counts: a single long turn leaves the other turns of its window short.
    */
   #look(): void {
     const isLate = this.#delay.count > 0 && this.#delay.min / 1e6 > RESOLUTION_MS + this.#limits.loopDelayMs;

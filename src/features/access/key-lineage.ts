@@ -4,10 +4,10 @@ import { forget, forgetting } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 
 /*
- * Which key comes from which. A key ends with the key that made it, so that nothing is left of a stolen key once it is
- * revoked, and has neither more scopes nor a later end. A key that is replaced hands over its place: its successor comes
- * from the same key, and what the old one made comes from the successor. Whoever changes any of it holds the lock of
- * the user, so a key cannot make another while it is being revoked.
+ * Which key comes from which. A key ends with the key that made it, so that revoking a stolen key also ends all keys
+ * made with it; it has neither more scopes nor a later end than its maker. A key that is replaced hands over its place:
+ * its successor comes from the same key, and what the old one made comes from the successor. Whoever changes any of it
+ * holds the lock of the user, so a key cannot make another while it is being revoked.
  */
 
 /** The end of the key in use, read while its user is locked. @throws Unauthorized when it has ended meanwhile. */

@@ -40,7 +40,7 @@ export class ApiKeyNotActive extends Failure {
   override readonly reason = "api_key_not_active";
 
   constructor() {
-    super("This API key is revoked, expired or already replaced, so it cannot be replaced.");
+    super("This API key is revoked, expired or already replaced, so it cannot be replaced. Create a new key.");
   }
 }
 

@@ -5,12 +5,13 @@ import { forget, forgetting } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 
 /*
- * Whoever reads the mail of an address shall get in; nobody else shall, and nobody shall keep them out. A stranger can
- * do two things: ask for codes for the address, and guess. Both must cost the stranger alone.
+ * Only the person who reads the mail of an address gets in, and nobody can lock them out. A stranger can do two things:
+ * ask for codes for the address, and guess. Neither may use up what the owner of the address needs.
  *
- * - Codes stand side by side. Asking never ends one that is on its way or in the inbox. An address has at most 3 open
- *   at once and a network asks for at most 2 of them, a minute apart; then asking sends nothing, and is answered alike.
- *   So mail is bounded (12 an hour, 8 for one network), and when none is sent there is an open code in the inbox.
+ * - Several codes may be open at once. Asking never ends one that is on its way or in the inbox. An address has at most
+ *   3 open at once and a network asks for at most 2 of them, a minute apart; then asking sends nothing, and is answered
+ *   alike. So mail is bounded (12 an hour, 8 for one network), and when none is sent there is an open code in the
+ *   inbox.
  * - A wrong guess counts against each open code, for the network that it came from: 5 for one network, 20 for all.
  *   A stranger's guesses so use up only their own. Where no code is open nothing is counted.
  * - A stranger with 4 networks could use up the 20. So the mail also has the code in a long form of 256 bits, which
@@ -88,7 +89,7 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
 /** Whether a code is the long form of one, which may be tried without being counted. */
 export const isLongCode = (code: string): boolean => LONG_CODE.test(code);
 
-/** A right code takes a try as well: who asks many times at once must not find out more than their tries tell. */
+/** A right code takes a try as well, so that many requests at once cannot test more codes than there are tries. */
 const takeTry: Statement = {
   name: "take_sign_up_try",
   // Locked in one order, so that those who try at once never wait for each other in a circle.

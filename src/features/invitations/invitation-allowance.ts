@@ -21,8 +21,8 @@ export class TooManyInvitations extends RateLimited {
 }
 
 /**
- * Whether one more may be sent now, and if so, that it was: a single statement, which waits for another one on the same
- * row. Every hour and every day that could be looked at has no more than it may, not only those of a clock.
+ * Takes one from the allowance if there is any left, in a single statement, which waits for others on the same row. The
+ * limit holds for any 60 minutes and any 24 hours, not only for those of the clock.
  */
 const takeAllowance: Statement = {
   name: "take_invitation_allowance",
@@ -46,8 +46,8 @@ const waitForAllowance: Statement = {
 };
 
 /**
- * Counts an invitation for who sends and who gets it, in the transaction that makes it. What is counted outlives the
- * invitation, the team and the account of who sent it; only a day takes it away.
+ * Counts an invitation for the sender and the recipient, in the transaction that makes it. The count stays for a day,
+ * even if the invitation, the team or the sender's account is deleted.
  * @throws TooManyInvitations when either has had as many as there may be.
  */
 export async function countInvitation(context: Context, email: string): Promise<void> {

@@ -2,8 +2,8 @@ import { oneLine } from "./letter.js";
 
 /*
  * Names are written by whoever invites, and stand in a mail that comes from us: a name such as "Prize: evil.example"
- * must not become a link in it. Programs that show mails make links of much more than web addresses, so everything is
- * taken for one that has a scheme, a dot or an at sign before a letter or digit, or is as long as a telephone number.
+ * must not become a link in it. Mail programs make links of much more than web addresses, so a name counts as a link
+ * when it has a scheme, a dot or an at sign before a letter or digit, or as many digits as a telephone number.
  */
 const DOTS = ".\u2024\u3002\uFE52\uFF0E\uFF61";
 const LINK_LIKE = new RegExp(`[${DOTS}@\uFE6B\uFF20:\uFE55\uFF1A](?=[\\p{L}\\p{N}/\\\\])|//|\\\\\\\\`, "gu");

@@ -27,7 +27,7 @@ interface MailRow {
   readonly helps: boolean;
 }
 
-/** Nobody waits for a code any more that was asked for so long ago: by then it would have ended. */
+/** A code that was asked for longer ago would have ended by now, so nobody waits for it. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${CODE_MINUTES} minutes')`;
 
 const { batch, givenUpAfterHours, retrySeconds } = LIMITS.mails;

@@ -3,7 +3,7 @@ import { LIMITS } from "../../limits.js";
 
 const BATCH = LIMITS.chores.rows;
 
-/** Whoever is at it holds the graph: other servers take the next one, and what is begun still cannot fill it again. */
+/** Locks the graph: other servers take the next one, and requests still running cannot store in it meanwhile. */
 const claimAbandonedGraph: Statement = {
   name: "claim_abandoned_graph",
   text: `SELECT id FROM graph WHERE user_id IS NULL AND team_id IS NULL
@@ -16,7 +16,7 @@ const emptying = (table: string, key: string): Statement => ({
       SELECT ${key} FROM ${table} WHERE graph_id = $1::uuid LIMIT ${BATCH}) RETURNING 1 AS gone`,
 });
 
-/** What hangs on memories first: what falls with a memory is not counted, and there may be any number of it. */
+/** Versions and relationships before memories: rows deleted by a cascade would not count towards the batch. */
 const EMPTYING: readonly Statement[] = [
   emptying("memory_version", "memory_id, version"),
   emptying("relationship", "id"),

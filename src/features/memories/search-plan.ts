@@ -15,7 +15,7 @@ export interface Plan {
   readonly scans: readonly Scan[];
   /** Neighbouring words of the query, side by side or with one word between. */
   readonly pairs: readonly string[];
-  /** How much of what the best hit has another must have to be a hit at all. */
+  /** A hit must match more than this share of what the best hit matches. */
   readonly shareMin: number;
 }
 
@@ -24,7 +24,7 @@ interface Gate {
   readonly limit: number;
 }
 
-/** What a concept is worth in a place to the candidates of a gate: to those that have it there, or, without a query, to all. */
+/** The points that candidates of a gate get for a concept in a place. Without a query, all candidates get them. */
 interface Scan {
   /** From 1, as SQL counts. */
   readonly gate: number;
@@ -56,8 +56,9 @@ const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
 /**
- * Candidates are what matches in full; beside it, what has any of the rare concepts, as many of them, the rarest first,
- * as there is room for. Where all are common, what has the rarest, and what matches in full with some of it in its title.
+ * Candidates are the memories that match all of the query, and those with any of its rare concepts: the rarest first,
+ * as many concepts as there is room for. Where all concepts are common: those with the rarest one instead, and those
+ * that match all of the query and have some of it in the title.
  */
 export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowing, isPhrase: boolean): Plan {
   const rarest = concepts
@@ -99,7 +100,7 @@ export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowin
     telling.flatMap((concept) => marks.map((mark) => scanAnyWay(concept, { gate, place: placeIn(concept) }, mark)));
   const some = (query: string): Gate => ({ ...narrow(query), limit: LIMITS.search.commonCandidates });
   const rarestOnes = some(conceptQuery(first));
-  // So many words are hardly ever all in one memory, and to look whether they are is dear.
+  // One memory hardly ever has so many words, and it is costly to look for them all in titles too.
   if (required.length > telling.length)
     return { pairs, shareMin, gates: [narrow(whole), rarestOnes], scans: [...given(1), ...plainly(2, [TITLE, TEXT])] };
   return {
@@ -123,7 +124,7 @@ function rareAmong(rarest: readonly Concept[]): Concept[] {
   return rare;
 }
 
-/** A word that is known is not also asked for as the beginning of others when everything must be there. */
+/** Without the words that it begins, for a word that is known: the first gate asks for what was written. */
 function sureVariants({ variants }: Concept): readonly Variant[] {
   const known = variants.filter(({ way }) => way !== "beginning");
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
@@ -168,7 +169,7 @@ function givenBy({ variants, worth }: Scored, { gate, place }: Place, mark: Mark
   };
 }
 
-/** The same for those that have it there, however it was understood: one look instead of several. */
+/** The same for those that have it in a place, whichever variant it is: one look-up instead of one for each way. */
 const scanAnyWay = (concept: Scored, place: Place, mark: Mark): Scan => ({
   ...givenBy(concept, place, mark),
   query: conceptQuery(concept, mark),
@@ -191,7 +192,7 @@ function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, m
   );
 }
 
-/** What has all of some signs, where a query has no word; and title words that say nothing elsewhere. */
+/** For a query without words: memories with all of its signs. For one of stop words alone: titles with all of them. */
 export function planLiterally(lexemes: readonly string[], narrowing: Narrowing): Plan {
   const query = all([all(lexemes.map(quote)), ...narrowed(narrowing)]);
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };

@@ -25,7 +25,10 @@ export function editDistance(one: string, other: string): number {
 /** How many letters of a word may be wrong. */
 export const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
 
-/** A word with each two neighbouring letters swapped, and with each letter left out: what trigrams do not see. */
+/**
+ * A word with each two neighbouring letters swapped, and with each letter left out. Looked up whole, so they need not
+ * begin alike.
+ */
 export function nearSpellings(word: string): string[] {
   const letters = [...word];
   const swapped = letters

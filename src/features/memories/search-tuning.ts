@@ -10,11 +10,11 @@ export const TUNING = {
   /** What it is worth, beside its parts, to have a name such as `src/app.ts` whole. */
   whole: 0.15,
   /**
-   * How much of what the best hit has of the query another must have to be a hit at all: of up to three words; the same
-   * in a graph whose words are not counted yet, so that nothing says which of them matter; and of more words.
+   * A hit must match more than this share of what the best hit matches: for up to three words, for up to three words in
+   * a graph whose words are not counted yet (so none is known to matter more), and for more words.
    */
   shareMin: { few: 0.5, uncounted: 0.7, many: 0.25 },
-  /** How much of its points a title gives up that says much more than the query. */
+  /** How much of its points a title loses at most when it is much longer than the query. */
   brevity: 0.15,
   importance: 0.01,
   length: 0.02,

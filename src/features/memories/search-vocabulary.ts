@@ -1,4 +1,7 @@
-/** Words that mean the same to who writes software; each finds the others. A name of several words needs all of them. */
+/**
+ * Words that mean the same to people who write software; each finds the others. A name of several words needs all of
+ * them.
+ */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["k8s", "kubernetes"],
   ["pg", "postgres", "postgresql", "psql"],

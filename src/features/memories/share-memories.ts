@@ -65,7 +65,7 @@ export class TooManyToShare extends Failure {
   override readonly reason = "too_many_memories";
 
   constructor() {
-    super(`At most ${SHARED_MAX} memories move at once. Share them by their ids, some at a time.`);
+    super(`At most ${SHARED_MAX} memories can be shared at once. Share them by their ids, in several requests.`);
   }
 }
 
@@ -95,7 +95,7 @@ const dropRelationships: Statement = {
   text: "DELETE FROM relationship WHERE graph_id = $1::uuid AND id = ANY($2::uuid[])",
 };
 
-/** Who shares a memory shows what it says, and not what was taken back before: the team gets the present version alone. */
+/** The team gets the present version alone: earlier ones may say what the author has taken back. */
 const dropVersions: Statement = {
   name: "drop_versions",
   text: `

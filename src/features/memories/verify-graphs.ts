@@ -5,7 +5,7 @@ interface Usage {
   readonly bytes: number;
 }
 
-/** A graph of which another count is kept than it holds. */
+/** A graph whose stored count differs from what it holds. */
 export interface MiscountedGraph {
   readonly graphId: string;
   readonly counted: Usage;
@@ -17,7 +17,7 @@ const graphsAfter: Statement = {
   text: "SELECT id FROM graph WHERE id > $1::uuid ORDER BY id LIMIT 100",
 };
 
-/** Whoever changes the graph waits for this row before the change ends, so what is measured after it is all there is. */
+/** Every change of the graph locks this row before it commits, so a count under the lock misses none. */
 const holdUsage: Statement = {
   name: "hold_graph_usage",
   text: "SELECT memories, bytes::float8 FROM graph_usage WHERE graph_id = $1::uuid FOR UPDATE",

@@ -87,7 +87,9 @@ export class TeamFull extends Failure {
   override readonly reason = "team_full";
 
   constructor() {
-    super("The team has no seat left, counting those who are invited.");
+    super(
+      "The team has no seat left, counting open invitations. Revoke one, remove a member, or give the team more seats.",
+    );
   }
 }
 

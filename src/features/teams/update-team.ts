@@ -38,7 +38,7 @@ export class TooManyMembers extends Failure {
   override readonly details: { readonly member_count: number };
 
   constructor(memberCount: number) {
-    super(`The team has ${memberCount} members, more than that. Remove some first.`);
+    super(`The team has ${memberCount} members: its size cannot be smaller. Remove some first.`);
     this.details = { member_count: memberCount };
   }
 }

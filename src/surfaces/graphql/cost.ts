@@ -15,7 +15,7 @@ import {
   getComplexity,
   simpleEstimator,
 } from "graphql-query-complexity";
-import { Failure, InvalidInput, shortened } from "../../operation/failure.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 
 const { cost: COST_MAX, introspectionCost: INTROSPECTION_MAX, selections } = LIMITS.graphql;
@@ -32,7 +32,7 @@ class QueryTooCostly extends Failure {
   }
 }
 
-/** One operation of a checked document, with the variables that were given and that `readVariables` found right. */
+/** One operation of a checked document, with the given variables, checked by `assertVariablesFit`. */
 export interface Asked {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
@@ -103,7 +103,7 @@ function costOf(schema: GraphQLSchema, { document, operation, given }: Asked): C
     return { values, introspection: Math.ceil(introspection) };
   } catch (error) {
     // What an argument is given does not fit its type, which only its variables could tell.
-    if (error instanceof GraphQLError) throw new InvalidInput([{ path: "", message: shortened(error.message, 500) }]);
+    if (error instanceof GraphQLError) throw new InvalidInput([{ path: "", message: error.message }]);
     throw error;
   }
 }

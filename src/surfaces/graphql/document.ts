@@ -26,7 +26,7 @@ export function assertDocumentFits(source: string): void {
   }
   // Nothing in it can be longer than itself.
   if (source.length > nameLength && hasLongName(source)) {
-    throw refusal(`A name in the document is longer than ${nameLength} characters.`);
+    throw refusal(`A name in the document is longer than ${nameLength} characters. Use shorter names.`);
   }
 }
 
@@ -69,8 +69,10 @@ function countRule(context: ValidationContext): ASTVisitor {
     },
     Document: {
       leave() {
-        if (defined > fragments) report(`Fragments limit of ${fragments} exceeded, found ${defined}.`);
-        if (used > directives) report(`Directives limit of ${directives} exceeded, found ${used}.`);
+        if (defined > fragments)
+          report(`Fragments limit of ${fragments} exceeded, found ${defined}. Use fewer fragments.`);
+        if (used > directives)
+          report(`Directives limit of ${directives} exceeded, found ${used}. Use fewer directives.`);
       },
     },
   };
