@@ -193,6 +193,7 @@ export const LIMITS = {
     rows: 1_000,
   },
   budgets: {
+    /** The window of a budget, unless the budget names another. */
     windowMs: 60_000,
     /** Requests that wait for Redis at the same time; those beyond are counted in the process. */
     askingRedis: 1_000,
@@ -265,10 +266,6 @@ export const LIMITS = {
     givenUpAfterHours: 24,
     /** The longest wait before it is tried again; shorter for a code, for which somebody waits. */
     retrySeconds: { invitation: 3_600, sign_up: 60 },
-  },
-  retention: {
-    /** Rows that a chore deletes in one statement. */
-    batch: 1_000,
   },
   keys: {
     /** API keys of a user that are neither revoked nor expired. */

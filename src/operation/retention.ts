@@ -10,7 +10,7 @@ export const forgetting = (table: string, condition: string, reason = "old"): St
   text: `
     WITH gone AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${LIMITS.retention.batch} FOR UPDATE SKIP LOCKED))
+        SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${LIMITS.chores.rows} FOR UPDATE SKIP LOCKED))
       RETURNING 1
     )
     SELECT count(*)::int AS count FROM gone`,
@@ -23,5 +23,5 @@ export async function forget(
   values: readonly unknown[] = [],
 ): Promise<boolean> {
   const [gone] = await database.run<{ count: number }>(statement, values);
-  return gone?.count === LIMITS.retention.batch;
+  return gone?.count === LIMITS.chores.rows;
 }

@@ -28,7 +28,7 @@ export interface Budgets {
   close(): Promise<void>;
 }
 
-export const WINDOW_MS = 60_000;
+const { windowMs: WINDOW_MS } = LIMITS.budgets;
 /**
  * How many budgets of one length a process remembers, about 200 bytes each; beyond that, those that ended are forgotten
  * first, then the oldest.

@@ -1,10 +1,10 @@
 import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
 import { LIMITS } from "../limits.js";
 import { RateLimited, networksOf } from "../operation/budget.js";
-import { type Budgets, type Taken, WINDOW_MS } from "../platform/rate-limiter.js";
+import type { Budgets, Taken } from "../platform/rate-limiter.js";
 import type { RequestScope } from "./http.js";
 
-const { requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;
+const { windowMs, requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;
 
 /**
  * Takes `cost` requests from the caller's budget and says in the headers what is left. A cost of 0 takes nothing and
@@ -65,13 +65,13 @@ async function charge(budgets: Budgets, scope: RequestScope, wish: Charge): Prom
   const calls = Array.from({ length: cost });
   const refused = await refuses(
     { parent: undefined, args: { calls }, context: {}, info: ANY_FIELD },
-    { max: limit, window: `${WINDOW_MS}ms`, arrayLengthField: "calls", uncountRejected: true },
+    { max: limit, window: `${windowMs}ms`, arrayLengthField: "calls", uncountRejected: true },
   );
   const { used, resetMs } = account.taken;
   const seconds = Math.max(1, Math.ceil(resetMs / 1_000));
   const left = Math.max(0, limit - used - (refused ? 0 : cost));
   if (!refused && told === "refused") return;
-  scope.setHeader("RateLimit-Policy", `"${policy}";q=${limit};w=${WINDOW_MS / 1_000}`);
+  scope.setHeader("RateLimit-Policy", `"${policy}";q=${limit};w=${windowMs / 1_000}`);
   scope.setHeader("RateLimit", `"${policy}";r=${left};t=${seconds}`);
   if (refused) throw new RateLimited(seconds);
 }
@@ -84,7 +84,7 @@ const ANY_FIELD = { fieldName: "request" } as Parameters<ReturnType<typeof getGr
  * read the same: here reading takes as well, in one atomic step, and the library decides on what was used before it.
  */
 class AtomicStore extends Store {
-  taken: Taken = { used: 0, resetMs: WINDOW_MS };
+  taken: Taken = { used: 0, resetMs: windowMs };
 
   constructor(
     private readonly budgets: Budgets,
