@@ -53,19 +53,19 @@ export class InvalidInput extends CommonFailure {
   /** Of many issues the first are told: whoever sends a thousand mistakes needs no thousand answers. */
   constructor(issues: readonly InputIssue[]) {
     const details = issues.slice(0, MOST).map(({ path, message }) => ({
-      path: shortened(path, pathLength),
-      message: shortened(message, issueLength),
+      path: shorten(path, pathLength),
+      message: shorten(message, issueLength),
     }));
     while (details.length > 1 && Buffer.byteLength(JSON.stringify(details)) > bytes / 2) details.pop();
     const text = details.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
     // A character becomes at most 6 bytes of JSON.
-    super(shortened(text, bytes / 16));
+    super(shorten(text, bytes / 16));
     this.details = details;
   }
 }
 
 /** At most `max` characters, without half of a surrogate pair at the end. */
-export function shortened(text: string, max: number): string {
+export function shorten(text: string, max: number): string {
   return text.length <= max
     ? text
     : `${text

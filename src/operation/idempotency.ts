@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Database, Statement } from "../platform/database.js";
 import { CommonFailure } from "./failure.js";
-import { forget, forgetting } from "./retention.js";
+import { forget, forgetStatement } from "./retention.js";
 
 /** What a request that may be repeated is known by. */
 export interface Idempotency {
@@ -52,7 +52,7 @@ const keepResult: Statement = {
       WHERE idempotent_result.created_at <= now() - make_interval(hours => $6::int)`,
 };
 
-const forgetOldResults = forgetting("idempotent_result", "created_at <= now() - make_interval(hours => $1::int)");
+const forgetOldResults = forgetStatement("idempotent_result", "created_at <= now() - make_interval(hours => $1::int)");
 
 /** Deletes a batch of results that are past their time; answers with whether there may be more. */
 export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>

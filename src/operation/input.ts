@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { LIMITS } from "../limits.js";
 import { itemsMaxOf } from "./bounds.js";
-import { InvalidInput, type InputIssue, shortened } from "./failure.js";
+import { InvalidInput, type InputIssue, shorten } from "./failure.js";
 import { snakeCase } from "./names.js";
 import type { Operation } from "./operation.js";
 
@@ -68,7 +68,7 @@ export function inputReader<Input extends object>(
     take(query, fromText);
     take(body ?? {}, fromJson);
     const value = coerceInputValue(Object.fromEntries(raw), type, (at, _value, { message }) => {
-      issues.add(at.map((key) => snakeCase(String(key))).join("."), inSnakeCase(shortened(message, issueLength)));
+      issues.add(at.map((key) => snakeCase(String(key))).join("."), inSnakeCase(shorten(message, issueLength)));
     });
     issues.assertNone();
     return Object.assign(new operation.input(), value);

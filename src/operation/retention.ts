@@ -5,7 +5,7 @@ import type { Database, Statement } from "../platform/database.js";
  * A statement that deletes a batch of a table's rows, those that another server is deleting left out. The condition may
  * hold values as $1, $2, …; it should be one that an index answers.
  */
-export const forgetting = (table: string, condition: string, reason = "old"): Statement => ({
+export const forgetStatement = (table: string, condition: string, reason = "old"): Statement => ({
   name: `forget_${reason}_of_${table}`,
   text: `
     WITH gone AS (

@@ -40,7 +40,7 @@ export class DatabaseShares {
     const all = <T>(work: () => Promise<T>): Promise<T> => this.#pass(account, "all", this.#all, work);
     return {
       get models() {
-        return passing(database.models, all);
+        return letPass(database.models, all);
       },
       run: (statement, values) =>
         statement.reserved ? database.run(statement, values) : all(() => database.run(statement, values)),
@@ -134,9 +134,9 @@ type Pass = <T>(work: () => Promise<T>) => Promise<T>;
 /**
  * Prisma's models, each call of which waits at the gate. A call of Prisma's begins when it is awaited: inside the gate.
  */
-function passing(models: Models, pass: Pass): Models {
-  return wrapped(models, (model) =>
-    wrapped(model as object, (method) =>
+function letPass(models: Models, pass: Pass): Models {
+  return mapProperties(models, (model) =>
+    mapProperties(model as object, (method) =>
       typeof method === "function"
         ? (...values: unknown[]) => pass(async () => (await Reflect.apply(method, model, values)) as unknown)
         : method,
@@ -145,5 +145,5 @@ function passing(models: Models, pass: Pass): Models {
 }
 
 /** The same object with other properties. */
-const wrapped = <T extends object>(target: T, change: (value: unknown) => unknown): T =>
+const mapProperties = <T extends object>(target: T, change: (value: unknown) => unknown): T =>
   new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name)) });

@@ -75,13 +75,14 @@ export function openDatabase(
     searchPool,
     models: client,
     run: async <Row>(statement: Statement, values: readonly unknown[]) => {
-      const { rows } = await retried(() =>
+      const { rows } = await withRetries(() =>
         (statement.reserved ? reservedPool : pool).query(queryOf(statement, values)),
       );
       return rows as Row[];
     },
     search: (work) => searchOn(searchPool, work),
-    transaction: (work) => retried(() => client.$transaction((inner) => work(insideTransaction(inner)), transaction)),
+    transaction: (work) =>
+      withRetries(() => client.$transaction((inner) => work(insideTransaction(inner)), transaction)),
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
@@ -164,11 +165,11 @@ function insideTransaction(inner: PrismaTransaction): Database {
 }
 
 /** A deadlock or a serialisation failure left nothing behind, so the same work may simply be tried again. */
-async function retried<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
+async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
     if (!COLLISIONS.includes(sqlStateOf(error) ?? "") || attemptsLeft <= 1) throw error;
-    return retried(attempt, attemptsLeft - 1);
+    return withRetries(attempt, attemptsLeft - 1);
   }
 }

@@ -34,7 +34,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
   #whenEmpty: (() => void) | undefined;
 
   constructor(descriptor: number, { buffered }: { buffered: boolean }) {
-    this.#descriptor = neverBlocking(descriptor);
+    this.#descriptor = openWithoutBlocking(descriptor);
     this.#isBuffered = buffered;
   }
 
@@ -133,7 +133,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
  * A write to a full pipe waits until somebody reads, unless the pipe is told otherwise. Opened anew it is told so for us
  * alone. A socket, and a pipe elsewhere than on Linux, cannot be opened anew: there Node tells it, for everybody.
  */
-function neverBlocking(descriptor: number): number {
+function openWithoutBlocking(descriptor: number): number {
   const kind = fstatSync(descriptor);
   if (kind.isFIFO()) {
     try {

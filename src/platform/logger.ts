@@ -22,7 +22,7 @@ export function loggerTo(destination: DestinationStream, level: string): Logger 
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: withoutData },
   };
-  return pino(options, { write: (line: string) => destination.write(shortened(line)) });
+  return pino(options, { write: (line: string) => destination.write(shorten(line)) });
 }
 
 const { lineBytes, listed, messageLength, framesLength } = LIMITS.log;
@@ -44,7 +44,7 @@ export const firstFew = (list: readonly string[]): readonly string[] =>
   list.length > listed ? [...list.slice(0, listed), `and ${list.length - listed} more`] : list;
 
 /** The last resort for a line that is too long in spite of the bounds on its parts: keeps its beginning. */
-function shortened(line: string): string {
+function shorten(line: string): string {
   // A character takes up to three bytes.
   if (line.length * 3 <= lineBytes || Buffer.byteLength(line) <= lineBytes) return line;
   const { level, time, request_id: id } = JSON.parse(line) as Record<string, unknown>;

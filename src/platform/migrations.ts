@@ -187,13 +187,14 @@ class WholeScripts extends PrismaPg {
   override async connect() {
     const adapter = await super.connect();
     const { queryRaw, executeRaw } = adapter;
-    adapter.executeScript = (script) => this.#noting(async () => void (await adapter.underlyingDriver().query(script)));
-    adapter.queryRaw = (query) => this.#noting(() => queryRaw.call(adapter, query));
-    adapter.executeRaw = (query) => this.#noting(() => executeRaw.call(adapter, query));
+    adapter.executeScript = (script) =>
+      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(script)));
+    adapter.queryRaw = (query) => this.#keepFailure(() => queryRaw.call(adapter, query));
+    adapter.executeRaw = (query) => this.#keepFailure(() => executeRaw.call(adapter, query));
     return adapter;
   }
 
-  async #noting<T>(work: () => Promise<T>): Promise<T> {
+  async #keepFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { forget, forgetting } from "../../operation/retention.js";
+import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 
 /*
@@ -75,7 +75,10 @@ export async function endWithDescendants({ database, caller, now }: Context, key
   await database.run(endBy, [caller.userId, keyId, now().toISOString(), end.toISOString()]);
 }
 
-const forgetKeys = forgetting("api_key", "least(revoked_at, expires_at) <= now() - make_interval(days => $1::int)");
+const forgetKeys = forgetStatement(
+  "api_key",
+  "least(revoked_at, expires_at) <= now() - make_interval(days => $1::int)",
+);
 
 /** Deletes a batch of keys that ended longer ago; answers with whether there may be more. */
 export const forgetEndedKeys = (database: Database, keptDays: number): Promise<boolean> =>

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
-import { forget, forgetting } from "../../operation/retention.js";
+import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 
 /*
@@ -127,7 +127,7 @@ export async function useRightCode(database: Database, email: string, code: stri
   return (await database.run(useCode, [email, hashCode(email, code)])).length > 0;
 }
 
-const forgetCodes = forgetting("sign_up_code", "expires_at <= now()");
+const forgetCodes = forgetStatement("sign_up_code", "expires_at <= now()");
 
 /** Deletes a batch of codes that have ended; answers with whether there may be more. */
 export const forgetEndedCodes = (database: Database): Promise<boolean> => forget(database, forgetCodes);

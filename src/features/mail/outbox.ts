@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { forget, forgetting } from "../../operation/retention.js";
+import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
 import type { Logger } from "../../platform/logger.js";
 import { type Mailer, SEND_TIMEOUT_MS } from "../../platform/mailer.js";
@@ -103,7 +103,7 @@ async function postpone({ database, log }: Outbox, mail: MailRow, error: unknown
 }
 
 /** Tells what can no longer help, by itself or for its age, whether a mail server is configured or not. */
-const forgetMails = forgetting(
+const forgetMails = forgetStatement(
   "mail",
   `created_at <= now() - make_interval(days => $1::int) OR NOT ${STILL_HELPS}
     OR EXISTS (SELECT FROM invitation i WHERE i.id = mail.invitation_id

@@ -10,7 +10,7 @@ const claimAbandonedGraph: Statement = {
     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-const emptying = (table: string, key: string): Statement => ({
+const emptyStatement = (table: string, key: string): Statement => ({
   name: `empty_${table}`,
   text: `DELETE FROM ${table} WHERE graph_id = $1::uuid AND (${key}) IN (
       SELECT ${key} FROM ${table} WHERE graph_id = $1::uuid LIMIT ${BATCH}) RETURNING 1 AS gone`,
@@ -18,10 +18,10 @@ const emptying = (table: string, key: string): Statement => ({
 
 /** Versions and relationships before memories: rows deleted by a cascade would not count towards the batch. */
 const EMPTYING: readonly Statement[] = [
-  emptying("memory_version", "memory_id, version"),
-  emptying("relationship", "id"),
-  emptying("lexicon", "word"),
-  emptying("memory", "id"),
+  emptyStatement("memory_version", "memory_id, version"),
+  emptyStatement("relationship", "id"),
+  emptyStatement("lexicon", "word"),
+  emptyStatement("memory", "id"),
 ];
 
 const removeGraph: Statement = { name: "remove_graph", text: "DELETE FROM graph WHERE id = $1::uuid" };

@@ -75,15 +75,15 @@ type FoundVariant = Variant & { readonly isKnown: boolean };
 
 /** The word itself, the parts that it is made of, and the names that mean the same. */
 function variantsOf({ piece, parts, synonyms }: QueryWord, known: Known): FoundVariant[] {
-  const own = together([piece], "word", known);
+  const own = variantOf([piece], "word", known);
   const others = [
-    ...(parts.length > 0 ? [together(parts, "parts", known)] : []),
-    ...synonyms.map((pieces) => together(pieces, "abbreviation", known)),
+    ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
+    ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
   ];
   return [own, ...others.filter(({ isKnown }) => isKnown)];
 }
 
-function together(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
+function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
   const rows = pieces.map((piece) => known.get(keyOf(piece)));
   const telling = rows.filter((row) => (row?.lexemes.length ?? 0) > 0);
   return {

@@ -69,7 +69,7 @@ export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowin
   const scored = rarest.map((concept) => ({ ...concept, worth: concept.weight / everything }));
   const whole = all(required.map((concept) => variantsQuery(sureVariants(concept))));
   const narrow = (query: string): Gate => ({
-    query: all([query, ...narrowed(narrowing)]),
+    query: all([query, ...narrowingQueries(narrowing)]),
     limit: LIMITS.search.candidates,
   });
   const given = (gate: number) =>
@@ -130,7 +130,7 @@ function sureVariants({ variants }: Concept): readonly Variant[] {
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
 }
 
-function narrowed({ types, tags }: Narrowing): string[] {
+function narrowingQueries({ types, tags }: Narrowing): string[] {
   return [
     ...(types ? [any(types.map((type) => quote(`:${type}`)))] : []),
     ...(tags ?? []).map((tag) => quote(`=${tag}`)),
@@ -194,7 +194,7 @@ function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, m
 
 /** For a query without words: memories with all of its signs. For one of stop words alone: titles with all of them. */
 export function planLiterally(lexemes: readonly string[], narrowing: Narrowing): Plan {
-  const query = all([all(lexemes.map(quote)), ...narrowed(narrowing)]);
+  const query = all([all(lexemes.map(quote)), ...narrowingQueries(narrowing)]);
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
   return {
     pairs: [],

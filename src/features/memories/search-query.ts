@@ -43,8 +43,8 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const NAME = /[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
 
-const stemmed = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
-const written = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
+const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
+const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
 
 const synonyms = new Map<string, string[]>();
 for (const group of SYNONYMS) {
@@ -68,7 +68,7 @@ export function readQuery(query: string): SearchQuery {
   return {
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
     names: kept.flatMap(({ term }) =>
-      Array.from(term.matchAll(NAME), ([name]) => written(name.replace(/[-_./]/g, ""))),
+      Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
     ),
     phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
@@ -95,9 +95,9 @@ function plainWord(word: string): QueryWord {
   const same = synonyms.get(word.toLowerCase()) ?? [];
   return {
     text: word.toLowerCase(),
-    piece: stemmed(word),
-    parts: parts.length > 1 ? parts.map(stemmed) : [],
-    synonyms: same.map((name) => name.split(" ").map(stemmed)),
+    piece: pieceToStem(word),
+    parts: parts.length > 1 ? parts.map(pieceToStem) : [],
+    synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
     isPair: false,
     isLast: false,
   };
@@ -108,5 +108,12 @@ function pairsOf(run: string): QueryWord[] {
   const characters = [...run];
   const pairs =
     characters.length === 1 ? characters : characters.slice(1).map((next, place) => `${characters[place]}${next}`);
-  return pairs.map((text) => ({ text, piece: written(text), parts: [], synonyms: [], isPair: true, isLast: false }));
+  return pairs.map((text) => ({
+    text,
+    piece: pieceAsWritten(text),
+    parts: [],
+    synonyms: [],
+    isPair: true,
+    isLast: false,
+  }));
 }

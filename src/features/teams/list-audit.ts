@@ -3,7 +3,7 @@ import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import { forget, forgetting } from "../../operation/retention.js";
+import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, assertStanding } from "./team.js";
 
@@ -124,7 +124,7 @@ export const teamAudit = defineOperation({
   },
 });
 
-const forgetAudit = forgetting("audit_entry", "created_at <= now() - make_interval(days => $1::int)");
+const forgetAudit = forgetStatement("audit_entry", "created_at <= now() - make_interval(days => $1::int)");
 
 /** Deletes a batch of entries that are older; answers with whether there may be more. */
 export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>

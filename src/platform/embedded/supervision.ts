@@ -36,7 +36,7 @@ export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunnin
 
   const watch = async (): Promise<AnotherServer | undefined> => {
     while (!stopping.signal.aborted && hold) {
-      await Promise.race([hold.postgres.lost, hold.lock.lost, aborted(stopping.signal)]);
+      await Promise.race([hold.postgres.lost, hold.lock.lost, whenAborted(stopping.signal)]);
       if (stopping.signal.aborted) break;
       log.warn("the embedded PostgreSQL, or a connection to it, has ended: starting it again");
       await letGo(hold);
@@ -118,7 +118,7 @@ async function letGo({ postgres, lock }: Hold, { andStop = false } = {}): Promis
   await (andStop ? postgres.stop() : postgres.abandon());
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

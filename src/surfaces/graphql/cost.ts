@@ -50,7 +50,7 @@ interface Cost {
  * @throws InvalidInput when that cannot be told.
  */
 export function assertAffordable(schema: GraphQLSchema, asked: Asked): void {
-  const { values, introspection } = rememberedCost(schema, asked);
+  const { values, introspection } = recallCost(schema, asked);
   if (values > COST_MAX) throw new QueryTooCostly(values, COST_MAX);
   if (introspection > INTROSPECTION_MAX) throw new QueryTooCostly(introspection, INTROSPECTION_MAX);
 }
@@ -62,7 +62,7 @@ const KEY_MAX_LENGTH = 200;
 /** What the costs of one document take at most, with their keys. */
 export const COSTS_MAX_BYTES = COSTS_MAX * (KEY_MAX_LENGTH + 200);
 
-function rememberedCost(schema: GraphQLSchema, asked: Asked): Cost {
+function recallCost(schema: GraphQLSchema, asked: Asked): Cost {
   const costs = costsOf.get(asked.document) ?? new Map<string, Cost>();
   costsOf.set(asked.document, costs);
   const key = keyOf(asked);

@@ -1,7 +1,7 @@
 import { unwrapResolverError } from "@apollo/server/errors";
 import type { Response } from "express";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { Failure, shortened } from "../../operation/failure.js";
+import { Failure, shorten } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
@@ -27,7 +27,7 @@ export function formatError({ locations, ...told }: GraphQLFormattedError, error
   if (failure) return { ...formatted, ...failureAnswer(failure) };
   const code = codeOf(error);
   if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
-  const message = shortened(formatted.message, LIMITS.refusal.issueLength);
+  const message = shorten(formatted.message, LIMITS.refusal.issueLength);
   const details = code === "BAD_REQUEST" ? [{ path: "", message }] : undefined;
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }

@@ -8,7 +8,7 @@ import {
   getNullableType,
   typeFromAST,
 } from "graphql";
-import { shortened } from "../../operation/failure.js";
+import { shorten } from "../../operation/failure.js";
 import { Issues } from "../../operation/input.js";
 import { LIMITS } from "../../limits.js";
 
@@ -32,7 +32,7 @@ export function assertVariablesFit(
     if (value == null && isNonNullType(type)) issues.add(name, `is required, of the type ${String(type)}`);
     else if (value !== undefined) {
       coerceInputValue(value, type, (path, _value, { message }) => {
-        issues.add(pathOf(name, type, path), shortened(message, LIMITS.refusal.issueLength));
+        issues.add(pathOf(name, type, path), shorten(message, LIMITS.refusal.issueLength));
       });
     }
   }
