@@ -69,7 +69,7 @@ const stripeOf = ({ stripe }: StripeWorld) => stripeClient(stripe.secretKey, str
 const serverOn = (world: StripeWorld): Promise<ServerProcess> =>
   startServerProcess({ DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) });
 
-const until = (holds: () => boolean) => vi.waitFor(() => expect(holds()).toBe(true), { timeout: 20_000, interval: 10 });
+const until = (holds: () => boolean) => vi.waitFor(() => expect(holds()).toBe(true), { timeout: 90_000, interval: 10 });
 
 /** Lets the server's next such request wait, and tells when it does. */
 async function holdAt(world: StripeWorld, { method, path, dies, follows }: Moment): Promise<void> {
