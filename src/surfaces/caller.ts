@@ -95,7 +95,7 @@ function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined
     else known.delete(name);
   };
   const busy = known.get(name);
-  // Where one fails, those that wait for it would most likely fail too, and later.
+  // When the running one fails, those that wait fail with it: another try would most likely fail too, and later.
   if (busy) return (busy.next ??= busy.running.then(begin).finally(end));
   const running = begin().finally(end);
   known.set(name, { running });
@@ -104,7 +104,7 @@ function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined
 
 const beingNoted = new Set<string>();
 
-/** Nobody waits for this, and a request does not fail because of it; nor do many pile up while the row is locked. */
+/** In the background: no request waits for it or fails with it. One a key at a time, however long the row is locked. */
 function noteUse(database: Database, keyId: string): void {
   if (beingNoted.has(keyId)) return;
   beingNoted.add(keyId);

@@ -22,7 +22,7 @@ type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
 export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
   const end = () => socket.destroy();
   const enough = socket.bytesRead + lingerBytes;
-  // A look at the count costs the same however the client cuts what it sends.
+  // Polled, not counted for each piece: a client that sends tiny pieces must not cost more.
   const watch = setInterval(() => void (socket.bytesRead > enough && end()), Math.ceil(lingerMs / 50)).unref();
   const deadline = setTimeout(end, lingerMs).unref();
   socket.once("close", () => {
@@ -53,7 +53,7 @@ class Unreadable extends Failure {
   }
 }
 
-/** What is wrong with a request that Node's parser gave up; undefined where nobody is left to be told. */
+/** Why Node's parser gave a request up; undefined when the client is gone. */
 function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits) {
   switch (code ?? "") {
     case "ECONNRESET":

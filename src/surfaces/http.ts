@@ -70,7 +70,7 @@ export class RequestScope {
     return this.#log.child({ request_id: this.id });
   }
 
-  /** Keeps a failure for the request's line; a bug, and why the service is unavailable, are told in lines of their own. */
+  /** Keeps a failure for the request's line in the log; bugs and causes of 503 get lines of their own. */
   note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
     this.failures.push(failure?.reason ?? code);
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);

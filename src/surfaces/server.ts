@@ -90,11 +90,11 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
-  // Node leaves out what is beyond without a word, so it must see one more.
+  // Node drops further headers silently, so it must read one more for `assertHeadFits` to count.
   server.maxHeadersCount = headers + 1;
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, refusing));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), refusing));
-  // An expectation that nobody knows is left unmet, which a client has to reckon with.
+  // An unknown `Expect` is ignored; RFC 9110 lets a server do so.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   return server;
 }

@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 const SLICE_BYTES = 4_096;
 
 /**
- * Hands the parser what a connection brings in small slices. Left to itself it parses all that was read at once, 64 KiB,
- * and makes a request of each 18 bytes before anybody can say that these are too many: some thousand a connection, at a
- * cost that everybody waits for. Between two slices it counts that the connection has been closed.
+ * Hands the parser what a connection brings in small slices. Otherwise it parses a whole read of 64 KiB at once, which
+ * may hold more than 3,000 requests, before the connection can be closed for sending too many. Between two slices a
+ * closed connection is noticed.
  */
 export function readInSlices(server: Server): void {
   server.on("connection", (socket: Socket) => {

@@ -7,10 +7,10 @@ interface Noted {
   more: number;
 }
 
-/** By logger, so that each server of a process tells for itself. */
+/** By logger, so that each server of a process logs its own. */
 const notedBy = new WeakMap<Logger, Map<string, Noted>>();
 
-/** Tells why requests are answered 503, and what to do: once a minute for each reason, with how many met it since. */
+/** Logs why requests are answered 503, and what to do: once a minute for each reason, with how many more had it. */
 export function noteUnavailable(log: Logger, why: string, error?: unknown): void {
   const noted = notedBy.get(log) ?? new Map<string, Noted>();
   notedBy.set(log, noted);

@@ -120,7 +120,7 @@ it.each(Object.entries(WRAPPERS))("tells every system error apart, %s", (_name, 
   expect(wrong).toEqual([]);
 });
 
-it("takes whatever hinders a connection from being made for an outage", () => {
+it("takes every failure to connect for an outage", () => {
   for (const { errno, code } of errnos) {
     const error = Object.assign(new Error(`connect ${code}`), { errno, code, syscall: "connect" });
     expect([code, whyUnavailable(error)]).toEqual([code, expect.stringMatching(/^(unreachable|lost|process)$/)]);

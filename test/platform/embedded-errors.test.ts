@@ -67,7 +67,7 @@ describe("a start that cannot be", { timeout: 60_000 }, () => {
     await expectSentence(dataDir, sentence);
   });
 
-  it("is none where only a lock file or a permission is wrong", async () => {
+  it("works where only a lock file or a permission is wrong", async () => {
     for (const lock of [
       "",
       "nonsense\nfor\nyears\n",
@@ -82,7 +82,7 @@ describe("a start that cannot be", { timeout: 60_000 }, () => {
     }
   });
 
-  it("is none at the longest name, and one at a name that is one byte longer", async () => {
+  it("takes the longest folder name there may be, and refuses one that is a byte longer", async () => {
     const folder = join(dataFolder(), "a".repeat(200), "b".repeat(200), "c".repeat(200));
     // The limit is on the folder of the database itself, `postgres` below the data folder.
     const rest = LIMITS.embeddedDatabase.folderNameBytes - join(folder, "x", "postgres").length;

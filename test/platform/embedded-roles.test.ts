@@ -115,7 +115,7 @@ describe.each([
 const REFUSED = expect.stringMatching(/^(42501|0A000)$/) as string;
 
 describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
-  it("is brought up to date once when two processes start on it at once, and again when that was cut off", async () => {
+  it("is upgraded once when two processes start on it at the same time, and anew when an upgrade was interrupted", async () => {
     const dataDir = dataFolder();
     await makeEarlierCluster(dataDir);
     const [one, two] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);

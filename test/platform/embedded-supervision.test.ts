@@ -32,7 +32,7 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
     await expect(acquireServerLock(url, dataDir)).rejects.toThrow("Another server is already running");
   });
 
-  it("moves to another port when its own was taken meanwhile, and connections follow", async () => {
+  it("starts again on another port when its own is taken, and connections follow", async () => {
     const { dataDir, kept, log, works, hide, show } = await start();
     const { port } = new URL(kept.databaseUrl);
     hide();
@@ -77,7 +77,7 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
     );
   });
 
-  it("is stopped with its server, also in the middle of a try", async () => {
+  it("stops with its server, even while it is being started again", async () => {
     const { dataDir, kept, log, hide } = await start();
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
@@ -89,7 +89,7 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
     expect(log.text()).not.toContain("runs again");
   });
 
-  it("does not run on when it hangs while it is stopped", async () => {
+  it("is killed when it hangs while stopping", async () => {
     const dataDir = dataFolder();
     const postgres = await startEmbeddedPostgres({ dataDir });
     const [writer] = await query<{ pid: number }>(

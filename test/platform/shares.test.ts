@@ -102,7 +102,7 @@ it("says 503 in time, and is alive and ready, while every connection waits for a
   expect(new Set((await held).map(({ status }) => status))).toEqual(new Set([200, 503]));
 });
 
-it("lets so many of an account wait as it may and refuses one more, which costs the others nothing", async () => {
+it("lets an account wait with as many statements as it may, and refuses one more without harm to the others", async () => {
   await using world = await createWorld();
   const { shares } = world.services;
   const ann = shares.of("ann");

@@ -59,7 +59,7 @@ it("keeps only so much for those who do not read, and serves the others of their
   expect((await ask(`${url}${LARGE}`)).status).toBe(200);
 });
 
-it("serves so many requests that are sent behind each other, and closes the connection at one more", async () => {
+it("serves as many pipelined requests as it may, and closes the connection at one more", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { pipelined: 4 });
   const send = async (count: number) => {
@@ -73,7 +73,7 @@ it("serves so many requests that are sent behind each other, and closes the conn
   expect([await send(4), await send(5)]).toEqual([4, 0]);
 });
 
-it("takes back what requests had that were given up with their connection, answered or not", async () => {
+it("frees what requests held when their connection is cut, answered or not", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, {
     connectionsPerAddress: 4,
@@ -96,7 +96,7 @@ it("takes back what requests had that were given up with their connection, answe
   await expect.poll(() => world.log.length, PATIENCE).toBeGreaterThanOrEqual(25);
 });
 
-it("serves so many requests of an address at a time, and says so to the others", async () => {
+it("serves as many requests of an address at a time as it may, and refuses the others with the limit", async () => {
   await using world = await createWorld();
   const room = { connectionsPerAddress: 2, waitingPerAddress: 5, waitForPlaceMs: 100 };
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, room);
@@ -116,7 +116,7 @@ it("serves so many requests of an address at a time, and says so to the others",
   expect((await ask(`${url}/me`, { key, headers: { "x-forwarded-for": "192.0.2.2" } })).status).toBe(200);
 });
 
-it("gives a place to who has waited longest for it, and lets only so many wait, for so long", async () => {
+it("gives a free place to whoever has waited longest, and bounds how many wait and for how long", async () => {
   const places = new Places({ places: 1, waiting: 2, waitMs: 200 });
   const order: string[] = [];
   const wait = async (who: string) => ((await places.take("a")) ? order.push(who) : order.push(`${who} not`));
@@ -150,7 +150,7 @@ it("makes room for a new connection by the one that has rested longest", async (
   expect(saidIn(await nextAnswer(newest)).status).toBe(200);
 });
 
-it("serves so many requests under a key at a time, from wherever they come", async () => {
+it("serves as many requests under a key at a time as it may, from any number of addresses", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, { connectionsPerKey: 2, waitingPerKey: 0 });
   const [ann, bob] = [await world.user(), await world.user()];

@@ -42,7 +42,7 @@ export async function deleteUser(
   { action, actor }: { readonly action: string; readonly actor: Actor },
 ): Promise<void> {
   await context.database.transaction(async (database) => {
-    // In the order of every change to a team: the team, then who is in it. Once the user is locked, none takes them in.
+    // Locks in the order of every change to a team: the team, then the user. Then no team can add the user.
     const left = await leaveTeam(database, id);
     await lockUser({ database }, id);
     const teamId = (await leaveTeam(database, id)) ?? left;

@@ -7,7 +7,7 @@ import type { Memory, MemoryVersion } from "../memories/index.js";
 import type { Relationship } from "../relationships/index.js";
 import type { AuditEntry } from "../teams/index.js";
 
-/** What an export consists of beside the person, in the order in which it is told. */
+/** The lists of an export, in their order. */
 export interface Lists {
   keys: ApiKey[];
   invitationsReceived: Invitation[];
@@ -46,7 +46,7 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
     const where = { userId: caller.userId, ...behind(after) };
     return byId((await database.models.apiKey.findMany({ where, orderBy: { id: "asc" }, take })).map(toApiKey));
   },
-  // Whoever has not proven that the address is theirs learns nothing of what came to it.
+  // Without a verified address, invitations to it may be somebody else's.
   invitationsReceived: async ({ caller, database }, after, take) =>
     caller.emailIsVerified ? byId(await receivedInvitations(database, caller.email, after?.id ?? null, take)) : [],
   invitationsSent: async ({ caller, database }, after, take) =>

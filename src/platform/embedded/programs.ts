@@ -50,8 +50,8 @@ async function linkLibraries(root: string): Promise<void> {
 }
 
 /**
- * How programs name the cluster: they run inside it. Linux leads them to where they are without a look at the folders
- * above, which the user they run as may not be allowed to enter.
+ * How programs name the cluster: they run inside it. On Linux this path needs no right to enter the
+ * folders above, which the user they run as may not have.
  */
 export const PLACE = process.platform === "linux" ? "/proc/self/cwd" : ".";
 

@@ -18,8 +18,8 @@ interface Order {
 }
 
 /**
- * Makes the service's role and database, or makes them of what an earlier version left: there the service was the
- * superuser. Each step may be repeated, and the last one lets the service in: whoever can log in finds all of it done.
+ * Makes the service's role and database, or converts those of an earlier version, where the service was the superuser.
+ * Each step may be repeated, and the last one lets the service log in: so a login means that every step is done.
  */
 export async function putRolesInOrder(order: Order): Promise<void> {
   const client = await connectAsSuperuser(order);

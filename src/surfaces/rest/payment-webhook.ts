@@ -26,8 +26,8 @@ export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router 
 }
 
 /**
- * Before the body is read: an address that has sent too many wrong signatures must at least send one. What has one is
- * read, since behind a proxy all share an address, and nobody without the secret may keep Stripe out.
+ * Before the body is read: from an address with too many wrong signatures, requests without a signature are refused.
+ * Those with one are still read: behind a proxy all share one address, and nobody may lock Stripe out.
  */
 const askFailures =
   (budgets: Budgets): Handler =>

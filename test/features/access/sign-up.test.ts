@@ -256,7 +256,7 @@ describe("a stranger", () => {
     }
   });
 
-  it("with many networks ends the short code, and not the long one", async () => {
+  it("can use up the short code from many networks, but never the long one", async () => {
     await using world = await createWorld();
     for (let n = 0; n < 40; n++) await asAnybody(world, signUp, { email: EMAIL }, `192.0.2.${n}`);
     const inbox = await deliver(world);
@@ -273,7 +273,7 @@ describe("a stranger", () => {
     expect(await enter(code?.long ?? "")).toBeRefused("bad_request", "code_invalid");
   });
 
-  it("at the same address uses up what can be guessed there, and not the long code", async () => {
+  it("can use up the guesses of a shared network, but never the long code", async () => {
     await using world = await createWorld();
     await asAnybody(world, signUp, { email: EMAIL });
     const [code] = await deliver(world);

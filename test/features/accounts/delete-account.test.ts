@@ -119,7 +119,7 @@ it("takes back the invitations that whoever goes had sent, and tells of others w
 });
 
 describe("at the same moment", () => {
-  it("is done once, by however many ask", async () => {
+  it("deletes once, however many ask", async () => {
     await using world = await createWorld();
     const { owner, member, teamId } = await aTeam(world);
 
@@ -131,7 +131,7 @@ describe("at the same moment", () => {
     expect(await brokenInvariants(world)).toEqual([]);
   });
 
-  it("lets whatever the same person does be done before, or refused as by a stranger", async () => {
+  it("completes what the same person does before the deletion, and refuses it after as for an unknown key", async () => {
     for (let round = 0; round < 5; round++) {
       await using world = await createWorld();
       const { owner, teamId } = await aTeam(world);
@@ -156,7 +156,7 @@ describe("at the same moment", () => {
     }
   });
 
-  it("makes nobody wait for another in a circle, members and owner going and coming", async () => {
+  it("causes no deadlock while members and owner come and go", async () => {
     await using world = await createWorld();
     const { owner, admin, member } = await aTeam(world);
 
@@ -167,7 +167,7 @@ describe("at the same moment", () => {
   });
 });
 
-it("refuses as by a stranger what the deleted began before", async () => {
+it("refuses requests that the deleted user had begun, as for an unknown key", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const context = contextOf(world.services, { caller: ann.caller, door: "rest", clientAddress: "127.0.0.1" });

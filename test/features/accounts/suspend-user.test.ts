@@ -73,7 +73,7 @@ it("counts the requests of a suspended user as failed ones of their address", as
   expect(statuses.at(-1)).toBe(429);
 });
 
-it("is nobody else's business", async () => {
+it("refuses an address that no user has, and suspends nobody", async () => {
   await using world = await createWorld();
   await createUser(world.services, { email: "bob@example.com", plan: "free", verified: true });
   await expect(suspendUser(world.services, "ann@example.com")).rejects.toThrow(/no user with the address/);

@@ -29,7 +29,7 @@ it("lets an address have five an hour and ten a day, over all teams and whatever
   expect(last).toEqual([true, true, true, true, true, false]);
 });
 
-it("counts any hour, not those of a clock", async () => {
+it("limits any 60 minutes, not only the hours of the clock", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await inviteAndDelete(ann, BOB);
@@ -65,7 +65,7 @@ it("lets a person send a hundred a day, over teams founded one after another, re
   expect(await world.database.models.mail.count({ where: { email: "c@x.co" } })).toBe(0);
 });
 
-it("tells an inviter only roughly when others invited the address, and counts no invitation that was refused", async () => {
+it("rounds the time to wait, which would tell when others invited the address, and counts no refused invitation", async () => {
   await using world = await createWorld();
   const [ann, eve] = [await world.user(), await world.user()];
   for (let n = 0; n < 5; n++) await inviteAndDelete(eve, BOB);
@@ -79,7 +79,7 @@ it("tells an inviter only roughly when others invited the address, and counts no
   expect(rows.map(({ sentAt }) => sentAt.length)).toEqual([5, 5]);
 });
 
-it("takes addresses with a label for what they are: one inbox", async () => {
+it("counts addresses that differ in their +label alone as one inbox", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const sent = [];

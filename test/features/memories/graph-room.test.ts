@@ -191,7 +191,7 @@ describe("sharing", () => {
   });
 });
 
-it("goes by the caller's plan in their own graph; in the team's by its own while it pays, else by its owner's", async () => {
+it("takes the caller's plan for their own graph; for the team's graph the team's while it pays, else its owner's", async () => {
   await using world = await createWorld();
   const { owner, member, teamId } = await aTeam(world);
   const setPlan = ({ caller }: Actor, plan: "free" | "pro") =>
