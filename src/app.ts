@@ -33,11 +33,13 @@ import { type Services, createServices, servicesFor } from "./operation/context.
 import type { Operation } from "./operation/operation.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
+import { whyUnavailable } from "./platform/database-errors.js";
 import { openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
 import { billingOf } from "./platform/payments.js";
 import { StartError } from "./platform/start-error.js";
+import { warnSeldom } from "./platform/warn-seldom.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { admitAddress, admitKey } from "./surfaces/admission.js";
 import { callerOf } from "./surfaces/caller.js";
@@ -230,7 +232,9 @@ export async function startApp(
   http: HttpLimits = LIMITS.http,
   storage: Services["storage"] = LIMITS.storage,
 ): Promise<RunningApp> {
-  const database = openDatabase(databaseUrl, (err) => log.warn({ err }, "a database connection was lost"));
+  const database = openDatabase(databaseUrl, (err) =>
+    warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost"),
+  );
   const services = createServices({
     database,
     budgets,

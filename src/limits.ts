@@ -97,14 +97,17 @@ export const LIMITS = {
     connectionWaitMs: 2_000,
     statementTimeoutMs: 10_000,
     /** On a reserved connection: each looks up a single row. */
-    reservedTimeoutMs: 2_000,
+    reservedTimeoutMs: 1_500,
     transactionTimeoutMs: 15_000,
     /** A transaction with no statement for this long is ended by PostgreSQL: its locks keep others waiting. */
     idleInTransactionMs: 5_000,
     /** PostgreSQL ends a statement at its timeout; a connection without an answer this much later is cut. */
-    answerGraceMs: 2_000,
-    /** A connection that waits this long for an answer is cut if PostgreSQL says that it is not at work for it. */
-    suspectAfterMs: 2_500,
+    answerGraceMs: 500,
+    /**
+     * A connection that waits this long for an answer is cut if PostgreSQL says that it is not at work for it, or if
+     * PostgreSQL cannot be asked because the network to it is gone.
+     */
+    suspectAfterMs: 1_500,
     /** `/readyz` says by then whether the database is there. */
     readinessMs: 2_000,
     /** All statements of one search together. */

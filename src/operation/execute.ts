@@ -57,7 +57,10 @@ async function run<Input extends object, Output extends object>(
 
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
 
-const keyById: Statement = { name: "key_by_id", text: "SELECT id FROM api_key WHERE id = $1::uuid" };
+const keyById: Statement = {
+  ...{ name: "key_by_id", text: "SELECT id FROM api_key WHERE id = $1::uuid" },
+  reserved: true,
+};
 
 /**
  * Whether the caller was deleted since this request began: then the database refused rows that refer to them, which is

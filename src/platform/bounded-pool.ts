@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
+import { whyUnavailable } from "./database-errors.js";
 
 /** The embedded PostgreSQL may move to another port: a function is asked for each new connection. */
 export type DatabaseUrl = string | (() => string);
@@ -88,8 +89,10 @@ export class BoundedPool extends pg.Pool {
       for (const { connection, since } of asked) {
         if (idle.has(connection.processId) && connection.waitsSince === since) connection.cut();
       }
-    } catch {
-      // PostgreSQL cannot be asked now: the next look tries again.
+    } catch (error) {
+      // A database that is out of reach is so for all connections. After any other error the next look asks again.
+      if (!(error instanceof NoAnswer) && whyUnavailable(error) !== "unreachable") return;
+      for (const { connection, since } of asked) if (connection.waitsSince === since) connection.cut();
     } finally {
       this.#isAsking = false;
     }

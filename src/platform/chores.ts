@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
+import { warnSeldom } from "./warn-seldom.js";
 
 /** Something to be done again and again in the background. */
 export interface Chore {
@@ -29,17 +29,13 @@ export function startChores(chores: readonly Chore[], log: Logger): AsyncDisposa
 }
 
 async function repeat({ name, intervalMs, run }: Chore, signal: AbortSignal, log: Logger): Promise<void> {
-  let toldAt = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     let more = false;
     try {
       more = await run();
     } catch (err) {
       // While the database is away, each chore fails again and again for the same reason.
-      if (performance.now() - toldAt >= LIMITS.log.noteEveryMs) {
-        toldAt = performance.now();
-        log.warn({ err, chore: name }, "a chore failed; it is tried again later");
-      }
+      warnSeldom(log, `chore ${name}`, { err, chore: name }, "a chore failed; it is tried again later");
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import type { Statement } from "../../src/platform/database.js";
+import { type Statement, openDatabase } from "../../src/platform/database.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
@@ -52,6 +52,35 @@ it("comes back by itself within seconds after a black hole with every connection
   const again = Array.from({ length: 2 * connections }, () => ask(`${url}/v1/memories`, { key: ann.key, body: NOTE }));
   expect((await Promise.all(again)).map(({ status }) => status)).toEqual(again.map(() => 201));
   expect(world.bugs).toEqual([]);
+});
+
+it("gives up what waits in a black hole long before the timeout of statements", async () => {
+  await using world = await createWorld();
+  await using network = await startFaultyProxy(world.databaseUrl);
+  await using database = openDatabase(network.url);
+  const waiting = Array.from({ length: 2 }, () => database.run(sleep, [60]));
+  const given = Promise.allSettled(waiting);
+  await database.run({ ...sleep, reserved: true }, [0]);
+  await expect.poll(() => activeStatements(world)).toBe(waiting.length);
+
+  network.become("swallow");
+  const late = new Promise((done) => setTimeout(done, LIMITS.database.statementTimeoutMs, "late"));
+  const ended = await Promise.race([given, late]);
+
+  expect(ended).toEqual(waiting.map(() => expect.objectContaining({ status: "rejected" })));
+});
+
+it("tells once of connections that break, however many and however often", async () => {
+  await using world = await createWorld();
+  const { network, url, ann } = await serveBehind(world);
+  for (let breaks = 0; breaks < 3; breaks++) {
+    const ways = Array.from({ length: 6 }, () => ask(`${url}/v1/memories`, { key: ann.key }));
+    await Promise.all(ways);
+    network.cut();
+    await expect.poll(async () => (await ask(`${url}/me`, { key: ann.key })).status, PATIENCE).toBe(200);
+  }
+
+  expect(world.log.filter((line) => line.includes("a database connection was lost"))).toHaveLength(1);
 });
 
 it("keeps a statement that PostgreSQL is at work on, however long it waits for a lock", async () => {
