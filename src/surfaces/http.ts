@@ -137,17 +137,19 @@ export class UnsupportedMediaType extends Failure {
   }
 }
 
-/** Express throws errors with the status to answer with: a path or query that cannot be decoded. */
 class UnreadableRequest extends Failure {
   readonly kind = "bad_request";
-
-  constructor(message = "The request cannot be read.") {
-    super(message);
-  }
 }
 
+/** Express throws errors with the status to answer with: 400 for an address that cannot be decoded, others for files. */
 function refusedByHttp(error: unknown): Failure | undefined {
-  return (error as { status?: unknown } | null)?.status === 400 ? new UnreadableRequest() : undefined;
+  const status = (error as { status?: unknown } | null)?.status;
+  if (typeof status !== "number" || status < 400 || status >= 500) return undefined;
+  return new UnreadableRequest(
+    status === 400
+      ? "The address cannot be decoded. Write it in UTF-8, and a per cent sign as `%25`."
+      : "This file cannot be sent so. Ask for it without conditions (`If-…`) and without `Range`.",
+  );
 }
 
 /** Answers with the failure in a door's own form, and says nothing about a bug. */

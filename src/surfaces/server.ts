@@ -1,6 +1,6 @@
 import { IncomingMessage, type Server, ServerResponse, createServer } from "node:http";
 import type { Socket } from "node:net";
-import type { Express } from "express";
+import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
 import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
@@ -84,9 +84,11 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
   const server = createServer(options, (request, response) => {
     // What follows on a connection that is being ended is not answered any more.
     if (request.socket.writableEnded || !connections.begun(request.socket, response)) return;
+    // What Express gives back, which it does where it can make nothing of the address, it would answer by itself.
+    const handle = () => app(request as Request, response as Response, () => refuseTarget(response, refusing));
     // Whether the process lives is told at once, whatever else waits for its turn.
-    if (request.url === "/healthz") app(request, response);
-    else turns.begin(() => void (request.socket.destroyed || app(request, response)));
+    if (request.url === "/healthz") handle();
+    else turns.begin(() => void (request.socket.destroyed || handle()));
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
@@ -105,6 +107,21 @@ class NoTunnel extends Failure {
   constructor() {
     super("The method CONNECT is not served.");
   }
+}
+
+class UnreadableTarget extends Failure {
+  readonly kind = "bad_request";
+
+  constructor() {
+    super("The address of this request cannot be read. Send its path, such as `/v1/memories`.");
+  }
+}
+
+/** A request that no door has seen, in the form of all refusals; one whose answer has begun can only be cut off. */
+function refuseTarget(response: ServerResponse, { form }: Refusing): void {
+  if (response.headersSent) return void response.destroy();
+  const headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+  response.writeHead(400, headers).end(JSON.stringify(form(new UnreadableTarget())));
 }
 
 const mayGoOn = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>

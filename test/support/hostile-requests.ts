@@ -177,6 +177,17 @@ const accepts: Omit<Hostile, "withKey"> = {
   ask: { headers: { accept: "a/b;q=0.5,".repeat(1_400), "content-type": "application/json;".padEnd(12_000, "; ") } },
 };
 
+/** A file that is asked for as it cannot be sent. */
+const files = [
+  ["range", "bytes=99999999-"],
+  ["if-match", '"x"'],
+  ["if-unmodified-since", "Mon, 01 Jan 1990 00:00:00 GMT"],
+].map(([name = "", value = ""]) => ({
+  name: `a file with the header ${name}`,
+  path: "/graphql",
+  ask: { headers: { accept: "text/html", [name]: value } },
+}));
+
 /** All of them, each with a key and without, plainly and in a few bytes of gzip. */
 export const HOSTILE: readonly Hostile[] = [
   ...documents.map(([name, query, variables]) => ({ name, path: "/graphql", ask: { body: { query, variables } } })),
@@ -193,6 +204,7 @@ export const HOSTILE: readonly Hostile[] = [
   },
   ...heads,
   accepts,
+  ...files,
 ].flatMap((hostile) => [true, false].map((withKey) => ({ ...hostile, withKey })));
 
 /** `F0` spreads `F1` twice, that spreads `F2` twice, and so on; the last one has the field. */

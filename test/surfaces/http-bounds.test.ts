@@ -38,6 +38,19 @@ it("takes the largest head there may be, and no larger one", async () => {
   expect(await send(long(urlBytes + 1))).toMatchObject({ status: 413, why: "url_too_long" });
 });
 
+it("refuses an address of which nothing can be made", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  for (const target of ["http://[/graphql", "http://xn--/"]) {
+    const answer = await exchange(url, `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, {
+      silenceMs: 10_000,
+    });
+    expect(saidIn(answer)).toMatchObject({ status: 400, closes: true });
+    expect(answer).toContain("Send its path");
+  }
+  expect(world.bugs).toEqual([]);
+});
+
 it("gives up a head or a body that comes too slowly, and says so", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { headTimeoutMs: 300, bodyTimeoutMs: 600 });
