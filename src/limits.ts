@@ -9,6 +9,8 @@ export const LIMITS = {
     headBytes: 16_384,
     headers: 200,
     urlBytes: 8_192,
+    /** Of `Accept` and `Content-Type`: libraries read them by expressions that are quadratic in a run of spaces. */
+    mediaTypesBytes: 1_024,
     headTimeoutMs: 10_000,
     /** From the first byte of the head to the last of the body. */
     bodyTimeoutMs: 30_000,
@@ -55,6 +57,8 @@ export const LIMITS = {
   },
   graphql: {
     documentBytes: 65_536,
+    /** For each place that an error points at, all lines before it are counted anew. */
+    lines: 5_000,
     tokens: 1_000,
     depth: 10,
     aliases: 15,

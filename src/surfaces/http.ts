@@ -189,6 +189,10 @@ class HeadTooLarge extends Failure {
 export function assertHeadFits(limits: HttpLimits): Handler {
   return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
     if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
+    for (const name of ["accept", "content-type"] as const) {
+      if ((headers[name]?.length ?? 0) > limits.mediaTypesBytes)
+        throw new HeadTooLarge("media_types_too_long", tooLongMediaTypes(name, limits.mediaTypesBytes));
+    }
     if (rawHeaders.length > 2 * limits.headers)
       throw new HeadTooLarge("too_many_headers", tooManyHeaders(limits.headers));
     // The request line ends in a space, the protocol and a line break, each header in a line break.
@@ -201,6 +205,8 @@ export function assertHeadFits(limits: HttpLimits): Handler {
 }
 
 const tooLongUrl = (bytes: number): string => `The URL may have ${bytes} bytes. Send long texts in the body of a POST.`;
+const tooLongMediaTypes = (name: string, bytes: number): string =>
+  `The header \`${name}\` may have ${bytes} bytes. Name only the media types that you need.`;
 const tooManyHeaders = (count: number): string => `A request may have ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
   `The request line and the headers together may have ${bytes} bytes. Send fewer or shorter headers.`;

@@ -107,6 +107,14 @@ const PROBES: readonly Probe[] = [
     says: "name in the document",
   },
   {
+    step: "GraphQL: document",
+    what: "lines",
+    max: graphql.lines,
+    request: (size) => document(`${"\n".repeat(size - 1)}{ __typename }`),
+    needsKey: false,
+    says: "more than 5,000 lines",
+  },
+  {
     step: "GraphQL: parsing",
     what: "tokens",
     max: graphql.tokens,

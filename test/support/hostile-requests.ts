@@ -48,6 +48,14 @@ const documents: ReadonlyArray<readonly [name: string, query: string, variables?
     "types of types",
     `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: __type(name: "Query") { fields { type { fields { type { fields { name description } } } } } }`).join(" ")} }`,
   ],
+  [
+    "many places of errors behind 60,000 lines",
+    `${"\n".repeat(60_000)}query(${Array.from({ length: 240 }, (_, n) => `$v${n % 18}: Int`).join(" ")}) { __typename }`,
+  ],
+  [
+    "an argument given 300 times behind 60,000 lines",
+    `${"\r".repeat(60_000)}{ memories(${"limit: 1 ".repeat(300)}) { nextCursor } }`,
+  ],
   ["directives without end", `{ viewer { id ${"@skip(if: false) ".repeat(150)} } }`],
   ["500 variables", `query(${Array.from({ length: 240 }, (_, n) => `$v${n}: Int`).join(" ")}) { viewer { id } }`],
   [
@@ -177,6 +185,15 @@ const accepts: Omit<Hostile, "withKey"> = {
   ask: { headers: { accept: "a/b;q=0.5,".repeat(1_400), "content-type": "application/json;".padEnd(12_000, "; ") } },
 };
 
+/** What libraries look for at the end of a header, in the middle of it. */
+const spaces = ["content-type", "accept"].flatMap((name) =>
+  ["/graphql", "/v1/memories"].map((path) => ({
+    name: `14,000 spaces within the header ${name}`,
+    path,
+    ask: { method: "POST", headers: { [name]: `application/json${" ".repeat(14_000)}x` }, body: "{}" },
+  })),
+);
+
 /** A file that is asked for as it cannot be sent. */
 const files = [
   ["range", "bytes=99999999-"],
@@ -204,6 +221,7 @@ export const HOSTILE: readonly Hostile[] = [
   },
   ...heads,
   accepts,
+  ...spaces,
   ...files,
 ].flatMap((hostile) => [true, false].map((withKey) => ({ ...hostile, withKey })));
 

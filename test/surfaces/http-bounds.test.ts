@@ -6,7 +6,7 @@ import { ask } from "../support/http.js";
 import { connected, exchange, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
-const { headBytes, headers: headersMax, urlBytes, bodyBytes } = LIMITS.http;
+const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes } = LIMITS.http;
 
 /** Gzip that goes on and on and has nothing in it: stored blocks of no bytes. */
 const GZIP_BEGINS = gzipSync("").subarray(0, 10);
@@ -36,6 +36,11 @@ it("takes the largest head there may be, and no larger one", async () => {
   expect(await send(many(3_000))).toMatchObject({ status: 413 });
   expect(await send(long(urlBytes))).toMatchObject({ status: 200 });
   expect(await send(long(urlBytes + 1))).toMatchObject({ status: 413, why: "url_too_long" });
+  for (const name of ["Accept", "Content-Type"]) {
+    const typed = (bytes: number) => `${line("/healthz")}Host: a\r\n${name}: ${"t".repeat(bytes)}\r\n`;
+    expect(await send(typed(mediaTypesBytes))).toMatchObject({ status: 200 });
+    expect(await send(typed(mediaTypesBytes + 1))).toMatchObject({ status: 413, why: "media_types_too_long" });
+  }
 });
 
 it("refuses an address of which nothing can be made", async () => {

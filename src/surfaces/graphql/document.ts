@@ -13,7 +13,7 @@ import {
 import { InvalidInput } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 
-const { documentBytes, tokens, depth, aliases, fragments, directives, nameLength } = LIMITS.graphql;
+const { documentBytes, lines, tokens, depth, aliases, fragments, directives, nameLength } = LIMITS.graphql;
 
 /**
  * Looks at a document before it is parsed and checked. What is unknown in it is compared with every known name, letter
@@ -23,6 +23,9 @@ const { documentBytes, tokens, depth, aliases, fragments, directives, nameLength
 export function assertDocumentFits(source: string): void {
   if (Buffer.byteLength(source) > documentBytes) {
     throw refusal(`The document is larger than ${documentBytes / 1_024} KiB. Send values as variables.`);
+  }
+  if (source.length >= lines && source.split(LINE_BREAK, lines + 1).length > lines) {
+    throw refusal(`The document has more than ${lines.toLocaleString("en")} lines. Send values as variables.`);
   }
   // Nothing in it can be longer than itself.
   if (source.length > nameLength && hasLongName(source)) {
@@ -45,6 +48,9 @@ function hasLongName(source: string): boolean {
   }
   return false;
 }
+
+/** As GraphQL counts lines. */
+const LINE_BREAK = /\r\n|[\n\r]/;
 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${nameLength + 1}}`);
 

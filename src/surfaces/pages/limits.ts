@@ -31,7 +31,9 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "Head",
-    bound: `${size(http.headBytes)}, ${http.headers} headers, address ${size(http.urlBytes)}, within ${seconds(http.headTimeoutMs)}`,
+    bound:
+      `${size(http.headBytes)}, ${http.headers} headers, address ${size(http.urlBytes)}, ` +
+      `media types ${size(http.mediaTypesBytes)}, within ${seconds(http.headTimeoutMs)}`,
     time: "linear in its bytes",
     memory: size(http.headBytes),
     beyond: "413; 400 request_timeout; connection closed",
@@ -95,7 +97,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "GraphQL: document",
-    bound: `${size(graphql.documentBytes)}, names of ${graphql.nameLength} characters`,
+    bound: `${size(graphql.documentBytes)}, ${count(graphql.lines)} lines, names of ${graphql.nameLength} characters`,
     time: "linear in its bytes",
     memory: "constant",
     beyond: "400",
