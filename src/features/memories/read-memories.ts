@@ -58,10 +58,13 @@ const memoriesAlone: Statement = {
     FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
 };
 
-/** The newest of each direction are enough to find the newest of both. */
+/**
+ * The newest of each direction are enough to find the newest of both. `OFFSET 0` has PostgreSQL find a memory's own
+ * relationships before it sorts: to have them sorted, it would read those of the whole graph, for each memory anew.
+ */
 const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
   (SELECT *, '${direction}' AS direction, ${other} AS other_id
-   FROM relationship WHERE graph_id = m.graph_id AND ${end} = m.id
+   FROM (SELECT * FROM relationship WHERE graph_id = m.graph_id AND ${end} = m.id OFFSET 0) own
    ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
 
 const memoriesWithRelationships: Statement = {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { memory } from "../../../src/features/memories/get-memory.js";
+import { readMemories } from "../../../src/features/memories/read-memories.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
@@ -43,6 +44,34 @@ it("shows the newest hundred relationships of both directions and counts all", a
   );
   expect(relationshipsTotal).toBe(160);
   expect(relationships.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+});
+
+it("finds a memory's relationships without reading all others of its graph", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [lonely, ...others] = await manyMemories(world, ann, 1_001);
+  const hubs = await manyMemories(world, ann, 10);
+  await manyLinks(
+    world,
+    ann,
+    hubs.flatMap((hub) => others.map(({ id }) => [id, hub.id] as const)),
+  );
+  await world.database.pool.query("VACUUM ANALYZE memory, relationship");
+
+  const read = await world.database.transaction(async (database) => {
+    const place = { graphId: ann.caller.personalGraphId, id: lonely?.id ?? "" };
+    await readMemories({ database }, [place], { withContent: false, withRelationships: true });
+    const [row] = await database.run<{ read: number }>(
+      {
+        name: "relationships_read",
+        text: `SELECT (seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'relationship'`,
+      },
+      [],
+    );
+    return row?.read;
+  });
+
+  expect(read).toBe(0);
 });
 
 it("finds nothing at an id that nobody has", async () => {
