@@ -58,7 +58,8 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     const row = known.get(keyOf(piece));
     if (!row?.known || row.lexemes.length === 0) return [];
     const variant: Variant = { lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
-    return [{ ...conceptOf(piece.text, [variant], memories), isExtra: true }];
+    // A name of stop words alone, such as "and/or", is all that the query says.
+    return [{ ...conceptOf(piece.text, [variant], memories), isExtra: concepts.length > 0 }];
   });
   return { concepts: [...concepts, ...names], memories };
 }

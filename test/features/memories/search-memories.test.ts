@@ -272,3 +272,12 @@ it("refuses a query or a limit that is out of bounds", async () => {
   for (const input of wrong)
     expect(await ann.does(searchMemories, input), JSON.stringify(input)).toBeRefused("bad_request");
 });
+
+it("finds names that are made of stop words alone", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Retries and/or timeouts", "In the end", "Neither");
+
+  expect(await found(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
+  expect(await found(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
+});
