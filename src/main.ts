@@ -13,6 +13,8 @@ import { migrate } from "./platform/migrations.js";
 async function main(): Promise<void> {
   const config = configOfProcess();
   assertBillingWhole(config);
+  // From now on, so that a signal during the start lets it come to an end in good order.
+  const signal = stopSignal();
   await using log = createLogger(config.logLevel, { buffered: !config.development });
   await using ground = await openDataFolder(config, { log });
   const applied = await migrate(ground.databaseUrl, (message) => console.error(message));
@@ -21,7 +23,7 @@ async function main(): Promise<void> {
   await using app = await startApp({ ...config, ...standIn?.settings }, () => ground.databaseUrl, log);
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
-  const reason = await Promise.race([stopSignal(), ground.lost]);
+  const reason = await Promise.race([signal, ground.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing what runs");
 }
