@@ -51,7 +51,10 @@ it("brings each event twice and out of order, and the same each time", async () 
   const arrived = [...new Set(news.map(({ id }) => id))];
   expect(arrived).toHaveLength(48);
   for (const id of arrived) {
-    const [one, ...others] = news.filter((event) => event.id === id);
+    // How often it is still to come is another number at each delivery.
+    const [one, ...others] = news
+      .filter((event) => event.id === id)
+      .map((event) => ({ ...event, pending_webhooks: 0 }));
     expect(others).toEqual([one]);
   }
   const happened = (await world.stripe.events.list({ limit: 48 })).data.map(({ id }) => id).toReversed();
