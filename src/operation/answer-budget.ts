@@ -23,6 +23,8 @@ export class AnswerTooLarge extends CommonFailure {
 export class AnswerBudget {
   #places = graphqlPlaces;
   #bytes = graphqlBytes;
+  /** Thrown by each of ten thousand fields that come too late; making one, with where it was made, costs 50 µs. */
+  #failure: AnswerTooLarge | undefined;
 
   /** @throws AnswerTooLarge when a value, or the items of a list, have no room left. */
   take(value: unknown): void {
@@ -34,12 +36,12 @@ export class AnswerBudget {
   /** @throws AnswerTooLarge when there is no room for so many bytes. */
   takeBytes(bytes: number): void {
     this.#bytes -= bytes;
-    if (this.#bytes < 0) throw new AnswerTooLarge();
+    if (this.#bytes < 0) throw (this.#failure ??= new AnswerTooLarge());
   }
 
   #takePlaces(items: readonly unknown[]): void {
     this.#places -= items.length;
-    if (this.#places < 0) throw new AnswerTooLarge();
+    if (this.#places < 0) throw (this.#failure ??= new AnswerTooLarge());
     if (typeof items[0] === "string") this.takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
   }
 }

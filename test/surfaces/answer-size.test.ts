@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { AnswerBudget, AnswerTooLarge } from "../../src/operation/answer-budget.js";
 import { type Answer, ask } from "../support/http.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
@@ -131,3 +132,17 @@ it("reads no content that nobody asked for", async () => {
 function aliases(field: string): string {
   return Array.from({ length: 15 }, (_, index) => `a${index}: ${field}`).join(" ");
 }
+
+it("makes one failure of all that has no room, since it may be ten thousand fields", () => {
+  const budget = new AnswerBudget();
+  const failures = Array.from({ length: 3 }, () => {
+    try {
+      return budget.takeBytes(graphqlBytes + 1);
+    } catch (error) {
+      return error;
+    }
+  });
+
+  expect(failures[0]).toBeInstanceOf(AnswerTooLarge);
+  expect(new Set(failures).size).toBe(1);
+});
