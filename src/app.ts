@@ -41,7 +41,7 @@ import { billingOf } from "./platform/payments.js";
 import { StartError } from "./platform/start-error.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
-import { admitAddress, admitKey } from "./surfaces/admission.js";
+import { admitAddress, admitGraphQL, admitKey } from "./surfaces/admission.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
 import { graphqlError } from "./surfaces/graphql/errors.js";
@@ -129,7 +129,7 @@ export async function createApp({ config, services, budgets, http, work, health,
       docsRoutes(operations, schema, config.publicUrl),
     ]),
   );
-  app.use("/graphql", authenticated(services, budgets, { optional: true }), admitsKey);
+  app.use("/graphql", authenticated(services, budgets, { optional: true }), admitsKey, admitGraphQL(http));
   app.use("/graphql", await graphqlDoor(operations, schema, services, budgets), errorAnswer(graphqlError));
   app.use(restRoutes(operations.filter(isPublic), { schema, services, before: [chargedAddress(budgets)] }));
   app.use(authenticated(services, budgets, { optional: false }), admitsKey, charged(budgets));

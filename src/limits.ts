@@ -24,6 +24,8 @@ export const LIMITS = {
     waitingPerAddress: 150,
     /** Requests under one key that are served at a time, from wherever they come. */
     connectionsPerKey: 50,
+    /** GraphQL requests of one account that are worked on at a time: as many as may have a connection to the database. */
+    graphqlPerAccount: 3,
     waitingPerKey: 150,
     waitForPlaceMs: 5_000,
     /** Requests on one connection that are not answered yet; one more closes it. */

@@ -1,4 +1,5 @@
 import type { Handler, Response } from "express";
+import type { Caller } from "../operation/context.js";
 import { CommonFailure } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -41,13 +42,30 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
 
 /** Lets requests in by key, when it is known and before their bodies are read. */
 export function admitKey(limits: HttpLimits): Handler {
-  const room = { places: limits.connectionsPerKey, waiting: limits.waitingPerKey, waitMs: limits.waitForPlaceMs };
+  const { connectionsPerKey: places, waitingPerKey: waiting, waitForPlaceMs: waitMs } = limits;
+  return admitCaller("key", { places, waiting, waitMs }, ({ keyId }) => keyId);
+}
+
+/**
+ * Lets an account's GraphQL requests in. Each may come to an answer of megabytes, of which the process holds several
+ * times as much until it is written.
+ */
+export function admitGraphQL(limits: HttpLimits): Handler {
+  const { graphqlPerAccount: places, waitingPerKey: waiting, waitForPlaceMs: waitMs } = limits;
+  return admitCaller("account by GraphQL", { places, waiting, waitMs }, ({ userId }) => userId);
+}
+
+function admitCaller(
+  whose: string,
+  room: { readonly places: number; readonly waiting: number; readonly waitMs: number },
+  nameOf: (caller: Caller) => string,
+): Handler {
   const places = new Places(room);
   return (_request, response, next) => {
     const { caller } = scopeOf(response);
-    const isLetIn = !caller || letIn(places, caller.keyId, response);
+    const isLetIn = !caller || letIn(places, nameOf(caller), response);
     if (isLetIn === true) return next();
-    return settle(isLetIn, next, () => new TooManyAtOnce("key", room));
+    return settle(isLetIn, next, () => new TooManyAtOnce(whose, room));
   };
 }
 

@@ -166,6 +166,21 @@ it("serves as many requests under a key at a time as it may, from any number of 
   expect((await from(bob)).status).toBe(200);
 });
 
+it("works on as many GraphQL requests of an account at a time as it may, whichever of its keys they have", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { graphqlPerAccount: 2, waitingPerKey: 0 });
+  const [ann, bob] = [await world.user(), await world.user()];
+  const from = ({ key }: Actor) => ask(`${url}/graphql`, { key, body: { query: "{ viewer { id } }" } });
+
+  const refused = await refusedOnce(
+    () => begun(url, ann.key, "", "/graphql"),
+    () => from(ann),
+  );
+
+  expect(refused.body).toMatchObject({ errors: [{ extensions: { reason: "too_many_at_once" } }] });
+  expect((await from(bob)).status).toBe(200);
+});
+
 it("counts no connections behind a proxy, which may have many", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, {
@@ -219,10 +234,10 @@ async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>):
 }
 
 /** A request whose body is still to come: a hundred bytes. */
-function begun(url: string, key: string, header = ""): Socket {
+function begun(url: string, key: string, header = "", path = "/v1/memories"): Socket {
   const socket = opened(url);
   const type = "Content-Type: application/json\r\nContent-Length: 100\r\n";
-  socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${header}${type}\r\n`);
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${header}${type}\r\n`);
   return socket;
 }
 

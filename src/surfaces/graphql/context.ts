@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from "graphql";
+import type { GraphQLError, GraphQLResolveInfo } from "graphql";
 import { AnswerBudget } from "../../operation/answer-budget.js";
 import { type Caller, type Context, type Services, contextOf } from "../../operation/context.js";
 import { selectedFields } from "../../operation/selection.js";
@@ -9,6 +9,8 @@ export interface RequestContext extends Context {
   caller: Caller;
   readonly scope: RequestScope;
   readonly answer: AnswerBudget;
+  /** What the first field threw that found no room in the answer. */
+  noRoom?: GraphQLError;
   /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
   request: string;
 }

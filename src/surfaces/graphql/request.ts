@@ -1,5 +1,5 @@
 import type { ApolloServerPlugin } from "@apollo/server";
-import { type FragmentDefinitionNode, type GraphQLSchema, Kind } from "graphql";
+import { type FragmentDefinitionNode, type GraphQLError, type GraphQLSchema, Kind } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
@@ -77,7 +77,9 @@ export const requestPlugin = ({
         if (!singleResult.errors && isIntrospection(asked)) introspection.keep(asked, singleResult);
       },
       async didEncounterErrors({ contextValue: { scope }, errors }) {
-        for (const error of errors.slice(0, LIMITS.refusal.issues)) {
+        // Before Apollo makes each of them ready to be told. It passes the list on that it is given here.
+        (errors as GraphQLError[]).splice(LIMITS.refusal.issues);
+        for (const error of errors) {
           const cause = causeOf(error);
           const failure = failureBehind(cause);
           scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());

@@ -7,6 +7,8 @@ import {
   isEnumType,
   isIntrospectionType,
   isObjectType,
+  locatedError,
+  responsePathAsArray,
 } from "graphql";
 import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
 import { execute } from "../../operation/execute.js";
@@ -48,21 +50,31 @@ function countAnswers(schema: GraphQLSchema, followed: ReadonlySet<string>): voi
 const counted =
   (resolve: Resolve): Resolve =>
   (source, args, context, info) => {
+    if (context.noRoom) throw context.noRoom;
     const value: unknown = resolve(source, args, context, info);
-    if (value instanceof Promise) return value.then((settled: unknown) => count(settled, context));
-    return count(value, context);
+    if (value instanceof Promise) return value.then((settled: unknown) => count(settled, context, info));
+    return count(value, context, info);
   };
 
-function count<Value>(value: Value, { answer }: RequestContext): Value {
-  answer.take(value);
-  return value;
+/**
+ * Thousands of fields may find no room. graphql-js makes an error of its own for each, which costs more than the answer
+ * would have, unless what is thrown says already where it happened: so all throw what the first one threw.
+ */
+function count<Value>(value: Value, context: RequestContext, { fieldNodes, path }: GraphQLResolveInfo): Value {
+  if (context.noRoom) throw context.noRoom;
+  try {
+    context.answer.take(value);
+    return value;
+  } catch (error) {
+    context.noRoom = locatedError(error, fieldNodes, responsePathAsArray(path));
+    throw context.noRoom;
+  }
 }
 
 /** Reads a field that needs no resolver. Lists and texts count; a number is no more than the name before it. */
-export const resolvePlainField: Resolve = (source, _args, { answer }, { fieldName }) => {
-  const value = source[fieldName];
-  if (typeof value === "string" || typeof value === "object") answer.take(value);
-  return value;
+export const resolvePlainField: Resolve = (source, _args, context, info) => {
+  const value = source[info.fieldName];
+  return typeof value === "string" || typeof value === "object" ? count(value, context, info) : value;
 };
 
 /** A value of an enum is unknown before it is compared with every known one, letter by letter, if it is too long. */

@@ -51,6 +51,7 @@ export const STEPS: readonly Step[] = [
     step: "Place",
     bound:
       `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
+      `${http.graphqlPerAccount} of an account by GraphQL, ` +
       `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForPlaceMs)}`,
     time: "constant",
     memory: "constant",
