@@ -6,7 +6,7 @@ import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./clo
 import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
-import { readInSlices } from "./small-reads.js";
+import { readInSlices } from "./read-in-slices.js";
 
 /** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
 const KEEP_ALIVE_MS = 65_000;
