@@ -48,6 +48,9 @@ export class BoundedPool extends pg.Pool {
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super({ ...config, connectionString: typeof url === "string" ? url : url() });
+          // Between the pool's listener and that of whoever is given the connection there is none, and PostgreSQL may
+          // say goodbye in the same packet in which it says that it is ready: unheard, that would end the process.
+          this.on("error", () => {});
           const connection = new Connection(this);
           connections.add(connection);
           this.once("end", () => connections.delete(connection));
