@@ -6,6 +6,7 @@ import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Config } from "./config.js";
+import { raisedFailures } from "./failures.js";
 import { LIMITS } from "./limits.js";
 import { billingOperations, checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
 import { accountOperations } from "./features/accounts/index.js";
@@ -21,20 +22,22 @@ import { memberOperations, memberRelations } from "./features/members/index.js";
 import {
   countWordsOfGraph,
   forgetAbandonedGraph,
+  forgetWords,
   memoryOperations,
   memoryRelations,
 } from "./features/memories/index.js";
 import { relationshipOperations, relationshipRelations } from "./features/relationships/index.js";
 import { forgetBillingHistory, reconcileDueAccount } from "./features/subscriptions/index.js";
 import { forgetOldAudit, teamOperations, teamRelations } from "./features/teams/index.js";
-import { AccountSuspended, Unauthorized } from "./operation/failure.js";
+import { AccountSuspended, type Failure, Unauthorized } from "./operation/failure.js";
 import { forgetOldIdempotentResults } from "./operation/idempotency.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
 import type { Operation } from "./operation/operation.js";
+import { DatabaseShares } from "./operation/shares.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { whyUnavailable } from "./platform/database-errors.js";
-import { openDatabase } from "./platform/database.js";
+import { type WaitBounds, openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { createMailer } from "./platform/mailer.js";
 import { billingOf } from "./platform/payments.js";
@@ -44,18 +47,22 @@ import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limi
 import { admitAddress, admitGraphQL, admitKey } from "./surfaces/admission.js";
 import { callerOf } from "./surfaces/caller.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
-import { graphqlError } from "./surfaces/graphql/errors.js";
+import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
 import { buildGraphQLSchema } from "./surfaces/graphql/schema.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, errorAnswer, requestScope, scopeOf } from "./surfaces/http.js";
+import { accessPage } from "./surfaces/pages/access.js";
 import { billingPages } from "./surfaces/pages/billing.js";
+import { errorsPage } from "./surfaces/pages/errors.js";
+import { graphqlPage } from "./surfaces/pages/graphql.js";
+import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { chargeCaller, chargeFailure, chargeKeyless } from "./surfaces/rate-limit.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
-import { noSuchPath, restError } from "./surfaces/rest/errors.js";
+import { noSuchPage, noSuchPath, restError, routesOf } from "./surfaces/rest/errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
 import { createExpressServer } from "./surfaces/server.js";
@@ -85,18 +92,24 @@ const relations = [
 export const graphqlSchema = (): Promise<GraphQLSchema> => (schema ??= buildGraphQLSchema(operations, relations));
 let schema: Promise<GraphQLSchema> | undefined;
 
+const routes = routesOf(operations);
+const tellInRest = (failure: Failure | undefined): object => restError(failure, routes);
+
 export interface AppParts {
-  readonly config: Pick<Config, "allowedOrigins" | "publicUrl" | "trustedProxies">;
+  readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;
   readonly services: Services;
   readonly budgets: Budgets;
   readonly http: HttpLimits;
   readonly work: Work;
   readonly health: Health;
   readonly log: Logger;
+  /** How long a request waits in all. */
+  readonly waitMs: number;
 }
 
 /** The HTTP application: every door, in the order in which a request passes them. */
-export async function createApp({ config, services, budgets, http, work, health, log }: AppParts): Promise<Express> {
+export async function createApp(parts: AppParts): Promise<Express> {
+  const { config, services, budgets, http, work, health, log, waitMs } = parts;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -108,11 +121,11 @@ export async function createApp({ config, services, budgets, http, work, health,
   const schema = await graphqlSchema();
   const isPublic = ({ permission }: Operation) => permission === "public";
   const admitsKey = admitKey(http);
-  app.use(requestScope({ log, work }));
+  app.use(requestScope({ log, work, waitMs }));
   app.use(closeWhenStopping(health));
   app.use(assertHeadFits(http));
   app.use(knownMethods);
-  app.use(cors({ origin: [...config.allowedOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
+  app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
   app.use(admitAddress(work, http));
   app.use(
     unlessCalled([
@@ -120,25 +133,38 @@ export async function createApp({ config, services, budgets, http, work, health,
       paymentWebhook(budgets, (body, signature) =>
         receivePaymentWebhook(servicesFor(services, "webhook"), body, signature),
       ),
-      chargedKeyless(budgets),
-      express.Router().use(PAGES, chargedAddress(budgets)),
+      chargeWithoutKey(budgets),
+      express.Router().use(PAGES, chargeAddress(budgets)),
       playgroundRoutes(),
       invitationPages(operations, services),
       billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
+      homePage(chargeAddress(budgets)),
+      graphqlPage(),
       limitsPage(),
+      accessPage(operations),
+      errorsPage({ failures: raisedFailures(operations), routes, graphqlCodes: GRAPHQL_CODES }),
       docsRoutes(operations, schema, config.publicUrl),
+      express.Router().use(PAGES, noSuchPage),
     ]),
   );
-  app.use("/graphql", authenticated(services, budgets, { optional: true }), admitsKey, admitGraphQL(http));
+  app.use("/graphql", authenticate(services, budgets, { optional: true }), admitsKey, admitGraphQL(http));
   app.use("/graphql", await graphqlDoor(operations, schema, services, budgets), errorAnswer(graphqlError));
-  app.use(restRoutes(operations.filter(isPublic), { schema, services, before: [chargedAddress(budgets)] }));
-  app.use(authenticated(services, budgets, { optional: false }), admitsKey, charged(budgets));
+  const before = [chargeAddress(budgets), authenticate(services, budgets, { optional: true })];
+  app.use(restRoutes(operations.filter(isPublic), { schema, services, before }));
+  app.use(authenticate(services, budgets, { optional: false }), admitsKey, chargeRequest(budgets));
   const others = operations.filter((operation) => !isPublic(operation));
   app.use(restRoutes(others, { schema, services }));
   app.use(noSuchPath);
-  app.use(errorAnswer(restError));
+  app.use(errorAnswer(tellInRest));
   return app;
 }
+
+/** A page of the developer's own machine, at whatever port its server has. */
+const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+
+/** The origins whose pages may call, at every door: those that are configured, in development local ones too. */
+const originsOf = ({ allowedOrigins, development }: AppParts["config"]): (string | RegExp)[] =>
+  development ? [...allowedOrigins, LOCAL_ORIGIN] : [...allowedOrigins];
 
 const EXPOSED_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"];
 
@@ -172,12 +198,14 @@ const knownMethods: Handler = (request, response, next) => {
 };
 
 /** Finds out who asks, before anything of the body is read. Optional: a request without any key goes on without. */
-function authenticated({ database }: Services, budgets: Budgets, { optional }: { optional: boolean }): Handler {
+function authenticate(services: Services, budgets: Budgets, { optional }: { optional: boolean }): Handler {
+  // Looking up has connections of its own; noting when keys were used has the share of one account.
+  const { database } = servicesFor(services, "keys");
   return async (request, response, next) => {
     const scope = scopeOf(response);
     if (!optional || request.headers.authorization !== undefined) {
       try {
-        scope.readCaller = () => callerOf(request, database);
+        scope.readCaller = () => scope.patience.limit(callerOf(request, database));
         scope.caller = await scope.readCaller();
       } catch (error) {
         if (error instanceof Unauthorized || error instanceof AccountSuspended) await chargeFailure(budgets, scope);
@@ -189,7 +217,7 @@ function authenticated({ database }: Services, budgets: Budgets, { optional }: {
 }
 
 /** Where nobody asks for a key the address pays, before anything else is done. */
-const chargedAddress =
+const chargeAddress =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {
     await chargeKeyless(budgets, scopeOf(response));
@@ -197,8 +225,8 @@ const chargedAddress =
   };
 
 /** The same wherever no key is given. */
-function chargedKeyless(budgets: Budgets): Handler {
-  const charge = chargedAddress(budgets);
+function chargeWithoutKey(budgets: Budgets): Handler {
+  const charge = chargeAddress(budgets);
   return (request, response, next) =>
     request.headers.authorization === undefined ? charge(request, response, next) : next();
 }
@@ -207,7 +235,7 @@ function chargedKeyless(budgets: Budgets): Handler {
 const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
 
 /** REST: a request costs one, whatever comes of it. */
-const charged =
+const chargeRequest =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {
     await chargeCaller(budgets, scopeOf(response), 1);
@@ -231,12 +259,14 @@ export async function startApp(
   budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
   http: HttpLimits = LIMITS.http,
   storage: Services["storage"] = LIMITS.storage,
+  waits: WaitBounds = LIMITS.database,
 ): Promise<RunningApp> {
-  const database = openDatabase(databaseUrl, (err) =>
-    warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost"),
-  );
+  const onError = (err: Error) =>
+    warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
+  const database = openDatabase(databaseUrl, onError, waits);
   const services = createServices({
     database,
+    shares: new DatabaseShares(database, waits),
     budgets,
     storage,
     billing: billingOf(config, log, () => url),
@@ -247,9 +277,12 @@ export async function startApp(
   let url = "";
   const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
   const work = new Work(http);
-  const handler = await createApp({ config, services, budgets, http, work, health, log });
+  const handler = await createApp({
+    ...{ config, services, budgets, http, work, health, log },
+    waitMs: waits.connectionWaitMs,
+  });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: restError },
+    ...{ limits: http, log, form: tellInRest },
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
   });
@@ -259,7 +292,7 @@ export async function startApp(
     await database[Symbol.asyncDispose]();
   };
   try {
-    await listening(server, config);
+    await listen(server, config);
   } catch (error) {
     await close();
     throw error;
@@ -272,7 +305,7 @@ export async function startApp(
     stopping = true;
     const drained = new AbortController();
     const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
-    await Promise.all([closed(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
+    await Promise.all([closeServer(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
     drained.abort();
     await close();
   };
@@ -298,6 +331,7 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
       run: () => forgetAbandonedGraph({ database }),
     },
     { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph({ database }) },
+    { name: "forget words", intervalMs: 10_000, run: () => forgetWords({ database }) },
     { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
     { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },
     { name: "forget ended keys", intervalMs: 60_000, run: () => forgetEndedKeys(database, keysDays) },
@@ -309,7 +343,7 @@ function choresOf(config: Config, parts: { services: Services; url: string; log:
   ];
 }
 
-function listening(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
+function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
   return new Promise((resolve, reject) => {
     const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, host, port));
     server.once("error", refuse);
@@ -336,7 +370,7 @@ function explainListening(error: NodeJS.ErrnoException, host: string, port: numb
 }
 
 /** Stops accepting and waits until every request that had begun is answered. */
-function closed(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), LIMITS.stop.drainMs);
     // A request that had begun before is answered as ever; its connection is kept alive and has to be closed then.

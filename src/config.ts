@@ -1,3 +1,8 @@
+import { LIMITS } from "./limits.js";
+
+/** Clients are promised it. */
+const { keptHours } = LIMITS.idempotency;
+
 /** What an operator may set, all of it by environment variables. */
 export interface Config {
   readonly development: boolean;
@@ -142,8 +147,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
     retention: {
-      // Clients are promised a day.
-      resultsHours: whole("RETENTION_RESULTS_HOURS", 24, 24 * 365, 24),
+      resultsHours: whole("RETENTION_RESULTS_HOURS", keptHours, 24 * 365, keptHours),
       keysDays: whole("RETENTION_KEYS_DAYS", 90, RETENTION_DAYS_MAX, 1),
       invitationsDays: whole("RETENTION_INVITATIONS_DAYS", 90, RETENTION_DAYS_MAX, 1),
       auditDays: whole("RETENTION_AUDIT_DAYS", 730, RETENTION_DAYS_MAX, 1),

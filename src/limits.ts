@@ -27,7 +27,8 @@ export const LIMITS = {
     /** GraphQL requests of one account that are worked on at a time: as many as may have a connection to the database. */
     graphqlPerAccount: 3,
     waitingPerKey: 150,
-    waitForPlaceMs: 5_000,
+    /** No longer than `database.connectionWaitMs`, of which it is a part. */
+    waitForPlaceMs: 2_000,
     /** Requests on one connection that are not answered yet; one more closes it. */
     pipelined: 32,
     /** Of one process, from all addresses. */
@@ -41,7 +42,7 @@ export const LIMITS = {
     bodiesBytes: 256 * 1_048_576,
     /** Requests that are being worked on, their bodies read; beyond, further ones are refused unread. */
     requestsAtOnce: 500,
-    /** For how long one turn of the event loop may begin new work. */
+    /** For how long one turn of the event loop may begin new work, or go on with pieces of what has begun. */
     turnMs: 25,
     /**
      * When the event loop is never less late than this, in two windows in a row, further requests are refused unread.
@@ -68,6 +69,8 @@ export const LIMITS = {
     directives: 20,
     /** Fields, with every fragment put in where it is spread: a few fragments can stand for billions. */
     selections: 1_000,
+    /** Root fields of a query that are worked on at a time; the others wait. */
+    rootsAtOnce: 3,
     /** Of a field, alias, variable, fragment or type. */
     nameLength: 128,
     /** Values that introspection may answer with; the usual query has half as many. */
@@ -99,8 +102,18 @@ export const LIMITS = {
     reservedConnections: 3,
     /** More of one process, for searches alone: they cannot take a connection from anything else. */
     searchConnections: 4,
-    /** How long a request waits for a connection, be it made or given back by another request. */
+    /**
+     * How long a request waits in all: for its place, for whose key it has, and for connections, be they made or given
+     * back by other requests.
+     */
     connectionWaitMs: 2_000,
+    /**
+     * How long a statement waits for a lock; less where its request has waited before, so that both together are
+     * hardly longer than `connectionWaitMs`. PostgreSQL looks for deadlocks after 1 s, which must come first.
+     */
+    lockWaitMs: 1_500,
+    /** The least that it waits for a lock. */
+    lockWaitLeastMs: 100,
     statementTimeoutMs: 10_000,
     /** On a reserved connection: each looks up a single row. */
     reservedTimeoutMs: 1_500,
@@ -116,6 +129,8 @@ export const LIMITS = {
     suspectAfterMs: 1_500,
     /** `/readyz` says by then whether the database is there. */
     readinessMs: 2_000,
+    /** For how long `/readyz` repeats what the database has said, however many ask. */
+    readinessKeptMs: 1_000,
     /** All statements of one search together. */
     searchTimeoutMs: 2_000,
     /** At the same time, of one account, in one process. */
@@ -154,6 +169,21 @@ export const LIMITS = {
     uncountedWords: 20,
     /** Memories from which the words of a larger graph are counted. */
     countedMemories: 10_000,
+    /** How long after something was taken from a graph its words are looked at, whether a memory still has them. */
+    forgottenAfterHours: 6,
+    /** Words that are looked at in one turn. */
+    forgottenWords: 200,
+  },
+  idempotency: {
+    /** For how long the first result under an Idempotency-Key is kept at least; operators may keep it longer. */
+    keptHours: 24,
+  },
+  /** What hangs on one memory, and goes with it when it is deleted. */
+  memory: {
+    /** Earlier versions that are kept, the newest. */
+    versions: 1_000,
+    /** Relationships, in both directions together. */
+    relationships: 10_000,
   },
   log: {
     lineBytes: 4_096,
@@ -178,6 +208,8 @@ export const LIMITS = {
   },
   /** Whatever a start waits for; then the process ends with a sentence on what to do. */
   start: {
+    /** That the process may have open, asked before anything is loaded: modules are read some hundred at a time. */
+    openFiles: 256,
     connectMs: 5_000,
     /** To read the database's version and its migrations. */
     catalogMs: 10_000,
@@ -200,6 +232,8 @@ export const LIMITS = {
   chores: {
     /** Rows that are deleted in one turn, so that no lock is held for long. */
     rows: 1_000,
+    /** One run of a chore; what has not ended by then is left behind and begun anew. */
+    runMs: 300_000,
   },
   budgets: {
     /** The window of a budget, unless the budget names another. */
@@ -283,5 +317,13 @@ export const LIMITS = {
     activeWithReplaced: 200,
     /** New API keys of a user in an hour, replacing others counted: each is kept for months after its end. */
     madePerUser: { limit: 100, windowMs: 3_600_000 },
+  },
+  /** What the import command reads: all that it keeps of a file is in memory at once. */
+  importFile: {
+    bytes: 1_073_741_824,
+    /** UTF-16 units of one line, or of one JSON value over several lines, such as a file that is one object. */
+    valueLength: 134_217_728,
+    /** Brackets within brackets. */
+    depth: 64,
   },
 } as const;

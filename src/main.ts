@@ -1,104 +1,26 @@
-import { join, resolve } from "node:path";
-import { type RunningApp, startApp } from "./app.js";
-import { forOperator } from "./commands/for-operator.js";
-import { type Config, assertBillingWhole } from "./config.js";
-import { configOfProcess } from "./environment.js";
-import { demoKey } from "./features/access/index.js";
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import { LIMITS } from "./limits.js";
-import { openDataFolder } from "./platform/data-folder.js";
-import { createLogger } from "./platform/logger.js";
-import { migrate } from "./platform/migrations.js";
 
-/** Starts the service by the environment and serves until SIGTERM or SIGINT. */
-async function main(): Promise<void> {
-  const config = configOfProcess();
-  assertBillingWhole(config);
-  // From now on, so that a signal during the start lets it come to an end in good order.
-  const signal = stopSignal();
-  await using log = createLogger(config.logLevel, { buffered: !config.development });
-  await using ground = await openDataFolder(config, { log });
-  const applied = await migrate(ground.databaseUrl, (message) => console.error(message));
-  for (const name of applied) log.info({ migration: name }, "migration applied");
-  await using standIn = await standInFor(config);
-  await using app = await startApp({ ...config, ...standIn?.settings }, () => ground.databaseUrl, log);
-  standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
-  await announce(config, app, standIn?.url);
-  const reason = await Promise.race([signal, ground.lost]);
-  if (reason instanceof Error) throw reason;
-  log.info({ signal: reason }, "stopping: finishing what runs");
-}
-
-/** In development something stands in for Stripe, unless there is a key to an account. It is no part of production. */
-async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
-  if (!development || stripeSecretKey !== undefined) return undefined;
-  const { startStandInStripe } = await import("./stand-in/stripe/index.js");
-  const standIn = await startStandInStripe({ stateFile: join(dataDir, "stand-in-stripe.json") });
-  const settings = {
-    stripeSecretKey: standIn.secretKey,
-    stripeWebhookSecret: standIn.webhookSecret,
-    stripePriceId: standIn.priceId,
-    stripeApiBase: standIn.url,
-  };
-  return {
-    url: standIn.url,
-    settings,
-    sendEventsTo: (url: string) => standIn.sendEventsTo(url),
-    [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),
-  };
-}
-
-/** Tells a newcomer where to look and with which key; in production, whoever reads logs. */
-async function announce(config: Config, app: RunningApp, payments: string | undefined): Promise<void> {
-  const url = config.publicUrl ?? app.url;
-  if (!config.development) {
-    console.log(`Memory Graph Gateway listens on ${app.url}`);
-    return;
-  }
-  const key = await demoKey(app.services, config.dataDir);
-  const database = config.databaseUrl ? "the one in DATABASE_URL" : `embedded, in ${resolve(config.dataDir)}`;
-  console.log(`
-  Memory Graph Gateway
-
-  Address     ${url}
-  Playground  ${url}/graphql
-  Database    ${database}
-  Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe on ${payments}: no card is charged`}
-  Key         ${key}   (of a demo user; development only)
-
-  Try it:
-  curl -s ${url}/v1/memories -H 'Authorization: Bearer ${key}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{"type": "solution", "title": "Retry with backoff", "content": "Wait longer after each failure."}'
-
-  Ctrl-C stops it.
-`);
-}
-
-/** Resolves at the first signal to stop; from then on the process ends in time, and at a second signal at once. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  const { wholeMs, echoMs } = LIMITS.stop;
-  return new Promise((resolve) => {
-    let firstAt: number | undefined;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      // A terminal and npm may both pass on the same Ctrl-C, and the second must not cut the stop short.
-      if (firstAt !== undefined && performance.now() - firstAt > echoMs) dieAtOnce();
-      if (firstAt !== undefined) return;
-      firstAt = performance.now();
-      setTimeout(dieAtOnce, wholeMs).unref();
-      resolve(signal);
-    };
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
-  });
-}
-
-/** Nothing can hold this up: no handler of an exit, no full pipe. The embedded PostgreSQL is joined by the next start. */
-const dieAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
-
-try {
-  await main();
-} catch (error) {
-  console.error(forOperator(error));
+/** Starts the service: the file to run. Its modules are loaded in parallel, which fails with a stack for each limit. */
+if (mayOpen(LIMITS.start.openFiles)) {
+  await import("./serve.js");
+} else {
+  console.error(
+    `This process may not open ${LIMITS.start.openFiles} files, which the service needs: raise the limit of open files ` +
+      "(`ulimit -n 1024`), then start again.",
+  );
   process.exitCode = 1;
 }
-// All is closed by now; what a peer keeps open must not keep the process.
-setTimeout(() => process.exit(), 500).unref();
+
+function mayOpen(files: number): boolean {
+  const opened: number[] = [];
+  try {
+    while (opened.length < files) opened.push(openSync(devNull, "r"));
+    return true;
+  } catch (error) {
+    return !["EMFILE", "ENFILE"].includes(String((error as NodeJS.ErrnoException).code));
+  } finally {
+    for (const file of opened) closeSync(file);
+  }
+}

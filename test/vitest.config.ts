@@ -1,25 +1,44 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Tests of what stands in the code: they need no database and take seconds. */
-const STATIC = ["test/contract/{boundaries,openapi,schema}.test.ts"];
+const STATIC = ["test/contract/{boundaries,documentation,input-errors,openapi,schema}.test.ts"];
 
 /**
- * Tests that another PostgreSQL or a Redis would tell nothing new: the strict run comes after one in which they ran.
- * They bring their own services, or try what happens before a database is asked.
+ * What another PostgreSQL, a Redis or a browser can tell anew: statements, races and faults of services. The strict run
+ * comes after one in which every test ran, and asks these alone, with all their rounds.
  */
-const OWN_SERVICES = ["test/platform/embedded*.test.ts", "test/stand-in/**"];
-const BEFORE_DATABASE = [
-  "test/platform/{log-stream,config,chores}.test.ts",
-  "test/surfaces/{honest-use,caches,http-bounds,overload,connections}.test.ts",
+const STRICT = [
+  "test/contract/{database,permissions,relations,rights,tenancy,upgrade}.test.ts",
+  "test/features/**/*.test.ts",
+  "test/model/*.test.ts",
+  "test/platform/{database-bounds,database-errors,database-faults,goodbye,killed-while-storing}.test.ts",
+  "test/platform/{rate-limiter,redis-faults,retention,shares}.test.ts",
+  "test/search-quality/*.test.ts",
+  "test/surfaces/{agreement,billing-walk,caller,idempotency,invitation-page,pages,playground,rate-limit}.test.ts",
 ];
-const ranBefore = process.env["CI_STRICT"] === "1" ? [...OWN_SERVICES, ...BEFORE_DATABASE] : [];
+const isStrict = process.env["CI_STRICT"] === "1";
+
+/** Small files that take long: begun last, they would keep one core waiting for the other. */
+const LONG = /\/(?:honest-use|hostile-requests|embedded-supervision|user|tour|stop|killed)\.test\.ts$/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
   resolve: { alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }] },
   test: {
+    // Files share what a worker has loaded: loading it anew for each took a quarter of the time.
+    isolate: false,
+    sequence: { sequencer: LongestFirst },
     setupFiles: ["reflect-metadata", "test/support/matchers.ts"],
     // Much of a test is waiting for the database, so every core may have one.
     maxWorkers: "100%",
@@ -40,8 +59,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "live",
-          include: ["test/**/*.test.ts"],
-          exclude: [...STATIC, ...ranBefore, "**/node_modules/**"],
+          include: isStrict ? STRICT : ["test/**/*.test.ts"],
+          exclude: [...STATIC, "**/node_modules/**"],
           globalSetup: "test/support/database-server.ts",
         },
       },

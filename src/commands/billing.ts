@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { Stripe } from "stripe";
 import { configOfProcess } from "../environment.js";
 import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
@@ -7,10 +7,20 @@ import { type Reconciled, reconcileAccounts } from "../features/subscriptions/in
 import { UUID } from "../operation/bounds.js";
 import { stripeClient } from "../platform/payments.js";
 import { UserError } from "../features/access/index.js";
-import { forOperator } from "./for-operator.js";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { withServices } from "./with-database.js";
 
-const program = new Command("billing").description("Prepares a Stripe account, and compares what is known of it.");
+export const program = commandLine({
+  script: "billing",
+  description: "Prepares a Stripe account, and compares what is known of it.",
+  notes: "The account is that of STRIPE_SECRET_KEY, which is read from the environment alone.",
+  examples: [
+    "npm run billing -- setup --url https://memory.example.com",
+    "npm run billing -- setup --url https://memory.example.com --monthly 900 --yearly 9000 --currency eur",
+    "npm run billing -- reconcile",
+    "npm run --silent billing -- reconcile --json",
+  ],
+});
 
 program
   .command("setup")
@@ -22,24 +32,24 @@ program
   .option("--yearly <cents>", "what a seat costs a year", amount, 8_000)
   .option("--currency <code>", "three letters, as usd", currency, "usd")
   .option("--url <address>", "where Stripe reaches the service; PUBLIC_URL, unless given")
-  .option("--json", "print one JSON value and nothing else", false)
-  .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json: boolean }) => {
+  .option(...JSON_OPTION)
+  .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json?: true }) => {
     const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
     if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
     const reachable = url ?? publicUrl;
     if (!reachable) throw new UserError("Say where Stripe reaches the service: --url https://…, or PUBLIC_URL.");
     if (!URL.canParse(reachable)) throw new UserError(`${reachable} is no address, such as https://memory.example.com`);
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
-    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") });
-    console.log(json ? JSON.stringify(inRestNames(made)) : described(made));
+    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch(tellOfStripe);
+    console.log(json ? JSON.stringify(inRestNames(made)) : describeSetup(made));
   });
 
 program
   .command("reconcile")
   .description("read every team's subscription anew from Stripe, and finish what was begun")
   .option("--team <id>", "only this team", teamId)
-  .option("--json", "print one JSON value and nothing else", false)
-  .action(async ({ team, json }: { team?: string; json: boolean }) => {
+  .option(...JSON_OPTION)
+  .action(async ({ team, json }: { team?: string; json?: true }) => {
     await withServices(async (services) => {
       if (!services.billing.payments) {
         throw new UserError("Set STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID first.");
@@ -52,8 +62,8 @@ program
       if (team !== undefined && all.length === 0) throw new UserError("No such team has ever had to do with Stripe.");
       const failed = all.filter(({ after }) => !after).length;
       if (json) console.log(JSON.stringify({ accounts: all.map(plain) }));
-      else console.log(`Accounts: ${all.length}, failed: ${failed}.`);
-      if (failed > 0) process.exitCode = 1;
+      else console.log(`Teams: ${all.length}, failed: ${failed}.`);
+      if (failed > 0) process.exitCode = EXIT.failed;
     });
   });
 
@@ -72,7 +82,7 @@ function currency(text: string): string {
   return text.toLowerCase();
 }
 
-const described = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup): string => `
+const describeSetup = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup): string => `
 ${made.length === 0 ? "Everything is there already." : `Made: ${made.join(", ")}.`}
 
   STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
@@ -101,10 +111,9 @@ const plain = ({ teamId, before, after }: Reconciled) => ({
   after: after ? { status: after.status, seats: after.seats } : null,
 });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (error instanceof Stripe.errors.StripeError) console.error(`Stripe: ${error.message}`);
-  else console.error(forOperator(error));
-  process.exitCode = 1;
+/** Stripe's own words, which name the key or the field that is wrong. */
+function tellOfStripe(error: unknown): never {
+  throw error instanceof Stripe.errors.StripeError ? new UserError(`Stripe: ${error.message}`) : error;
 }
+
+await runCommand(program, import.meta.url);

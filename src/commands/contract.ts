@@ -1,9 +1,31 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { graphqlSchema, operations } from "../app.js";
+import { rightsTable } from "../operation/rights.js";
 import { openApiJson } from "../surfaces/rest/openapi.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 
-// `npm run contract`: writes what clients rely on, as the code has it now; the diff is for a person to read.
-const schema = await graphqlSchema();
-writeFileSync("schema.graphql", `${printSchema(lexicographicSortSchema(schema))}\n`);
-writeFileSync("test/contract/openapi.json", openApiJson(operations, schema));
+export const program = commandLine({
+  script: "contract",
+  description: "Writes what clients rely on, as the code has it now; the diff is for a person to read.",
+  examples: ["npm run contract", "npm run --silent contract -- --json"],
+})
+  .option(...JSON_OPTION)
+  .action(async ({ json }: { json?: true }) => {
+    const schema = await graphqlSchema();
+    const files = [
+      write("schema.graphql", `${printSchema(lexicographicSortSchema(schema))}\n`),
+      write("test/contract/openapi.json", openApiJson(operations, schema)),
+      write("docs/rights.md", rightsTable(operations)),
+    ];
+    if (json) console.log(JSON.stringify({ files }));
+    else for (const { path, changed } of files) console.log(`${path}  ${changed ? "written anew" : "as it was"}`);
+  });
+
+function write(path: string, text: string): { path: string; changed: boolean } {
+  const changed = !existsSync(path) || readFileSync(path, "utf8") !== text;
+  if (changed) writeFileSync(path, text);
+  return { path, changed };
+}
+
+await runCommand(program, import.meta.url);

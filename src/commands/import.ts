@@ -1,33 +1,62 @@
-import { Command, Option } from "commander";
+import { Option } from "commander";
 import { dryRun } from "../import/dry-run.js";
+import { estimateSeconds, showDuration } from "../import/estimate.js";
+import type { ImportedGraph } from "../import/graph.js";
 import { Refused } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
+import { plainReport, textReport } from "../import/report.js";
 import { type ImportReport, newReport, runImport } from "../import/run-import.js";
 import { ServiceClient } from "../import/service-client.js";
+import { LIMITS } from "../limits.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 
 interface Options {
   readonly key?: string;
   readonly url: string;
   readonly graph?: "personal" | "team";
   readonly dryRun?: true;
+  readonly allowPartial?: true;
+  readonly createMissing?: true;
   readonly json?: true;
 }
 
+const EXIT_LEFT_OUT = 3;
 const EXIT_INTERRUPTED = 130;
-const NOT_TAKEN_SHOWN = 20;
 
-const program = new Command("npm run import --")
-  .description("Brings the memories of another tool into a graph of this service, over its REST API.")
-  .argument(
-    "<file>",
-    "memory.jsonl of the MCP memory server, or its graph as one JSON object, or a JSON export of MemoryGraph",
-  )
+const NOTES = `What is read: one JSON object a line, or one JSON value for the whole file. Each object is known by its fields:
+  a memory        a name or title, and what is known: observations, facts, content, text or the like
+  a relationship  two ends: from and to, source and target, from_entity and to_entity or the like; also within a memory
+Fields that a memory or relationship has no place for become lines of its content or context: "status: open".
+Ids, versions, times of creation and embeddings are counted in the report alone: the service has its own.
+
+Running it again adds nothing that is there already; a memory that has gained observations or tags since is updated.
+Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: leave it on them.
+
+The report says for all that was read whether it was made, was there already, is a repeat or was left out, and why.`;
+
+export const program = commandLine({
+  script: "import",
+  description: "Brings the memories of another tool into a graph of this service, over its REST API.",
+  examples: [
+    "npm run import -- memory.jsonl --dry-run",
+    "MEMORY_GRAPH_KEY=mg_live_… npm run import -- memory.jsonl --url https://memory.example.com",
+    "npm run import -- export.json --graph team --allow-partial",
+    "npm run --silent import -- memory.jsonl --json",
+  ],
+  notes: NOTES,
+  exitCodes:
+    `${EXIT_LEFT_OUT} when all of the file was read and something of it was left out (0 with --allow-partial);\n` +
+    `${EXIT_INTERRUPTED} after Ctrl-C. Running it again goes on from there.`,
+})
+  .argument("<file>", "memory.jsonl or memory.json of an MCP memory server, or a JSON export of memories")
   .addOption(
     new Option("--key <key>", "API key; the variable is better, as no shell history keeps it").env("MEMORY_GRAPH_KEY"),
   )
-  .option("--url <address>", "where the service answers", "http://127.0.0.1:4000")
+  .addOption(
+    new Option("--url <address>", "where the service answers").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000"),
+  )
   .addOption(
     new Option("--graph <graph>", "the graph to import into (default: the team's, else your own)").choices([
       "personal",
@@ -35,38 +64,24 @@ const program = new Command("npm run import --")
     ]),
   )
   .option("--dry-run", "change nothing, only say what would be done; without a key, as for an empty graph")
-  .option("--json", "print one JSON value and nothing else")
-  .addHelpText(
-    "after",
-    `
-Running it again adds nothing that is there already; a memory that has gained observations since is updated.
-Memories from memory.jsonl get the tag mcp-memory, by which a later run finds them: leave it on them.
-Ids, times and a memory's confidence are not carried over: the service gives its own.
-
-What cannot be taken is listed with its reason, and the rest goes on. Exit codes: 0 when everything else was
-taken, 1 when the import could not begin or go on, 130 after Ctrl-C. Running it again goes on from there.
-
-Examples:
-  export MEMORY_GRAPH_KEY=mg_live_…
-  npm run import -- memory.jsonl --dry-run
-  npm run import -- memory.jsonl
-  npm run import -- export.json --graph team --url https://memory.example.com
-  npm run --silent import -- memory.jsonl --json`,
+  .option("--allow-partial", "exit with 0 also when something was left out")
+  .option(
+    "--create-missing",
+    "make a memory of each name that only relationships speak of, instead of leaving these out",
   )
+  .option(...JSON_OPTION)
   .action(importFile);
 
 async function importFile(file: string, options: Options): Promise<void> {
-  const graph = await readGraphFile(file);
+  const graph = await readGraphFile(file, options);
   const interrupt = new AbortController();
   // It stays until the end: npm passes a signal on that the terminal has sent already, and the second must not kill.
   process.on("SIGINT", () => interrupt.abort());
   const report = newReport(graph);
   try {
-    using progress = showProgress(graph.notes.size + graph.links.size, process.stderr);
-    const client = clientOf(options, interrupt.signal, progress.pause);
-    const store = options.dryRun || !client ? dryRun(client) : client;
-    await runImport(graph, { store, report, onStep: progress.step });
+    await runWithProgress(graph, { options, report, interrupt: interrupt.signal });
   } catch (error) {
+    if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
     if (interrupt.signal.aborted) {
       console.error(`Stopped. ${soFar(report, options)}`);
       process.exitCode = EXIT_INTERRUPTED;
@@ -75,9 +90,57 @@ async function importFile(file: string, options: Options): Promise<void> {
     const isKnown = error instanceof ImportStopped || error instanceof Refused;
     throw isKnown ? new ImportStopped(`${error.message}\n${soFar(report, options)}`) : error;
   }
-  if (options.json) console.log(JSON.stringify(plainReport(report)));
-  else console.log(textReport(report, file, options));
+  if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
+  else console.log(`${headline(file, options)}\n\n${textReport(report)}`);
+  if (report.notTaken.length > 0 && !options.allowPartial) process.exitCode = EXIT_LEFT_OUT;
 }
+
+interface Run {
+  readonly options: Options;
+  readonly report: ImportReport;
+  readonly interrupt: AbortSignal;
+}
+
+/** Says what was found and how long it will take, and then how far it is; all on standard error. */
+async function runWithProgress(graph: ImportedGraph, { options, report, interrupt }: Run): Promise<void> {
+  const pausing = { tell: (_seconds: number, _why: string) => {} };
+  const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
+  const found = `Found ${count(graph.notes.size, "memory", "memories")} and ${count(graph.links.size, "relationship")}`;
+  console.error(client ? `${found}. Looking at what is there already …` : `${found}: ${timeByPlan(graph)}.`);
+  using progress = showProgress({
+    total: graph.notes.size + graph.links.size,
+    stream: process.stderr,
+    secondsLeft: (steps, each) => estimateSeconds(steps, client?.budget, each),
+  });
+  pausing.tell = progress.pause;
+  await runImport(graph, {
+    store: options.dryRun || !client ? dryRun(client) : client,
+    report,
+    onStep: progress.step,
+    onPlan: (requests) => {
+      if (!client) return;
+      const time = showDuration(estimateSeconds(requests, client.budget));
+      console.error(
+        `${count(requests, "change")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
+      );
+    },
+  });
+}
+
+const count = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
+
+/** How long an import into an empty graph takes, where no key says whose it is. */
+function timeByPlan({ notes, links }: ImportedGraph): string {
+  const times = Object.entries(LIMITS.budgets.requestsByPlan).map(([plan, quota]) => {
+    const windowSeconds = LIMITS.budgets.windowMs / 1_000;
+    const budget = { quota, windowSeconds, left: quota, resetSeconds: windowSeconds };
+    return `${showDuration(estimateSeconds(notes.size + links.size, budget))} on the plan ${plan}`;
+  });
+  return `into an empty graph, about ${times.join(", ")}`;
+}
+
+const headline = (file: string, { url, dryRun }: Options): string =>
+  dryRun ? `Nothing was changed. Importing ${file} into ${url} would come to this:` : `Imported ${file} into ${url}.`;
 
 function clientOf(
   { key, url, graph, dryRun }: Options,
@@ -102,32 +165,4 @@ function soFar({ memories, relationships }: ImportReport, { dryRun }: Options): 
   );
 }
 
-/** The report as other programs read it, with REST's names. */
-const plainReport = ({ memories, relationships, notTaken }: ImportReport) => ({
-  memories,
-  relationships,
-  not_taken: notTaken,
-});
-
-function textReport(report: ImportReport, file: string, { url, dryRun }: Options): string {
-  const { memories, relationships, notTaken } = report;
-  const lines = [
-    dryRun ? `Nothing was changed. Importing ${file} into ${url} would come to this:` : `Imported ${file} into ${url}.`,
-    "",
-    `  Memories       ${memories.created} made, ${memories.updated} updated, ${memories.existing} already there; ` +
-      `${memories.merged} merged as repeats`,
-    `  Relationships  ${relationships.created} made, ${relationships.existing} already there; ` +
-      `${relationships.merged} merged as repeats`,
-  ];
-  if (notTaken.length > 0) lines.push("", `Not taken: ${notTaken.length}`);
-  for (const { what, reason } of notTaken.slice(0, NOT_TAKEN_SHOWN)) lines.push(`  ${what}: ${reason}`);
-  if (notTaken.length > NOT_TAKEN_SHOWN) lines.push(`  … --json lists all of them.`);
-  return lines.join("\n");
-}
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error instanceof ImportStopped ? error.message : error);
-  process.exitCode = 1;
-}
+await runCommand(program, import.meta.url);

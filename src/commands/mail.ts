@@ -1,39 +1,56 @@
-import { Command } from "commander";
-import { retryMails, waitingMails } from "../features/mail/index.js";
-import { forOperator } from "./for-operator.js";
+import { InvalidArgumentError } from "commander";
+import { type WaitingMail, retryMails, waitingMails } from "../features/mail/index.js";
+import { UUID } from "../operation/bounds.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { minuteOf, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";
 
-const program = new Command("mail").description(
-  "Shows mails that wait to be sent, beside a running server or without.",
-);
+export const program = commandLine({
+  script: "mail",
+  description: "Shows mails that wait to be sent, beside a running server or without.",
+  examples: [
+    "npm run mail -- list",
+    "npm run mail -- retry",
+    "npm run mail -- retry 01890a5d-ac96-774b-bcce-b302099a8057",
+    "npm run --silent mail -- list --json",
+  ],
+});
 
 program
   .command("list")
   .description("list the mails that wait, oldest first, and why they do")
-  .option("--json", "print one JSON value and nothing else", false)
-  .action(async ({ json }: { json: boolean }) => {
+  .option(...JSON_OPTION)
+  .action(async ({ json }: { json?: true }) => {
     const mails = await withDatabase(waitingMails);
     if (json) return console.log(JSON.stringify({ mails }));
-    for (const { id, kind, email, attempts, due_at, last_error } of mails) {
-      const reason = last_error === null ? "" : `\n  ${last_error.replaceAll(/\s+/g, " ")}`;
-      console.log(`${id}  ${kind} to ${email}, attempts: ${attempts}, next at ${due_at.toISOString()}${reason}`);
-    }
-    if (mails.length === 0) console.log("No mail waits.");
+    if (mails.length === 0) return console.log("No mail waits.");
+    console.log(tableOf(["MAIL", "KIND", "TRIES", "NEXT AT", "TO"], mails.map(rowOf)));
+    const refused = mails.filter(({ last_error }) => last_error !== null);
+    if (refused.length > 0) console.log("\nWhy the last try failed:");
+    for (const { id, last_error } of refused) console.log(`  ${id}  ${last_error?.replaceAll(/\s+/g, " ")}`);
   });
 
 program
   .command("retry")
   .description("have mails that failed tried again by the running server at once")
-  .argument("[id]", "the mail's id; all of them, unless given")
-  .option("--json", "print one JSON value and nothing else", false)
-  .action(async (id: string | undefined, { json }: { json: boolean }) => {
+  .argument("[id]", "the mail's id; all of them, unless given", mailId)
+  .option(...JSON_OPTION)
+  .action(async (id: string | undefined, { json }: { json?: true }) => {
     const ids = await withDatabase((database) => retryMails(database, id));
     console.log(json ? JSON.stringify({ ids }) : `Mails that are tried again now: ${ids.length}.`);
   });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(forOperator(error));
-  process.exitCode = 1;
+function mailId(text: string): string {
+  if (!UUID.test(text)) throw new InvalidArgumentError("It must be the id of a mail, as `list` shows it.");
+  return text;
 }
+
+const rowOf = ({ id, kind, attempts, due_at, email }: WaitingMail): string[] => [
+  id,
+  kind === "sign_up" ? "sign-up" : kind,
+  String(attempts),
+  minuteOf(due_at),
+  email,
+];
+
+await runCommand(program, import.meta.url);

@@ -1,6 +1,6 @@
 import "reflect-metadata";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { UserError, createKeyFor, createUser } from "../features/access/index.js";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { createKeyFor, createUser } from "../features/access/index.js";
 import {
   type ShownUser,
   deleteUserOf,
@@ -13,33 +13,39 @@ import {
   verifyUser,
 } from "../features/accounts/index.js";
 import type { Services } from "../operation/context.js";
-import { forOperator } from "./for-operator.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { WrongUse } from "./for-operator.js";
+import { countInWords, listOf } from "./table.js";
 import { withServices } from "./with-database.js";
 
 type Plan = "free" | "pro";
 interface Common {
   readonly email: string;
-  readonly json: boolean;
+  readonly json?: true;
 }
 type Made = Awaited<ReturnType<typeof createUser>>;
 
 const NAME_MAX = 100;
+const YES_OPTION = ["--yes", "do it; without, nothing is done"] as const;
 
-const program = new Command("npm run user --")
-  .description("Makes users and looks after them and their API keys, beside a running server or without.")
-  .addHelpText(
-    "after",
-    `
-What is changed counts from the user's next request on. Each command takes --json, and then prints one JSON value and
-nothing else (npm run --silent user -- …). Exit codes: 0 when it was done, 1 when not, with the reason on standard error.
-
-Examples:
-  npm run user -- create --email ann@example.com --verified
-  npm run user -- key --email ann@example.com            another key, for who lost theirs
-  npm run user -- plan --email ann@example.com --plan pro
-  npm run user -- suspend --email ann@example.com        keys answer 403 account_suspended; nothing is lost
-  npm run user -- delete --email ann@example.com --yes   for good; what they stored for a team stays with the team`,
-  );
+export const program = commandLine({
+  script: "user",
+  description: "Makes users and looks after them and their API keys, beside a running server or without.",
+  notes: "What is changed counts from the user's next request on.",
+  examples: [
+    "npm run user -- create --email ann@example.com --verified",
+    "npm run --silent user -- create --email ann@example.com --json",
+    "npm run user -- key --email ann@example.com            another key, for who lost theirs",
+    "npm run user -- show --email ann@example.com",
+    "npm run user -- plan --email ann@example.com --plan pro",
+    "npm run user -- rename --email ann@example.com --name Ann",
+    "npm run user -- verify --email ann@example.com",
+    "npm run user -- suspend --email ann@example.com        keys answer 403 account_suspended; nothing is lost",
+    "npm run user -- unsuspend --email ann@example.com",
+    "npm run user -- revoke-keys --email ann@example.com --yes",
+    "npm run user -- delete --email ann@example.com --yes   for good; what they stored for a team stays with the team",
+  ],
+});
 
 /** A command about one user, with the options that all of them have. */
 const command = (name: string, description: string): Command =>
@@ -47,21 +53,21 @@ const command = (name: string, description: string): Command =>
     .command(name)
     .description(description)
     .requiredOption("--email <address>", "the user's e-mail address")
-    .option("--json", "print one JSON value and nothing else", false);
+    .option(...JSON_OPTION);
 
 const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(["free", "pro"]);
 
 command("create", "make a user and print a first API key")
   .option("--name <name>", "the user's name", nameOf)
   .addOption(planOption().default("free"))
-  .option("--verified", "take the address as verified", false)
-  .action(async (options: Common & { name?: string; plan: Plan; verified: boolean }) => {
-    const made = await withServices((services) => createUser(services, options));
+  .option("--verified", "take the address as verified")
+  .action(async (options: Common & { name?: string; plan: Plan; verified?: true }) => {
+    const made = await withServices((services) => createUser(services, { verified: false, ...options }));
     printKey(made, options, `Made the user ${made.email}, plan ${options.plan}.`);
   });
 
 command("key", "print another API key for a user who lost theirs")
-  .option("--name <name>", "what to call the key", "Made by an operator")
+  .option("--name <name>", "what to call the key", nameOf, "Made by an operator")
   .action(async (options: Common & { name: string }) => {
     const made = await withServices((services) => createKeyFor(services, options.email, options.name));
     printKey(made, options, `Made another key for ${made.email}.`);
@@ -69,7 +75,7 @@ command("key", "print another API key for a user who lost theirs")
 
 command("show", "print what is known of a user, and how much they have stored").action(async (options: Common) => {
   const user = await withServices((services) => showUser(services, options.email));
-  console.log(options.json ? JSON.stringify(plain(user)) : described(user));
+  console.log(options.json ? JSON.stringify(plain(user)) : describeUser(user));
 });
 
 command("plan", "change what the user has paid for")
@@ -97,23 +103,31 @@ command("unsuspend", "let a suspended user's keys work again").action((options: 
   change(options, "No longer suspended", (services) => unsuspendUser(services, options.email)),
 );
 
-command("revoke-keys", "end all of a user's keys for good").action(async ({ email, json }: Common) => {
-  const ended = await withServices((services) => revokeKeysOf(services, email));
-  console.log(json ? JSON.stringify(ended) : `Keys of ${ended.email} that ended: ${ended.revoked}.`);
-});
+command("revoke-keys", "end all of a user's keys for good")
+  .option(...YES_OPTION)
+  .action(async ({ email, json, yes }: Common & { yes?: true }) => {
+    const ended = await withServices(async (services) => {
+      const { keys } = await showUser(services, email);
+      if (yes) return revokeKeysOf(services, email);
+      throw askToConfirm(`This would end ${countInWords(keys, "key", "keys")} of ${email} for good.`);
+    });
+    console.log(json ? JSON.stringify(ended) : `Keys of ${ended.email} that ended: ${ended.revoked}.`);
+  });
 
 command("delete", "delete a user for good, with their own graph; what they stored for a team stays with it")
-  .option("--yes", "do it; without, nothing is deleted", false)
-  .action(async ({ email, json, yes }: Common & { yes: boolean }) => {
+  .option(...YES_OPTION)
+  .action(async ({ email, json, yes }: Common & { yes?: true }) => {
     const user = await withServices(async (services) => {
       const { memories } = await showUser(services, email);
       if (yes) return deleteUserOf(services, email);
-      throw new UserError(
-        `This deletes ${email} with ${memories} memories for good. Say so: npm run user -- delete --email ${email} --yes`,
-      );
+      throw askToConfirm(`This would delete ${email} with ${countInWords(memories, "memory", "memories")} for good.`);
     });
     console.log(json ? JSON.stringify({ user_id: user.id, deleted: true }) : `Deleted the user ${user.email}.`);
   });
+
+function askToConfirm(consequence: string): WrongUse {
+  return new WrongUse(`Nothing was done. ${consequence} Give --yes as well to do it.`);
+}
 
 /** Does what a command is for, and tells what the user is like after it. */
 async function change({ email, json }: Common, done: string, work: (services: Services) => Promise<unknown>) {
@@ -143,8 +157,8 @@ const plain = ({ id, email, name, plan, keys, team, memories, bytes, ...times }:
   created_at: times.createdAt,
 });
 
-const described = (user: ShownUser): string =>
-  Object.entries({
+const describeUser = (user: ShownUser): string =>
+  listOf({
     User: user.id,
     Address: `${user.email}, ${user.emailVerifiedAt ? "verified" : "not verified"}`,
     Name: user.name ?? "none",
@@ -154,13 +168,6 @@ const described = (user: ShownUser): string =>
     Keys: String(user.keys),
     Team: user.team ? `${user.team.name} (${user.team.role}), ${user.team.id}` : "none",
     "Own graph": `${user.memories} memories, ${user.bytes} bytes`,
-  })
-    .map(([name, value]) => `${name.padEnd(10)} ${value}`)
-    .join("\n");
+  });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(forOperator(error));
-  process.exitCode = 1;
-}
+await runCommand(program, import.meta.url);

@@ -12,7 +12,7 @@ export function dryRun(client: ServiceClient | undefined): GraphStore {
     },
     // Nothing can lead to or from a memory that is not there, so it needs no id.
     createMemory: async () => "",
-    updateContent: async () => {},
+    update: async () => {},
     async createRelationship(from, to, { type }) {
       return client && from && to && (await client.leadsTo(from, to, type)) ? "existing" : "created";
     },

@@ -5,7 +5,14 @@ export interface StoredMemory {
   readonly type: string;
   readonly title: string;
   readonly content: string;
+  readonly tags: readonly string[];
   readonly version: number;
+}
+
+/** What a memory gains by an import that finds it there. */
+export interface Change {
+  readonly content?: string;
+  readonly tags?: readonly string[];
 }
 
 /** What an import reads and writes. All of it may raise `Refused` for one thing, or `ImportStopped` for all. */
@@ -16,7 +23,7 @@ export interface GraphStore {
   /** Answers with the new memory's id. */
   createMemory(note: Note): Promise<string>;
   /** @throws Refused for the reason version_mismatch when the memory was changed since it was read. */
-  updateContent(memory: StoredMemory, content: string): Promise<void>;
+  update(memory: StoredMemory, change: Change): Promise<void>;
   createRelationship(from: string, to: string, link: Link): Promise<"created" | "existing">;
 }
 

@@ -1,12 +1,13 @@
-import { isUtf8 } from "node:buffer";
-import { readFile, stat } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
+import { LIMITS } from "../limits.js";
+import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
-import { readGraph } from "./read-graph.js";
+import { GraphReader } from "./read-graph.js";
 
-/** All of a file is held in memory, several times over. */
-const FILE_MAX_MIB = 256;
+const CHUNK_BYTES = 1_048_576;
+const REASONS_SHOWN = 3;
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "There is no such file",
@@ -16,26 +17,62 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EPERM: "This file may not be read",
 };
 
-/** @throws ImportStopped when the file cannot be read or is in no known format. */
-export async function readGraphFile(path: string): Promise<ImportedGraph> {
+interface ReadOptions extends FinishOptions {
+  readonly bytesMax?: number;
+}
+
+/** @throws ImportStopped when the file cannot be read, or has no memory. */
+export async function readGraphFile(path: string, options: ReadOptions = {}): Promise<ImportedGraph> {
   const place = resolve(path);
-  const bytes = await bytesOf(place);
-  const graph = isUtf8(bytes) ? readGraph(new TextDecoder().decode(bytes)) : undefined;
-  if (graph) return graph;
+  const graph = await readWhole(place, options);
+  if (graph.notes.size > 0) return graph;
+  const reasons = graph.notTaken.slice(0, REASONS_SHOWN).map(({ what, reason }) => `\n  ${what}: ${reason}`);
   throw new ImportStopped(
-    `${place} is neither a memory.jsonl of the MCP memory server, nor its graph as one JSON object, nor a JSON ` +
-      `export of MemoryGraph${isUtf8(bytes) ? "" : ": it is not text in UTF-8"}. Give one of these files.`,
+    `There are no memories in ${place}.${reasons.join("")}\nGive a memory.jsonl or memory.json of an MCP memory ` +
+      "server, or a JSON export of memories: --help says what their lines look like.",
   );
 }
 
-async function bytesOf(place: string): Promise<Buffer> {
+async function readWhole(place: string, options: ReadOptions): Promise<ImportedGraph> {
   try {
-    const { size } = await stat(place);
-    if (size <= FILE_MAX_MIB * 2 ** 20) return await readFile(place);
+    await using file = await open(place);
+    return await readChunks(file, place, options);
   } catch (error) {
     const problem = error instanceof Error && "code" in error ? PROBLEMS[String(error.code)] : undefined;
-    if (problem === undefined) throw error;
-    throw new ImportStopped(`${problem}: ${place}`);
+    throw problem === undefined ? error : new ImportStopped(`${problem}: ${place}`);
   }
-  throw new ImportStopped(`${place} is larger than ${FILE_MAX_MIB} MiB. Split it and import the parts.`);
+}
+
+async function readChunks(file: FileHandle, place: string, options: ReadOptions): Promise<ImportedGraph> {
+  const { bytesMax = LIMITS.importFile.bytes } = options;
+  const reader = new GraphReader();
+  const buffer = Buffer.alloc(CHUNK_BYTES);
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let bytes = 0;
+  let lines = 1;
+  const push = (chunk: Buffer, stream: boolean) => {
+    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+    try {
+      const text = decoder.decode(chunk, { stream });
+      lines += text.split("\n").length - 1;
+      reader.push(text);
+    } catch {
+      throw new ImportStopped(`${place} is not text in UTF-8, from line ${lines} on. Save it as UTF-8 and try again.`);
+    }
+  };
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);
+    bytes += bytesRead;
+    if (bytes > bytesMax) {
+      throw new ImportStopped(`${place} has more than ${bytesMax} bytes. Split it and import the parts.`);
+    }
+    push(buffer.subarray(0, bytesRead), bytesRead > 0);
+    if (bytesRead === 0) return reader.end(options);
+  }
+}
+
+/** PowerShell writes UTF-16 with a mark in front, unless it is told otherwise. */
+function encodingOf(chunk: Buffer): string {
+  if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";
+  return chunk[0] === 0xfe && chunk[1] === 0xff ? "utf-16be" : "utf-8";
 }

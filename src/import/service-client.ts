@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Budget } from "./estimate.js";
 import type { Link, Note } from "./graph.js";
-import { type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
+import { type Change, type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
 import { isObject } from "./text.js";
 
@@ -45,13 +46,23 @@ interface Ask {
 export class ServiceClient implements GraphStore {
   #pausedUntil = 0;
   #hasAnswered = false;
+  #budget: (Budget & { readonly at: number }) | undefined;
 
   /** @throws ImportStopped when the address or the key cannot be one. */
   constructor(private readonly options: ClientOptions) {
     if (!/^https?:\/\/[^@?#]+$/.test(options.url) || !URL.canParse(options.url)) {
-      throw new ImportStopped(`--url must be an address such as http://127.0.0.1:4000; it is "${options.url}".`);
+      throw new ImportStopped(
+        `--url must be an address such as http://127.0.0.1:4000; it is "${options.url}". Correct the option, or the variable MEMORY_GRAPH_URL.`,
+      );
     }
     if (!/^[\x21-\x7e]+$/.test(options.key)) throw this.#failure({ status: 401 });
+  }
+
+  /** As the last answer said, less the time since then. */
+  get budget(): Budget | undefined {
+    if (!this.#budget) return undefined;
+    const resetSeconds = this.#budget.resetSeconds - (Date.now() - this.#budget.at) / 1_000;
+    return { ...this.#budget, resetSeconds: Math.max(resetSeconds, 0) };
   }
 
   async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
@@ -76,8 +87,8 @@ export class ServiceClient implements GraphStore {
     return (await this.#ask<StoredMemory>("POST", "/v1/memories", { body })).id;
   }
 
-  async updateContent({ id, version }: StoredMemory, content: string): Promise<void> {
-    await this.#ask("PATCH", `/v1/memories/${id}`, { body: { content, expected_version: version } });
+  async update({ id, version }: StoredMemory, change: Change): Promise<void> {
+    await this.#ask("PATCH", `/v1/memories/${id}`, { body: { ...change, expected_version: version } });
   }
 
   async createRelationship(from: string, to: string, link: Link): Promise<"created" | "existing"> {
@@ -131,6 +142,7 @@ export class ServiceClient implements GraphStore {
       const response = await fetch(target, { ...request, signal: AbortSignal.any([signal, timeout]) });
       const text = await response.text();
       this.#hasAnswered = true;
+      this.#budget = budgetOf(response.headers) ?? this.#budget;
       return { status: response.status, body: jsonOf(text), retryAfterMs: retryAfterMs(response.headers) };
     } catch (error) {
       signal.throwIfAborted();
@@ -212,6 +224,17 @@ function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {
 function retryAfterMs(headers: Headers): number | undefined {
   const seconds = headers.get("retry-after");
   return seconds !== null && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+}
+
+/** `RateLimit-Policy: "free";q=60;w=60` and `RateLimit: "free";r=12;t=34`. */
+function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefined {
+  const [policy, state] = ["ratelimit-policy", "ratelimit"].map((name) => headers.get(name) ?? "");
+  const numberIn = (header: string | undefined, parameter: string) =>
+    Number(new RegExp(`;\\s*${parameter}=(\\d{1,9})(?!\\d)`).exec(header ?? "")?.[1] ?? Number.NaN);
+  const [quota, windowSeconds] = [numberIn(policy, "q"), numberIn(policy, "w")];
+  const [left, resetSeconds] = [numberIn(state, "r"), numberIn(state, "t")];
+  const isKnown = [quota, windowSeconds, left, resetSeconds].every(Number.isFinite);
+  return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
 }
 
 /** The reason stands in the error's cause, where there is one. */

@@ -39,20 +39,3 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** A text of an object in NFC, as the service stores it, or else what was stored would not be found again. */
-export function textOf(object: JsonObject, field: string): string | undefined {
-  const value = object[field];
-  return typeof value === "string" ? value.normalize("NFC") : undefined;
-}
-
-export function numberOf(object: JsonObject, field: string): number | undefined {
-  const value = object[field];
-  return typeof value === "number" ? value : undefined;
-}
-
-/** The texts of a list; what else is in it is left out. */
-export function textsOf(value: unknown): string[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((item) => typeof item === "string").map((item) => item.normalize("NFC"));
-}

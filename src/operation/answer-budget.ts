@@ -28,20 +28,25 @@ export class AnswerBudget {
 
   /** @throws AnswerTooLarge when a value, or the items of a list, have no room left. */
   take(value: unknown): void {
-    if (typeof value === "string") this.takeBytes(value.length);
+    if (typeof value === "string") this.#takeBytes(value.length);
     else if (Array.isArray(value)) this.#takePlaces(value);
     else if (typeof value === "object" && value !== null) this.#takePlaces([value]);
   }
 
-  /** @throws AnswerTooLarge when there is no room for so many bytes. */
-  takeBytes(bytes: number): void {
+  /** @throws AnswerTooLarge when there is no room left for so many bytes, of which none is taken yet. */
+  assertRoom(bytes: number): void {
+    if (bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
+  }
+
+  #takeBytes(bytes: number): void {
     this.#bytes -= bytes;
-    if (this.#bytes < 0) throw (this.#failure ??= new AnswerTooLarge());
+    this.assertRoom(0);
   }
 
   #takePlaces(items: readonly unknown[]): void {
     this.#places -= items.length;
     if (this.#places < 0) throw (this.#failure ??= new AnswerTooLarge());
-    if (typeof items[0] === "string") this.takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
+    if (typeof items[0] === "string")
+      this.#takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
   }
 }

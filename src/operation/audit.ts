@@ -1,4 +1,5 @@
 import type { Statement } from "../platform/database.js";
+import type { AuditAction } from "./audit-action.js";
 import type { Context } from "./context.js";
 import type { AuditNote } from "./operation.js";
 
@@ -18,10 +19,21 @@ export interface Actor {
 /** Records what was done, in the transaction of `context`: both are there or neither. */
 export async function recordAudit(
   context: Pick<Context, "database" | "newId" | "door">,
-  action: string,
+  action: AuditAction,
   { teamId, subject, detail }: AuditNote,
   actor: Actor,
 ): Promise<void> {
   const who = [actor.userId, actor.keyId, context.door];
   await context.database.run(insertEntry, [context.newId(), teamId, ...who, action, subject, detail ?? null]);
+}
+
+/** Something that an update may have changed: its name, what it was, and what it is. */
+export type Change = readonly [name: string, was: string | number | null, is: string | number | null];
+
+/** What an update changed, in words: `role: member → admin`. Undefined where everything is as it was. */
+export function tellChanges(changes: readonly Change[]): string | undefined {
+  const told = changes.flatMap(([name, was, is]) =>
+    was === is ? [] : [`${name}: ${was ?? "none"} → ${is ?? "none"}`],
+  );
+  return told.length === 0 ? undefined : told.join(", ");
 }

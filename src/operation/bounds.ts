@@ -65,10 +65,13 @@ export function DifferentFrom(other: string, description: string): PropertyDecor
 }
 
 /**
- * Says something of a field that bounds nothing: it holds an id, or a text that must be looked at as it was sent, since
- * NFC makes other letters ASCII (the Kelvin sign a K) and so one address pass for another.
+ * What can be said of a field that bounds nothing. It holds an id. It is a text to be looked at as it was sent, since
+ * NFC makes other letters ASCII (the Kelvin sign a K) and so one address pass for another. A selector says where to work
+ * and not what to change, so by REST it may also stand in the query string of a change.
  */
-export const Marked = (name: "id" | "asSent"): PropertyDecorator => bound(name, [], "", () => true);
+export type Mark = "id" | "asSent" | "selector";
+
+export const Marked = (name: Mark): PropertyDecorator => bound(name, [], "", () => true);
 
 /** May be null: an update clears the field, a query goes without it. A field that is absent is never checked. */
 export const Nullable: () => PropertyDecorator = IsOptional;
@@ -144,6 +147,12 @@ type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidatio
 /** The most items that a list field of this input class may have. */
 export const itemsMaxOf = (inputClass: object, path: string): number =>
   (boundsOf(inputClass as Class).sizes.get(path) ?? UNDECLARED).items;
+
+/** Whether a field of this input class bears a mark. */
+export const isMarked = (inputClass: object, path: string, mark: Mark): boolean =>
+  getMetadataStorage()
+    .getTargetValidationMetadatas(inputClass as Class, "", false, false)
+    .some(({ name, propertyName }) => name === mark && propertyName === path);
 
 /** One character of NFC stands for at most so many UTF-16 units of what was sent. */
 const UNITS_PER_CHARACTER = 4;

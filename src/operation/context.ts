@@ -6,6 +6,7 @@ import type { Budgets } from "../platform/rate-limiter.js";
 import type { AnswerBudget } from "./answer-budget.js";
 import { networkOf } from "./budget.js";
 import { Unauthorized } from "./failure.js";
+import type { Patience } from "./patience.js";
 import type { Idempotency } from "./idempotency.js";
 import type { Scope } from "./permission.js";
 import { DatabaseShares } from "./shares.js";
@@ -68,6 +69,8 @@ export interface Context extends Services {
   readonly idempotency?: Idempotency | undefined;
   /** What the answer may still hold, where the caller can follow fields without end. */
   readonly answer?: AnswerBudget | undefined;
+  /** Asked between pieces of a request's work, so that others have their turn. */
+  readonly pause?: (() => Promise<void>) | undefined;
   /** Whether the caller will see this field of the answer: work that nobody asked for is left out. */
   selects(field: string): boolean;
 }
@@ -97,15 +100,17 @@ export function createServices(
 export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "idempotency"> {
   readonly caller: Caller | undefined;
   readonly selects?: Context["selects"];
+  /** What all waits of the request share. */
+  readonly patience?: Patience | undefined;
 }
 
 /** The context of one operation. */
 export function contextOf(
   services: Services,
-  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true }: RequestFacts,
+  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true, patience }: RequestFacts,
 ): Context {
   const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
-  const database = services.shares.of(account);
+  const database = services.shares.of(account, patience);
   // The services last: V8 takes twenty times as long for an object that first spreads another and then grows.
   return { caller, door, clientAddress, idempotency, selects, ...services, database };
 }

@@ -1,11 +1,13 @@
 import { recordAudit } from "./audit.js";
+import { actionNamed } from "./audit-action.js";
 import { withinBounds } from "./bounds.js";
-import { type Context, within } from "./context.js";
+import { type CallersTeam, type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
-import type { Operation } from "./operation.js";
-import type { Statement } from "../platform/database.js";
+import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
+import { type Standing, type TeamRule, standingByKey, standingLocked, standingNow } from "./standing.js";
+import type { Statement } from "../platform/database.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
@@ -34,25 +36,48 @@ async function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const { database } = context;
-  // Results are kept by user, and an operation that is open to everybody may have none.
-  const idempotency = operation.permission === "public" ? undefined : context.idempotency;
-  if (operation.kind === "query" || operation.ownTransactions) return operation.handle(context, input);
-  if (!idempotency && !operation.audit && operation.oneStatement) return operation.handle(context, input);
-  if (operation.prepare) {
-    const earlier = idempotency && (await earlierResult<Output>(database, resultsOf(context), idempotency));
-    if (earlier) return earlier;
-    await operation.prepare(context, input);
+  const idempotency = keepsResults(operation) ? context.idempotency : undefined;
+  switch (operation.effect) {
+    case "reads":
+      return operation.handle(context, input, await letIn(operation, context, input, standingByKey));
+    case "statement":
+      if (idempotency) break;
+      operation.check?.(context, input);
+      return operation.handle(context, input);
+    case "ownTransactions":
+      operation.check?.(context, input);
+      return operation.handle(context, input);
+    case "transaction": {
+      if (!operation.prepare) break;
+      const earlier = idempotency && (await earlierResult<Output>(context.database, resultsOf(context), idempotency));
+      if (earlier) return earlier;
+      await operation.prepare(context, input, await letIn(operation, context, input, standingNow));
+    }
   }
-  return database.transaction((inner) => {
+  return context.database.transaction((inner) => {
     const here = within(context, inner);
     const change = async () => {
-      const output = await operation.handle(here, input);
-      if (operation.audit) await recordAudit(here, operation.name, operation.audit(here, input, output), here.caller);
+      const standing = await letIn(operation, here, input, standingLocked);
+      const output = await operation.handle(here, input, standing);
+      const { name, audit } = operation;
+      if (typeof audit === "function") {
+        await recordAudit(here, actionNamed(name), audit(here, input, output, standing), here.caller);
+      }
       return output;
     };
     return idempotency ? once(inner, resultsOf(context), idempotency, change) : change();
   });
+}
+
+/** Refuses in this order: for the input, then for the caller's place in the team. Answers with that place. */
+async function letIn<Input extends object, Found extends Standing | Standing<CallersTeam>>(
+  { check, team }: Operation<Input>,
+  context: Context,
+  input: Input,
+  find: (context: Context, rule: TeamRule, input: object) => Found | Promise<Found>,
+): Promise<Found | undefined> {
+  check?.(context, input);
+  return team && find(context, team, input);
 }
 
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });

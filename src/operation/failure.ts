@@ -37,6 +37,10 @@ export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
   | { new (...args: never[]): Failure; readonly example: Failure };
 
+/** What a failure of this class looks like. */
+export const exampleOf = (declared: FailureClass): Failure =>
+  declared.example === undefined ? new declared() : declared.example;
+
 const { issues: MOST, issueLength, pathLength, bytes } = LIMITS.refusal;
 
 /** Something in the input that is wrong: where (field names joined by dots) and how. */
@@ -112,4 +116,11 @@ export class Unavailable extends CommonFailure {
   constructor(readonly why: WhyUnavailable = "busy") {
     super("The service is busy or its database cannot be reached. Try again in a few seconds.");
   }
+}
+
+/** A line in which one caller's requests, or steps of them, wait is full; what has begun goes on. */
+export class TooManyAtOnce extends CommonFailure {
+  readonly kind = "rate_limited";
+  override readonly reason = "too_many_at_once";
+  override readonly retryAfterSeconds = 1;
 }

@@ -86,7 +86,7 @@ export async function once<Output extends object>(
   if (earlier) return earlier;
 
   const output = await work();
-  const result = encrypted(JSON.stringify(output), key);
+  const result = encrypt(JSON.stringify(output), key);
   await database.run(keepResult, [userId, keyHash, part, sha256(request), result, keptHours]);
   return output;
 }
@@ -109,7 +109,7 @@ export async function earlierResult<Output extends object>(
   const fingerprint = sha256(request);
   if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
   const same = rows.find((row) => row.part === part);
-  return same && (JSON.parse(decrypted(same.result, key)) as Output);
+  return same && (JSON.parse(decrypt(same.result, key)) as Output);
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
@@ -121,14 +121,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** A result may hold a secret that is shown only once, such as a new API key: whoever reads the table must not. */
-function encrypted(text: string, key: string): Buffer {
+function encrypt(text: string, key: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", encryptionKey(key), nonce);
   const bytes = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), bytes]);
 }
 
-function decrypted(stored: Uint8Array, key: string): string {
+function decrypt(stored: Uint8Array, key: string): string {
   const nonce = stored.subarray(0, NONCE_BYTES);
   const tag = stored.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", encryptionKey(key), nonce).setAuthTag(tag);

@@ -1,22 +1,19 @@
 import {
   GraphQLBoolean,
   GraphQLFloat,
-  GraphQLID,
   GraphQLInputObjectType,
   GraphQLInt,
   type GraphQLInputType,
   type GraphQLSchema,
-  coerceInputValue,
   getNamedType,
   getNullableType,
-  isEnumType,
   isListType,
 } from "graphql";
-import { LIMITS } from "../limits.js";
-import { itemsMaxOf } from "./bounds.js";
-import { InvalidInput, type InputIssue, shorten } from "./failure.js";
+import { itemsMaxOf, isMarked } from "./bounds.js";
+import { InvalidInput } from "./failure.js";
 import { snakeCase } from "./names.js";
-import type { Operation } from "./operation.js";
+import { type Operation, takesBody } from "./operation.js";
+import { Issues, REST_WORDS, addUnknown, readFields } from "./read-value.js";
 
 /** The GraphQL type of an operation's input: the one schema that every door checks against. */
 export function inputTypeOf(schema: GraphQLSchema, operation: Operation): GraphQLInputObjectType {
@@ -43,11 +40,13 @@ export type InputReader<Input> = (raw: RawInput) => Input;
 /** @throws InvalidInput (from the reader) naming each field that is missing, unknown, given twice or of a wrong type. */
 export function inputReader<Input extends object>(
   type: GraphQLInputObjectType,
-  operation: Pick<Operation<Input>, "input">,
+  { input: inputClass, rest }: Pick<Operation<Input>, "input" | "rest">,
 ): InputReader<Input> {
   const fields = new Map(Object.values(type.getFields()).map((field) => [snakeCase(field.name), field]));
+  const belongsInBody = (name: string) => takesBody(rest) && !isMarked(inputClass, name, "selector");
   return ({ path, query, body }) => {
-    const issues = new Issues();
+    const reading = { words: REST_WORDS, issues: new Issues() };
+    const { issues } = reading;
     if (body !== undefined && (typeof body !== "object" || body === null || Array.isArray(body))) {
       throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
     }
@@ -55,53 +54,27 @@ export function inputReader<Input extends object>(
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
-        if (!field) issues.add(name, "is not known here");
-        else if (raw.has(field.name)) issues.add(name, "is given twice");
-        else if (read === fromJson && isLoneItem(field.type, value)) issues.add(name, "must be a list");
-        else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(operation.input, field.name)))
-          issues.add(name, `must have at most ${itemsMaxOf(operation.input, field.name)} items`);
-        else if (isNumericId(field.type, value)) issues.add(name, "must be a text");
-        else if (value !== undefined) raw.set(field.name, read(field.type, value));
+        if (!field) addUnknown(type, [name], reading);
+        else if (source === query && belongsInBody(field.name))
+          issues.add([name], "belongs in the body, not in the query");
+        else if (raw.has(field.name)) issues.add([name], "is given twice");
+        else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(inputClass, field.name)))
+          issues.add([name], `must have at most ${itemsMaxOf(inputClass, field.name)} items`);
+        else raw.set(field.name, read(field.type, value));
       }
     };
     take(path, fromText);
     take(query, fromText);
-    take(body ?? {}, fromJson);
-    const value = coerceInputValue(Object.fromEntries(raw), type, (at, _value, { message }) => {
-      issues.add(at.map((key) => snakeCase(String(key))).join("."), inSnakeCase(shorten(message, issueLength)));
-    });
+    take(body ?? {}, (_type, value) => value);
+    const value = readFields(type, (name) => raw.get(name), [], reading);
     issues.assertNone();
-    return Object.assign(new operation.input(), value);
+    return Object.assign(new inputClass(), value);
   };
-}
-
-const { issues: ISSUES_MAX, issueLength } = LIMITS.refusal;
-
-/** What is wrong with an input. Reading stops when there are as many as an answer tells. */
-export class Issues {
-  readonly #found: InputIssue[] = [];
-
-  constructor(private readonly max: number = ISSUES_MAX) {}
-
-  /** @throws InvalidInput when these are enough. */
-  add(path: string, message: string): void {
-    this.#found.push({ path, message });
-    if (this.#found.length >= this.max) this.assertNone();
-  }
-
-  /** @throws InvalidInput when anything is wrong. */
-  assertNone(): void {
-    if (this.#found.length > 0) throw new InvalidInput(this.#found);
-  }
 }
 
 /** Whether a list has too many items; in a query string they may be joined by commas. */
 const isTooLong = (value: unknown, itemsMax: number): boolean =>
   Array.isArray(value) ? value.length > itemsMax : typeof value === "string" && value.split(",").length > itemsMax;
-
-/** GraphQL takes a number for an id as well; here ids are the texts that the service gave out. */
-const isNumericId = (type: GraphQLInputType, value: unknown): boolean =>
-  getNamedType(type) === GraphQLID && [value].flat().some((item) => typeof item === "number");
 
 /** Text of a query string, as the declared type expects it; what does not fit stays text and is refused as such. */
 function fromText(type: GraphQLInputType, value: unknown): unknown {
@@ -117,23 +90,5 @@ function fromText(type: GraphQLInputType, value: unknown): unknown {
   if (named === GraphQLInt && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (named === GraphQLFloat && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return Number(value);
   if (named === GraphQLBoolean) return value === "true" ? true : value === "false" ? false : value;
-  return fromJson(type, value);
+  return value;
 }
-
-/** GraphQL reads a lone item as a list of one. In JSON it is a mistake: "a, b" was hardly meant as one tag. */
-const isLoneItem = (type: GraphQLInputType, value: unknown): boolean =>
-  isListType(getNullableType(type)) && value != null && !Array.isArray(value);
-
-/** Enum values travel as their own lower-case text; GraphQL's coercion knows them by their upper-case names. */
-function fromJson(type: GraphQLInputType, value: unknown): unknown {
-  const list = getNullableType(type);
-  // Only as deep as the type is: a value may be nested deeper than the stack.
-  if (isListType(list)) return Array.isArray(value) ? value.map((item) => fromJson(list.ofType, item)) : value;
-  const named = getNamedType(type);
-  if (!isEnumType(named) || typeof value !== "string") return value;
-  const known = named.getValues().find((choice) => choice.value === value);
-  return known ? known.name : value.toLowerCase();
-}
-
-const inSnakeCase = (message: string): string =>
-  message.replace(/"([a-z]+(?:[A-Z][a-z]*)+)"/g, (_quoted, name: string) => `"${snakeCase(name)}"`);

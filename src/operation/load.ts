@@ -11,11 +11,28 @@ export type Batch<K, V> = (context: Context, keys: readonly K[]) => Promise<read
 export function load<K, V>(context: Context, batch: Batch<K, V>, key: K): Promise<V> {
   const loaders = loadersOf.get(context) ?? new Map<unknown, unknown>();
   loadersOf.set(context, loaders);
-  const loader =
-    (loaders.get(batch) as DataLoader<K, V> | undefined) ??
-    new DataLoader<K, V>(async (keys) => batch(context, keys), { cache: false });
+  const loader = (loaders.get(batch) as DataLoader<K, V> | undefined) ?? loaderOf(context, batch);
   loaders.set(batch, loader);
   return loader.load(key);
 }
+
+const loaderOf = <K, V>(context: Context, batch: Batch<K, V>): DataLoader<K, V> =>
+  new DataLoader(async (keys) => batch(context, keys), {
+    cache: false,
+    batchScheduleFn: (fetch) => void whenAllHaveAsked(context, fetch),
+  });
+
+/** What leads to further keys may still be waiting for its turn: this waits behind it. */
+async function whenAllHaveAsked({ pause }: Context, fetch: () => void): Promise<void> {
+  await allPromises();
+  if (pause) {
+    await pause();
+    await allPromises();
+  }
+  fetch();
+}
+
+/** Settles when all has been done to which settled promises led: Node goes on to what `nextTick` was told only then. */
+const allPromises = (): Promise<void> => Promise.resolve().then(() => new Promise(process.nextTick));
 
 const loadersOf = new WeakMap<Context, Map<unknown, unknown>>();

@@ -1,4 +1,4 @@
-import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isObjectType } from "graphql";
+import { type GraphQLField, type GraphQLObjectType, type GraphQLSchema, getNamedType, isObjectType } from "graphql";
 import { Extensions } from "type-graphql";
 import { snakeCase } from "./names.js";
 import type { Operation } from "./operation.js";
@@ -14,6 +14,16 @@ export function outputTypeOf(schema: GraphQLSchema, operation: Operation): Graph
  * fields, or whole and only where the operation loads it. Other fields that are followed stand in no plain answer.
  */
 export const Embedded = (...fields: readonly string[]): PropertyDecorator => Extensions({ embedded: fields });
+
+/**
+ * For a field that REST calls otherwise. Where an object shows another one as seen from somewhere, REST shows that
+ * one's `id`; in GraphQL an `id` is its object's own, since clients keep what has the same type and `id` as one object.
+ */
+export const InRest = (name: string): PropertyDecorator => Extensions({ inRest: name });
+
+/** What REST calls a field of an answer. */
+export const restNameOf = ({ name, extensions }: GraphQLField<unknown, unknown>): string =>
+  typeof extensions["inRest"] === "string" ? extensions["inRest"] : snakeCase(name);
 
 /** Turns an answer into plain snake_case values. */
 export type Projection = (value: object) => Record<string, unknown>;
@@ -40,7 +50,7 @@ export function projectionOf(type: GraphQLObjectType): Projection {
   for (const field of Object.values(type.getFields())) {
     const named = getNamedType(field.type);
     const inner = isObjectType(named) ? projectionOf(named) : undefined;
-    fields.push({ name: field.name, key: snakeCase(field.name), inner });
+    fields.push({ name: field.name, key: restNameOf(field), inner });
   }
   return project;
 }

@@ -1,5 +1,6 @@
 import { AnotherServer, CannotStart, startEmbeddedPostgres } from "./embedded/index.js";
 import { keepRunning } from "./embedded/supervision.js";
+import { makeFolder } from "./folder.js";
 import type { Logger } from "./logger.js";
 
 export interface Ground extends AsyncDisposable {
@@ -24,7 +25,8 @@ interface GroundConfig {
  * @throws CannotStart when there is no database to be had, or another server runs on the same data folder.
  */
 export async function openDataFolder(config: GroundConfig, server?: { readonly log: Logger }): Promise<Ground> {
-  const { dataDir, databaseUrl } = config;
+  const { development, dataDir, databaseUrl } = config;
+  if (development) await makeFolder(dataDir);
   // A database of the operator's own is shared by as many servers as they like.
   if (databaseUrl) return { databaseUrl, lost: never(), async [Symbol.asyncDispose]() {} };
   refuseRoot(config);

@@ -36,8 +36,12 @@ export class DatabaseUnavailable extends Error {
  */
 export function whyUnavailable(error: unknown): WhyUnavailable | undefined {
   let why: WhyUnavailable | undefined;
-  // What is wrapped says more than what wraps it.
-  for (const inner of layersOf(error)) why = whyOfLayer(inner) ?? why;
+  for (const inner of layersOf(error)) {
+    // The pool gave up connecting: that it broke the connection itself, which this wraps, says less.
+    if (inner["message"] === CONNECT_TIMEOUT) return "unreachable";
+    // Else what is wrapped says more than what wraps it.
+    why = whyOfLayer(inner) ?? why;
+  }
   return why;
 }
 
@@ -57,8 +61,12 @@ export const CHECK_VIOLATION = "23514";
 export const READ_ONLY = "25006";
 /** A statement took longer than it may. */
 export const QUERY_CANCELED = "57014";
+/** A statement waited too long for a lock. */
+export const LOCK_NOT_AVAILABLE = "55P03";
 /** A serialisation failure and a deadlock: nothing was changed, and the same work may be tried again at once. */
 export const COLLISIONS: readonly string[] = ["40001", "40P01"];
+
+const CONNECT_TIMEOUT = "Connection terminated due to connection timeout";
 
 type Layer = Readonly<Record<string, unknown>>;
 
@@ -163,7 +171,7 @@ const BY_WORD: Readonly<Partial<Record<WhyUnavailable, ReadonlySet<string>>>> = 
 /** Node-postgres and its pool throw plain errors, known by their texts alone. */
 const BY_MESSAGE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
   [/^timeout exceeded when trying to connect$/, "busy"],
-  [/^(timeout expired|Connection terminated due to connection timeout)$/, "unreachable"],
+  [/^timeout expired$/, "unreachable"],
   [/^Query read timeout$/, "slow"],
   [/^Connection terminated( unexpectedly)?$/, "lost"],
   [/^Client (has encountered a connection error|was closed) and is not queryable$/, "lost"],

@@ -3,7 +3,14 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { BoundedPool, type DatabaseUrl } from "./bounded-pool.js";
-import { COLLISIONS, QUERY_CANCELED, sqlStateOf } from "./database-errors.js";
+import {
+  COLLISIONS,
+  LOCK_NOT_AVAILABLE,
+  QUERY_CANCELED,
+  type WhyUnavailable,
+  sqlStateOf,
+  whyUnavailable,
+} from "./database-errors.js";
 import { PrismaClient } from "./prisma/client.js";
 
 export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } from "./database-errors.js";
@@ -24,15 +31,22 @@ export interface Database {
   /** Prisma's models, for what is not asked often. */
   readonly models: Models;
   /** Runs one statement: for hot paths, and for what no model can say. */
-  run<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  run<Row>(statement: Statement, values: readonly unknown[], patience?: LockPatience): Promise<Row[]>;
   /**
    * Runs the statements of one search, one after the other, on one of the connections reserved for searches. Together
    * they have `LIMITS.database.searchTimeoutMs`, and up to a tenth more: a statement that needs longer fails, and so
    * does any after it, with an error that `isTimeout` knows. Inside a transaction they run on it, without this limit.
    */
-  search<T>(work: (run: Database["run"]) => Promise<T>): Promise<T>;
+  search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** Runs `work` in one transaction: all of it, or, when it throws, nothing. Inside a transaction it joins that. */
-  transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
+  transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
+  /** Why something failed that waited in vain for a connection or for a lock; undefined for every other error. */
+  waitedInVain(error: unknown): WhyUnavailable | undefined;
+}
+
+/** How long each statement waits for a lock, where that is less than usual: each time it costs another round trip. */
+export interface LockPatience {
+  readonly lockMs: number;
 }
 
 /** A database that this process opened and must close. */
@@ -49,19 +63,26 @@ const ATTEMPTS_MAX = 3;
 /** For each of two steps of closing: to end transactions, and to end connections. */
 const CLOSE_PATIENCE_MS = 1_000;
 
-/** How long is waited for a connection; tests on a busy machine have more patience. */
+/** How long is waited for a connection, for a lock and for answers; tests on a busy machine have more patience. */
 export interface WaitBounds {
   readonly connectionWaitMs: number;
+  readonly lockWaitMs: number;
+  readonly statementTimeoutMs: number;
+  readonly reservedTimeoutMs: number;
+  readonly transactionTimeoutMs: number;
 }
 
 /** Opens the database at `url`; connections are made when first needed. */
 export function openDatabase(
   url: DatabaseUrl,
   onError: (error: Error) => void = () => {},
-  { connectionWaitMs: maxWait }: WaitBounds = LIMITS.database,
+  waits: WaitBounds = LIMITS.database,
 ): OpenDatabase {
-  const { pool, reservedPool, searchPool } = openPools(url, maxWait, onError);
-  const transaction = { maxWait, timeout: LIMITS.database.transactionTimeoutMs };
+  const { pool, reservedPool, searchPool } = openPools(url, waits, onError);
+  const transaction = {
+    maxWait: waits.connectionWaitMs,
+    timeout: waits.transactionTimeoutMs,
+  };
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
     const name = names.get(sql) ?? `prisma_${names.size}`;
@@ -74,15 +95,24 @@ export function openDatabase(
     reservedPool,
     searchPool,
     models: client,
-    run: async <Row>(statement: Statement, values: readonly unknown[]) => {
+    run: async <Row>(statement: Statement, values: readonly unknown[], patience?: LockPatience) => {
+      const onto = statement.reserved ? reservedPool : pool;
       const { rows } = await withRetries(() =>
-        (statement.reserved ? reservedPool : pool).query(queryOf(statement, values)),
+        patience
+          ? withClient(onto, patience, (one) => ask(one, statement, values))
+          : onto.query(queryOf(statement, values)),
       );
       return rows as Row[];
     },
-    search: (work) => searchOn(searchPool, work),
-    transaction: (work) =>
-      withRetries(() => client.$transaction((inner) => work(insideTransaction(inner)), transaction)),
+    search: (work, patience) => withClient(searchPool, patience, searchOn(work)),
+    transaction: (work, patience) =>
+      withRetries(() =>
+        client.$transaction(async (inner) => {
+          if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
+          return work(insideTransaction(inner));
+        }, transaction),
+      ),
+    waitedInVain,
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
@@ -90,12 +120,21 @@ export function openDatabase(
   };
 }
 
-function openPools(url: DatabaseUrl, waitMs: number, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
-  const { statementTimeoutMs, reservedTimeoutMs } = LIMITS.database;
-  const common = { options: SETTINGS, waitMs, onError };
-  const reservedPool = new BoundedPool(url, { ...common, max: reservedConnections, timeoutMs: reservedTimeoutMs });
-  const searchPool = new BoundedPool(url, { ...common, max: searchConnections, timeoutMs: searchTimeoutMs });
+  const { statementTimeoutMs, reservedTimeoutMs } = waits;
+  const options = `${SETTINGS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
+  const common = { options, waitMs: waits.connectionWaitMs, onError };
+  const reservedPool = new BoundedPool(url, {
+    ...common,
+    max: reservedConnections,
+    timeoutMs: reservedTimeoutMs,
+  });
+  const searchPool = new BoundedPool(url, {
+    ...common,
+    max: searchConnections,
+    timeoutMs: searchTimeoutMs,
+  });
   const idleOf = async (processIds: readonly number[]) => {
     const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, [processIds]));
     return rows.map(({ pid }) => pid);
@@ -116,29 +155,53 @@ const idleProcesses: Statement = {
 /** Within this time the timeout is not set anew for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 
-async function searchOn<T>(pool: pg.Pool, work: (run: Database["run"]) => Promise<T>): Promise<T> {
+/** A client takes the query that `queryOf` makes for one whose end is told to itself; a pool does not. */
+const ask = (client: pg.PoolClient, { name, text }: Statement, values: readonly unknown[]): Promise<pg.QueryResult> =>
+  client.query({ name, text, values: [...values] });
+
+/** In steps: Prisma's adapter remembers each text that it sends. */
+const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
+
+/** Sets what holds until the connection is given back. */
+type Change = (setting: string) => Promise<void>;
+
+/** Lends a connection of the pool and takes it back as it was; one that is broken by then is not used again. */
+async function withClient<T>(
+  pool: pg.Pool,
+  patience: LockPatience | undefined,
+  work: (client: pg.PoolClient, change: Change) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
-  const begunAt = performance.now();
   let broken: Error | undefined;
-  let isShortened = false;
+  let isChanged = false;
   const note = (error: Error) => void (broken = error);
+  const change = async (setting: string): Promise<void> => {
+    isChanged = true;
+    await client.query(`SET ${setting}`);
+  };
   client.on("error", note);
   try {
-    return await work(async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
-      const spentMs = performance.now() - begunAt;
-      if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
-      if (spentMs > SLOW_SEARCH_MS) {
-        isShortened = true;
-        await client.query(`SET statement_timeout = ${Math.ceil(searchTimeoutMs - spentMs)}`);
-      }
-      return (await client.query({ name, text, values: [...values] })).rows as Row[];
-    });
+    if (patience) await change(lockTimeout(patience));
+    return await work(client, change);
   } finally {
-    if (isShortened) await client.query("RESET statement_timeout").catch(note);
+    // Back to what the connection was opened with.
+    if (isChanged) await client.query("RESET ALL").catch(note);
     client.off("error", note);
     client.release(broken);
   }
 }
+
+const searchOn =
+  <T>(work: (run: Database["run"]) => Promise<T>) =>
+  (client: pg.PoolClient, change: Change): Promise<T> => {
+    const begunAt = performance.now();
+    return work(async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
+      const spentMs = performance.now() - begunAt;
+      if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
+      if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
+      return (await ask(client, { name, text }, values)).rows as Row[];
+    });
+  };
 
 /** The time of the search is over: its next statement is not started. */
 class SearchTimeout extends Error {
@@ -152,6 +215,11 @@ export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUER
 const queryOf = ({ name, text }: Statement, values: readonly unknown[]): pg.QueryConfig =>
   Object.assign(new pg.Query(text, [...values]), { name }) as unknown as pg.QueryConfig;
 
+function waitedInVain(error: unknown): WhyUnavailable | undefined {
+  const why = whyUnavailable(error);
+  return why === "busy" || why === "unreachable" || sqlStateOf(error) === LOCK_NOT_AVAILABLE ? why : undefined;
+}
+
 type PrismaTransaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0];
 
 function insideTransaction(inner: PrismaTransaction): Database {
@@ -160,6 +228,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
     run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...values),
     search: (work) => work(database.run),
     transaction: (work) => work(database),
+    waitedInVain,
   };
   return database;
 }

@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createTransport } from "nodemailer";
 import type { Logger } from "./logger.js";
+import { makeFolder } from "./folder.js";
 
 /** A mail, ready to be sent. */
 export interface Message {
@@ -78,7 +79,7 @@ function fileMailer(folder: string, from: string, log: Logger): Mailer {
       const { message: bytes } = await transport.sendMail(asSent(message, from));
       if (!Buffer.isBuffer(bytes)) throw new Error("The mail was not written whole.");
       const file = resolve(folder, `${message.id}.txt`);
-      await mkdir(folder, { recursive: true });
+      await makeFolder(folder);
       // Whoever holds its token or code may answer for the person, so it is nobody else's to read.
       await writeFile(resolve(folder, `${message.id}.eml`), bytes, { mode: 0o600 });
       // Mails break long lines, links among them; this can be copied from.

@@ -36,14 +36,8 @@ export async function migrate(
   tell: (message: string) => void = () => {},
   waits: Waits = LIMITS.start,
 ): Promise<string[]> {
-  const { connectMs, catalogMs } = waits;
   const migrations = await readMigrations();
-  const lock = new pg.Client({
-    ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
-    ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
-  });
-  // A connection that breaks between two statements is noticed at the next.
-  lock.on("error", () => {});
+  const lock = lockClient(url, waits);
   try {
     await lock.connect();
     await assertUsable(lock, new URL(url).host);
@@ -56,6 +50,20 @@ export async function migrate(
   } finally {
     // A connection that does not close in time is left behind: the start must not wait for it.
     await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
+  }
+}
+
+/** @throws StartError when nothing can be made of the URL, or a file that it names cannot be read. */
+function lockClient(url: string, { connectMs, catalogMs }: Waits): pg.Client {
+  try {
+    const lock = new pg.Client({
+      ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
+      ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
+    });
+    // A connection that breaks between two statements is noticed at the next.
+    return lock.on("error", () => {});
+  } catch (error) {
+    throw explainDatabase(error, url);
   }
 }
 

@@ -1,4 +1,4 @@
-import { sqlStateOf, whyUnavailable } from "./database-errors.js";
+import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database-errors.js";
 
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}
@@ -10,6 +10,34 @@ export function explainDatabase(error: unknown, url: string): unknown {
   return sentence === undefined ? error : new StartError(sentence, { cause: error });
 }
 
+/**
+ * A sentence on what the system refused, wherever that was: a file, or the database once it was there. Undefined for a
+ * bug, of which all is told that helps to find it.
+ */
+export function explainSystem(error: unknown): string | undefined {
+  const { path } = (error ?? {}) as { path?: unknown };
+  const code = codeOf(error);
+  if (typeof path === "string" && path !== "" && /^E[A-Z\d]+$/.test(code)) {
+    const what = FILE_SENTENCES[code] ?? "look what is there and who owns it";
+    return `The service needs the file ${path} and cannot use it (${code}): ${what}, then start again.`;
+  }
+  const why = whyUnavailable(error);
+  return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
+}
+
+const FILE_SENTENCES: Readonly<Record<string, string>> = {
+  ENOENT: "put it there, or name another folder or file",
+  ENOTDIR: "a part of its path is a file; name another folder",
+  EISDIR: "a folder has its name; remove the folder",
+  EACCES: "start as the user who owns it",
+  EPERM: "start as the user who owns it",
+  EROFS: "its disk is read-only; name a folder that can be written",
+  ENOSPC: "its disk is full; free some space",
+  EDQUOT: "its disk is full; free some space",
+  EMFILE: "too many files are open; raise the limit (`ulimit -n 1024`)",
+  ENFILE: "too many files are open on this machine; close some",
+};
+
 /** What DATABASE_URL says, without the password. */
 interface Place {
   readonly host: string;
@@ -19,17 +47,33 @@ interface Place {
 
 function placeOf(url: string): Place {
   const { host, username, pathname, searchParams } = new URL(url);
-  const user = decodeURIComponent(username) || (searchParams.get("user") ?? "postgres");
+  const user = decode(username) || (searchParams.get("user") ?? "postgres");
   return {
     host: host || searchParams.get("host") || "localhost",
     user,
-    database: decodeURIComponent(pathname.slice(1)) || user,
+    database: decode(pathname.slice(1)) || user,
   };
+}
+
+/** What cannot be decoded stays as it is written. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function sentenceFor(error: unknown, place: Place): string | undefined {
   const state = sqlStateOf(error);
   const said = messageOf(error);
+  if (error instanceof URIError) {
+    return "DATABASE_URL cannot be decoded: write a per cent sign as %25, in a password too.";
+  }
+  if (/configuration parameter|value for parameter/.test(said)) {
+    return `PostgreSQL at ${place.host} refuses what DATABASE_URL asks for: ${said}. Correct its options.`;
+  }
+  if ((error as { syscall?: unknown }).syscall === "open") return explainSystem(error);
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
   if (byState !== undefined) return byState;
   return (
@@ -54,9 +98,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct DATABASE_URL, or pg_hba.conf there.`,
   "3D000": ({ host, database }) =>
     `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct DATABASE_URL.`,
-  "42501": cannotCreate,
   "0A000": lacksExtension,
   "58P01": lacksExtension,
+  "42501": cannotCreate,
   "25006": ({ host }) =>
     `The database at ${host} takes no changes: it is a standby or set to read only. Point DATABASE_URL at the primary.`,
   "53300": ({ host }) =>
@@ -95,6 +139,10 @@ function bySocket(error: unknown, { host }: Place): string | undefined {
 
 const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+
+/** Prisma says first what was asked, over many lines, and in the last one what came of it. */
+const conclusionOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).trim().split("\n").at(-1) || "it failed";
 
 /** Of several tries to connect, that of the first. */
 function codeOf(error: unknown): string {

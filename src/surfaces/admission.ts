@@ -1,24 +1,11 @@
 import type { Handler, Response } from "express";
 import type { Caller } from "../operation/context.js";
-import { CommonFailure } from "../operation/failure.js";
+import { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 import { scopeOf } from "./http.js";
 import { Places } from "./places.js";
 import type { Work } from "./work.js";
-
-class TooManyAtOnce extends CommonFailure {
-  readonly kind = "rate_limited";
-  override readonly reason = "too_many_at_once";
-  override readonly retryAfterSeconds = 1;
-
-  constructor(whose: string, { places, waiting }: { places: number; waiting: number }) {
-    super(
-      `At most ${places} requests of one ${whose} are served at a time, and ${waiting} more wait. Read the answers ` +
-        "before you send more.",
-    );
-  }
-}
 
 /** Health checks are always let in: they decide whether the process is restarted. */
 const HEALTH = /^\/(?:healthz|readyz)(?:$|\?)/;
@@ -36,7 +23,7 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
     work.assertNotOverloaded();
     const isLetIn = letIn(places, networkOf(scopeOf(response).clientAddress), response);
     if (isLetIn === true) return next();
-    return settle(isLetIn, next, () => new TooManyAtOnce("address", room));
+    return settle(isLetIn, next, () => refusalOf("address", room));
   };
 }
 
@@ -65,13 +52,14 @@ function admitCaller(
     const { caller } = scopeOf(response);
     const isLetIn = !caller || letIn(places, nameOf(caller), response);
     if (isLetIn === true) return next();
-    return settle(isLetIn, next, () => new TooManyAtOnce(whose, room));
+    return settle(isLetIn, next, () => refusalOf(whose, room));
   };
 }
 
 /** Takes a place until the request is over; "gone" says that nobody waits for an answer any more. */
 function letIn(places: Places, name: string, response: Response): boolean | Promise<boolean | "gone"> {
-  const isTaken = places.take(name);
+  const { patience } = scopeOf(response);
+  const isTaken = places.take(name, patience.leftMs);
   if (isTaken === false) return false;
   if (isTaken === true) {
     response.once("close", () => places.give(name));
@@ -80,7 +68,7 @@ function letIn(places: Places, name: string, response: Response): boolean | Prom
   let isGone = false;
   const leave = () => void (isGone = true);
   response.once("close", leave);
-  return isTaken.then((hasPlace) => {
+  return patience.during(isTaken).then((hasPlace) => {
     response.off("close", leave);
     if (hasPlace && isGone) places.give(name);
     else if (hasPlace) response.once("close", () => places.give(name));
@@ -97,3 +85,9 @@ async function settle(
   if (outcome === false) throw refusal();
   if (outcome === true) next();
 }
+
+export const refusalOf = (whose: string, { places, waiting }: { places: number; waiting: number }): TooManyAtOnce =>
+  new TooManyAtOnce(
+    `At most ${places} requests of one ${whose} are served at a time, and ${waiting} more wait. Read the answers ` +
+      "before you send more.",
+  );

@@ -43,7 +43,13 @@ export function closeAfterAnswer(request: IncomingMessage, patience: Patience): 
 }
 
 /** What Node's parser refuses before there is a request. */
-class Unreadable extends Failure {
+/** Every refusal of the parser: for documentation. */
+export const parserRefusals = (limits: HttpLimits): Failure[] =>
+  ["HPE_HEADER_OVERFLOW", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "ERR_HTTP_REQUEST_TIMEOUT", "HPE_INVALID_CONSTANT"].flatMap(
+    (code) => refusalOf({ code } as NodeJS.ErrnoException, limits) ?? [],
+  );
+
+export class Unreadable extends Failure {
   constructor(
     readonly kind: FailureKind,
     override readonly reason: string,
@@ -71,7 +77,11 @@ function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, 
           `${bodyTimeoutMs / 1_000} s. Send it faster, or less at once.`,
       );
     default:
-      return new Unreadable("bad_request", "malformed_request", "This is no valid HTTP/1.1 request.");
+      return new Unreadable(
+        "bad_request",
+        "malformed_request",
+        "This is no valid HTTP/1.1 request. Send one with an HTTP client, and check its head.",
+      );
   }
 }
 
@@ -84,19 +94,24 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, r
 }
 
 /** Answers where there is no response to answer with, and ends the connection. */
-export function refuse(socket: Socket, failure: Failure, { limits, log, form }: Refusing): void {
+export function refuse(socket: Socket, failure: Failure, refusing: Refusing): void {
+  const { status, headers, body } = refusalAnswer(failure, refusing);
+  const lines = Object.entries({ Connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
+  closeGently(socket, refusing.limits);
+}
+
+/** What a request is answered that no door has seen; its line in the log is written here. */
+export function refusalAnswer(failure: Failure, { log, form }: Refusing) {
   const id = randomUUID();
   const status = HTTP_STATUS[failure.kind];
   const body = JSON.stringify(form(failure));
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "Connection: close",
-    "Content-Type: application/json; charset=utf-8",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${id}`,
-    "X-Content-Type-Options: nosniff",
-  ];
-  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
-  closeGently(socket, limits);
   log.info({ request_id: id, status, failures: [failure.reason ?? failure.kind] });
+  const headers = {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    "X-Request-Id": id,
+    "X-Content-Type-Options": "nosniff",
+  };
+  return { status, headers, body };
 }

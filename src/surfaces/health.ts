@@ -19,13 +19,12 @@ export function healthRoutes(health: Health): Router {
   return router;
 }
 
-/** However many ask, the database is asked once at a time. */
+/** However many ask, the database is asked once at a time, and its answer is repeated for a while. */
 function readiness({ pool, isStopping }: Health): Handler {
   let asked: Promise<string | null> | undefined;
+  const forgetLater = () => setTimeout(() => (asked = undefined), LIMITS.database.readinessKeptMs).unref();
   return async (_request, response) => {
-    const problem = isStopping()
-      ? "stopping"
-      : await (asked ??= databaseProblem(pool).finally(() => (asked = undefined)));
+    const problem = isStopping() ? "stopping" : await (asked ??= databaseProblem(pool).finally(forgetLater));
     if (problem && !isStopping()) scopeOf(response).noteUnavailable(problem);
     response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : { status: "ready" });
   };

@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, Handler, Request, Response } from "express";
 import type { Caller } from "../operation/context.js";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { whyUnavailable } from "../platform/database-errors.js";
+import { Patience } from "../operation/patience.js";
 import { type Logger, firstFew } from "../platform/logger.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
@@ -26,10 +27,28 @@ export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
   unavailable: 503,
 };
 
+/** What a kind says, for documentation. */
+export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
+  bad_request: "The request is not as it must be; `details` names each field that is wrong.",
+  unauthorized: "The API key is missing, malformed, unknown, expired or revoked.",
+  forbidden: "The API key or the caller's role does not allow it, or the account is suspended (`account_suspended`).",
+  not_found: "There is no such thing, or none that the caller can see.",
+  method_not_allowed: "The path does not take this method.",
+  conflict: "What is there stands in the way; `reason` says how.",
+  payload_too_large: "The body is larger than 1 MiB, or the URL, the headers or their number larger than is served.",
+  unsupported_media_type: "The body is not JSON in UTF-8.",
+  rate_limited: "The caller has sent too many requests, in a minute or at once; nothing was done.",
+  internal_error: "Something went wrong on our side.",
+  payment_provider_error: "The payment provider failed; nothing was changed.",
+  unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
+};
+
 /** What all requests of a server share. */
 interface ScopeParts {
   readonly log: Logger;
   readonly work: Work;
+  /** How long a request waits in all. */
+  readonly waitMs: number;
 }
 
 /**
@@ -43,6 +62,7 @@ export class RequestScope {
   readonly idempotencyKey: string | undefined;
   /** What the request's work is a part of. */
   readonly work: Work;
+  readonly patience: Patience;
   caller?: Caller;
   /** Finds out anew who the key stands for: what a request has changed may have changed that. */
   readCaller?: () => Promise<Caller>;
@@ -55,13 +75,14 @@ export class RequestScope {
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, { log, work }: ScopeParts) {
+  constructor(request: Request, response: Response, { log, work, waitMs }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = request.ip ?? "";
     this.idempotencyKey = request.get("idempotency-key");
     this.#response = response;
     this.work = work;
+    this.patience = new Patience(waitMs);
     this.#log = log;
   }
 
@@ -88,15 +109,15 @@ export class RequestScope {
 export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
 
 /** Gives each request an id and, when it is answered, one line in the log: never a key, a body or a path with a token. */
-export function requestScope({ log, work }: ScopeParts): Handler {
+export function requestScope(parts: ScopeParts): Handler {
   return (request, response, next) => {
-    const scope = new RequestScope(request, response, { log, work });
+    const scope = new RequestScope(request, response, parts);
     const startedAt = performance.now();
     response.locals["scope"] = scope;
     response.set("X-Request-Id", scope.id);
     response.set("X-Content-Type-Options", "nosniff");
     response.once("close", () => {
-      log.info({
+      parts.log.info({
         request_id: scope.id,
         user_id: scope.caller?.userId,
         method: request.method,
@@ -114,8 +135,7 @@ export function requestScope({ log, work }: ScopeParts): Handler {
 export const checkIdempotencyKey: Handler = (_request, response, next) => {
   const { idempotencyKey } = scopeOf(response);
   if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
-    const message = "the header must have 1 to 255 visible ASCII characters";
-    throw new InvalidInput([{ path: "idempotencyKey", message }]);
+    throw new InvalidInput([{ path: "Idempotency-Key", message: "must have 1 to 255 visible ASCII characters" }]);
   }
   next();
 };
@@ -137,26 +157,30 @@ export class UnsupportedMediaType extends Failure {
   }
 }
 
-class UnreadableRequest extends Failure {
+export class UnreadableRequest extends Failure {
   readonly kind = "bad_request";
 }
 
 /** Express throws errors with the status to answer with: 400 for an address that cannot be decoded, others for files. */
-function refusedByHttp(error: unknown): Failure | undefined {
+export function refusedByHttp(error: unknown): Failure | undefined {
   const status = (error as { status?: unknown } | null)?.status;
   if (typeof status !== "number" || status < 400 || status >= 500) return undefined;
   return new UnreadableRequest(
     status === 400
       ? "The address cannot be decoded. Write it in UTF-8, and a per cent sign as `%25`."
-      : "This file cannot be sent so. Ask for it without conditions (`If-…`) and without `Range`.",
+      : "This file cannot be sent so. Ask for it without the conditions `If-Match` and `If-Unmodified-Since`.",
   );
 }
+
+const OF_WHAT_WAS_ASKED_FOR = ["Cache-Control", "Content-Type", "ETag", "Last-Modified"];
 
 /** Answers with the failure in a door's own form, and says nothing about a bug. */
 export function errorAnswer(form: (failure: Failure | undefined, response: Response) => object): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = noteFailure(error, response);
     if (response.headersSent) return next(error);
+    // Set by whoever was about to answer with something else: an error must not be kept for a year in its place.
+    for (const name of OF_WHAT_WAS_ASKED_FOR) response.removeHeader(name);
     response.json(form(failure, response));
   };
 }
@@ -174,7 +198,15 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   return failure;
 }
 
-class HeadTooLarge extends Failure {
+/** Every refusal of a head: for documentation. */
+export const headRefusals = ({ urlBytes, mediaTypesBytes, headers, headBytes }: HttpLimits): Failure[] => [
+  new HeadTooLarge("url_too_long", tooLongUrl(urlBytes)),
+  new HeadTooLarge("media_types_too_long", tooLongMediaTypes("accept", mediaTypesBytes)),
+  new HeadTooLarge("too_many_headers", tooManyHeaders(headers)),
+  new HeadTooLarge("head_too_large", tooLargeHead(headBytes)),
+];
+
+export class HeadTooLarge extends Failure {
   readonly kind = "payload_too_large";
 
   constructor(
@@ -185,7 +217,10 @@ class HeadTooLarge extends Failure {
   }
 }
 
-/** @throws HeadTooLarge when the URL, the number of headers or all of the head is larger than may be. */
+/**
+ * @throws HeadTooLarge when the URL, the number of headers or all of the head is larger than may be.
+ * @throws UnreadableRequest when the host is not said once and clearly, or the URL has a fragment.
+ */
 export function assertHeadFits(limits: HttpLimits): Handler {
   return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
     if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
@@ -200,16 +235,34 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     for (const part of rawHeaders) bytes += part.length + 2;
     if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
     if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
+    // Proxies in front may have decided by another one.
+    if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isHostName).length > 1)
+      throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
+    // What follows it would be left out silently.
+    if (url.includes("#")) throw new UnreadableRequest("Write a `#` in the address as `%23`.");
     next();
   };
 }
 
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
+/** Names and values of headers alternate. */
+const isHostName = (part: string, index: number): boolean =>
+  index % 2 === 0 && part.length === "host".length && part.toLowerCase() === "host";
+
 const tooLongUrl = (bytes: number): string => `The URL may have ${bytes} bytes. Send long texts in the body of a POST.`;
 const tooLongMediaTypes = (name: string, bytes: number): string =>
-  `The header \`${name}\` may have ${bytes} bytes. Name only the media types that you need.`;
+  `The header ${name} may have ${bytes} bytes. Name only the media types that you need.`;
 const tooManyHeaders = (count: number): string => `A request may have ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
   `The request line and the headers together may have ${bytes} bytes. Send fewer or shorter headers.`;
+
+/**
+ * Whether a page is wanted where programs find something else. Whoever would take JSON as readily, such as curl, is a
+ * program.
+ */
+export const prefersPage = (request: Request): boolean =>
+  request.accepts("application/json", "application/graphql-response+json", "text/html") === "text/html";
 
 /** All that a caller is told about a bug. */
 export const BUG_MESSAGE = "Something went wrong on our side.";

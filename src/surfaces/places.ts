@@ -24,8 +24,11 @@ export class Places {
     this.#room = room;
   }
 
-  /** Takes a place: at once, or when one is given back. False: there is none, and no room or no time to wait for one. */
-  take(name: string): boolean | Promise<boolean> {
+  /**
+   * Takes a place: at once, or when one is given back, by the room's time and the patience of who asks. False: there is
+   * none, and no room or no time to wait for one.
+   */
+  take(name: string, patienceMs: number = this.#room.waitMs): boolean | Promise<boolean> {
     const lane = this.#lanes.get(name) ?? { taken: 0, waiting: new Set() };
     this.#lanes.set(name, lane);
     if (lane.taken < this.#room.places) {
@@ -39,7 +42,8 @@ export class Places {
         lane.waiting.delete(waiting);
         resolve(hasPlace);
       };
-      const waiting: Waiting = { end, timer: setTimeout(() => end(false), this.#room.waitMs).unref() };
+      const waitMs = Math.min(this.#room.waitMs, patienceMs);
+      const waiting: Waiting = { end, timer: setTimeout(() => end(false), waitMs).unref() };
       lane.waiting.add(waiting);
     });
   }

@@ -2,7 +2,7 @@ import { IncomingMessage, type Server, ServerResponse, createServer } from "node
 import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
-import { type Refusing, closeAfterAnswer, refuse, refuseUnreadable } from "./closing.js";
+import { type Refusing, closeAfterAnswer, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -101,15 +101,15 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
   return server;
 }
 
-class NoTunnel extends Failure {
+export class NoTunnel extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor() {
-    super("The method CONNECT is not served.");
+    super("The method CONNECT is not served. Use GET, POST, PUT, PATCH or DELETE.");
   }
 }
 
-class UnreadableTarget extends Failure {
+export class UnreadableTarget extends Failure {
   readonly kind = "bad_request";
 
   constructor() {
@@ -118,10 +118,10 @@ class UnreadableTarget extends Failure {
 }
 
 /** A request that no door has seen, in the form of all refusals; one whose answer has begun can only be cut off. */
-function refuseTarget(response: ServerResponse, { form }: Refusing): void {
+function refuseTarget(response: ServerResponse, refusing: Refusing): void {
   if (response.headersSent) return void response.destroy();
-  const headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
-  response.writeHead(400, headers).end(JSON.stringify(form(new UnreadableTarget())));
+  const { status, headers, body } = refusalAnswer(new UnreadableTarget(), refusing);
+  response.writeHead(status, headers).end(body);
 }
 
 const mayGoOn = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>

@@ -1,3 +1,4 @@
+import "reflect-metadata";
 /**
  * A module of the built service, typed by its source: what is measured is what runs in production, and not what a tool
  * for tests would make of the source.

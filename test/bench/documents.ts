@@ -4,7 +4,7 @@ export const DOCUMENTS = {
   memory(id: $id) { id type title content summary tags importance createdAt updatedAt version createdBy }
 }`,
   related: `query Related($id: ID!) {
-  relatedMemories(id: $id) { memories { id type title relationship direction depth strength } }
+  relatedMemories(id: $id) { memories { memoryId type title relationship direction depth strength } }
 }`,
   create: `mutation Create($input: CreateMemoryInput!) {
   createMemory(input: $input) {
@@ -12,7 +12,7 @@ export const DOCUMENTS = {
   }
 }`,
   search: `query Search($query: String!) {
-  searchMemories(query: $query) { memories { id type title relevance } total totalIsCapped }
+  searchMemories(query: $query) { memories { memoryId type title relevance } total totalIsCapped }
 }`,
   nested: `query Nested($id: ID!) {
   memory(id: $id) {

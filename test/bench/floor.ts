@@ -27,7 +27,7 @@ interface Caller {
   readonly use_is_stale: boolean;
 }
 interface Relationship {
-  readonly id: string;
+  readonly relationshipId: string;
   readonly type: string;
   readonly direction: "in" | "out";
   readonly from: string;
@@ -242,7 +242,7 @@ function newId(): string {
 
 async function memoriesAt(caller: Caller, statement: Statement, ids: readonly string[]): Promise<Memory[]> {
   requireScope(caller, "memories:read");
-  return run<Memory>(statement, [ids.map(() => graphOf(caller)), ids]);
+  return run<Memory>(statement, [ids.map(() => graphOf(caller)), ids, true]);
 }
 
 async function related(caller: Caller, id: unknown): Promise<Related[]> {
@@ -277,7 +277,7 @@ const restMemory = (memory: Memory): object => ({
   version: memory.version,
   created_by: memory.created_by,
   relationships: memory.relationships.map((item) => ({
-    id: item.id,
+    id: item.relationshipId,
     type: item.type,
     direction: item.direction,
     from: item.from,
@@ -312,7 +312,7 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
       return { createMemory: graphqlMemory(await created(caller, newMemory(input))) };
     }
     case DOCUMENTS.search:
-      return { searchMemories: await found(caller, variables["query"]) };
+      return { searchMemories: graphqlHits(await found(caller, variables["query"])) };
     case DOCUMENTS.nested:
       return { memory: await nested(caller, idOf(variables["id"])) };
     default:
@@ -320,8 +320,13 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
   }
 }
 
+const graphqlHits = ({ memories, ...rest }: Awaited<ReturnType<typeof found>>): object => ({
+  memories: memories.map(({ id: memoryId, ...hit }) => ({ memoryId, ...hit })),
+  ...rest,
+});
+
 const upperCaseDirection = ({ id, type, title, relationship, direction, depth, strength }: Related): object => ({
-  id,
+  memoryId: id,
   type,
   title,
   relationship,

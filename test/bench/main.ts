@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import pg from "pg";
 import { built } from "./built.js";
 import type { Order } from "./child.js";
@@ -14,6 +14,9 @@ import { statements } from "./statements.js";
 const { startEmbeddedPostgres } =
   await built<typeof import("../../src/platform/embedded/index.js")>("platform/embedded/index.js");
 const { openDatabase } = await built<typeof import("../../src/platform/database.js")>("platform/database.js");
+const { JSON_OPTION, commandLine, runCommand } =
+  await built<typeof import("../../src/commands/command-line.js")>("commands/command-line.js");
+const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
 
 interface Options {
   readonly case: readonly Case[];
@@ -24,21 +27,24 @@ interface Options {
 const FULL: Plan = { rounds: 9, turnMs: 1_500, warmUpMs: 1_500 };
 const QUICK: Plan = { rounds: 3, turnMs: 400, warmUpMs: 400 };
 
-const program = new Command("npm run bench --")
-  .description(
+const program = commandLine({
+  script: "bench",
+  description:
     "Compares the service with the floor, a server written by hand for the same requests on the same SQL: both serve " +
-      "the same data, take turns, and are checked to answer alike. A ratio is the floor's time by the service's: 1 is " +
-      "as fast as the floor, 0.5 takes twice as long.",
-  )
+    "the same data, take turns, and are checked to answer alike. A ratio is the floor's time by the service's: 1 is " +
+    "as fast as the floor, 0.5 takes twice as long.",
+  notes:
+    "It uses the PostgreSQL of DATABASE_URL (the user must be allowed to create databases), else the embedded one, in\n" +
+    "node_modules/.cache/bench-postgres. The data are made once and kept.",
+  examples: [
+    "npm run bench",
+    `npm run bench -- --quick --case "${CASES[0]?.name}"`,
+    "npm run --silent bench -- --json > bench.json",
+  ],
+})
   .option("--case <name>", `only this case; may be repeated (${CASES.map(({ name }) => name).join(", ")})`, chosen, [])
   .option("--quick", "few and short rounds: to see that it works, not how fast")
-  .option("--json", "print one JSON value and nothing else")
-  .addHelpText(
-    "after",
-    `
-It uses the PostgreSQL of DATABASE_URL (the user must be allowed to create databases), else the embedded one, in
-node_modules/.cache/bench-postgres. The data are made once and kept.`,
-  )
+  .option(...JSON_OPTION)
   .action(bench);
 
 function chosen(name: string, before: readonly Case[]): readonly Case[] {
@@ -155,26 +161,17 @@ function print({ results, memoryMb, plan }: Report, { json, quick }: Options): v
   }
   console.log(`
 ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load ${loadavg()[0]?.toFixed(1)}
-${MEMORIES} memories, ${RELATIONSHIPS} relationships, ${GRAPHS} graphs; ${plan.rounds} rounds of ${plan.turnMs / 1_000} s; floor → service
+${MEMORIES} memories, ${RELATIONSHIPS} relationships, ${GRAPHS} graphs; ${plan.rounds} rounds of ${plan.turnMs / 1_000} s
+floor → service; µs of CPU for a request
 
-${tableOf(results)}
+${tableOfResults(results)}
 
 Memory (resident): ${memoryMb.floor} → ${memoryMb.service} MB`);
   if (quick) console.log("These rounds are too few and too short to rely on.");
 }
 
-function tableOf(results: readonly Result[]): string {
-  const head = [
-    "case",
-    "ratio",
-    "range",
-    "target",
-    "requests/s",
-    "p50 ms",
-    "p99 ms",
-    "Node CPU µs",
-    "PostgreSQL CPU µs",
-  ];
+function tableOfResults(results: readonly Result[]): string {
+  const head = ["case", "ratio", "range", "target", "requests/s", "p50 ms", "p99 ms", "Node µs", "PostgreSQL µs"];
   const rows = results.map(({ name, target, ratios, floor, service }) => {
     const both = (value: (figures: typeof floor) => number | undefined, digits: number) =>
       [floor, service].map((figures) => value(figures)?.toFixed(digits) ?? "?").join(" → ");
@@ -190,22 +187,7 @@ function tableOf(results: readonly Result[]): string {
       both(({ postgresCpuMicroseconds }) => postgresCpuMicroseconds, 0),
     ];
   });
-  const widths = head.map((title, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
-  );
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return tableOf(head, rows);
 }
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error);
-  process.exitCode = 1;
-}
+await runCommand(program, import.meta.url);

@@ -38,16 +38,19 @@ describe("the documentation", () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { body } = await ask(`${url}/docs`);
-    const assets = Array.from(String(body).matchAll(/(?:href|src)="\.(\/docs\/[^"]+)"/g), ([, path = ""]) => path);
+    const assets = Array.from(
+      String(body).matchAll(/(?:href|src)="\.(\/docs\/[\w-]{12}\/[^"]+)"/g),
+      ([, path = ""]) => path,
+    );
 
-    expect(assets).toHaveLength(4);
+    expect(assets).toHaveLength(5);
     for (const asset of assets) {
       const { status, headers } = await ask(url + asset);
       expect(status).toBe(200);
       expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     }
     const other = assets[0]?.replace(/[^/]+$/, "package.json") ?? "";
-    expect((await ask(url + other)).status).toBe(401);
+    expect((await ask(url + other)).status).toBe(404);
     expect(String(body)).not.toMatch(/https?:/);
   });
 });
@@ -78,5 +81,22 @@ describeInBrowser("the REST reference", (browser) => {
 
     expect(problems).toEqual([]);
     expect(world.bugs).toEqual([]);
+  });
+
+  it("fits a phone with an operation open, and says how to give a key", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 390, height: 844 } });
+    await page.goto(`${url}/docs`);
+    for (const summary of ["Stores a memory", "Deletes a memory for good, with its versions and its relationships"]) {
+      await page.getByText(summary, { exact: true }).click();
+      await page.locator(".opblock.is-open .responses-table").last().waitFor();
+    }
+    await expect.poll(() => page.locator(".opblock.is-open .responses-table").count()).toBe(2);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+
+    await page.getByRole("button", { name: "Authorize" }).first().click();
+    await page.getByText("The key alone, such as").waitFor();
+    await page.close();
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createWorld } from "../support/world.js";
 import { runTool } from "./tools.js";
 
-it.each(["apollo-client", "urql", "graphql-request", "relay"])(
+it.each(["apollo-client", "urql", "urql-graphcache", "graphql-request", "relay"])(
   "%s stores, links, finds, walks, updates, sees a conflict and pages",
   { timeout: 400_000 },
   async (client) => {

@@ -169,7 +169,7 @@ const PROBES: readonly Probe[] = [
     request: (size) =>
       document(
         size % 2 === 0
-          ? `{ memories { memories { ${"relationships { memory { ".repeat((size - 4) / 2)} relationships { id }${" } }".repeat((size - 4) / 2)} } } }`
+          ? `{ memories { memories { ${"relationships { memory { ".repeat((size - 4) / 2)} relationships { relationshipId }${" } }".repeat((size - 4) / 2)} } } }`
           : `{ memories { memories { ${"relationships { memory { ".repeat((size - 3) / 2)}id${" } }".repeat((size - 3) / 2)} } } }`,
       ),
     needsKey: true,
@@ -234,6 +234,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "GraphQL: variables": "test/contract/limits.test.ts",
   Database: "test/platform/shares.test.ts",
   "Room in a graph": "test/features/memories/graph-room.test.ts",
+  "Room at a memory": "test/features/memories/memory-room.test.ts",
   Answer: "test/surfaces/answer-size.test.ts",
   Refusal: "test/contract/limits.test.ts",
   "Log line": "test/platform/log-stream.test.ts",

@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
-import { GraphQLID, getNamedType, getNullableType, isListType } from "graphql";
+import { GraphQLID, getNamedType, getNullableType, isInputObjectType, isListType, isObjectType } from "graphql";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/app.js";
 import { withinBounds } from "../../src/operation/bounds.js";
 import { InvalidInput } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { objectSchema, plainFieldsOf } from "../../src/surfaces/rest/json-schema.js";
-import { snakeCase } from "../../src/operation/names.js";
+import { LIMITS } from "../../src/limits.js";
+import { inRestNames, snakeCase } from "../../src/operation/names.js";
+import { raisedFailures } from "../../src/failures.js";
+import { routesOf } from "../../src/surfaces/rest/errors.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Content, document, documentText, problemsOf, resolved, validator } from "../support/openapi.js";
 import { inputFields } from "../support/operations.js";
@@ -30,6 +33,29 @@ describe("the document", () => {
     expect(methods.filter(({ tags }) => !tags.every((tag) => subjects.includes(tag)))).toEqual([]);
   });
 
+  it("puts what is required first, in every body, every example and every query", () => {
+    for (const { parameters = [], requestBody = {} } of methods) {
+      const json = resolved(requestBody).content?.["application/json"];
+      const { properties = {}, required = [] } = (json?.schema ?? {}) as { properties?: object; required?: string[] };
+      for (const names of [Object.keys(properties), Object.keys(json?.example ?? {})]) {
+        expect(names.slice(0, required.length).toSorted()).toEqual(names.length > 0 ? required.toSorted() : []);
+      }
+      const isRequired = parameters.filter((parameter) => parameter.in === "query").map((each) => each.required);
+      expect(isRequired).toEqual(isRequired.toSorted((one, other) => Number(other) - Number(one)));
+    }
+  });
+
+  it("tells every budget of a minute, and how to give a key", () => {
+    const { description } = document.info;
+    for (const [plan, limit] of Object.entries(LIMITS.budgets.requestsByPlan)) {
+      expect(description).toContain(`${limit.toLocaleString("en")} (plan \`${plan}\`)`);
+    }
+    expect(document.components["securitySchemes"]?.["apiKey"]).toHaveProperty(
+      "description",
+      expect.stringMatching(/^The key alone/),
+    );
+  });
+
   it("gives only examples that fit their own schemas", () => {
     const messages = methods.flatMap(({ requestBody, responses }) => [requestBody ?? {}, ...Object.values(responses)]);
     const contents = messages.map((message) => resolved(message).content?.["application/json"]);
@@ -40,6 +66,38 @@ describe("the document", () => {
 
     expect(shown.length).toBeGreaterThan(200);
     expect(shown.flatMap(({ example, validate }) => problemsOf(validate, example))).toEqual([]);
+  });
+});
+
+describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes of %s", (name, operation) => {
+  const notes = operation.notes ?? "";
+  const quoted = Array.from(notes.matchAll(/`([A-Za-z][A-Za-z_]+)`/g), ([, word = ""]) => word);
+
+  it("name only what there is", () => {
+    const reasons = raisedFailures(operations).map(({ failure }) => failure.reason);
+    const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+      isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [],
+    );
+    const inputs = operations.flatMap((each) => inputFields(inputTypeOf(schema, each)).map((field) => field.name));
+    const STRIPE_STATUSES = ["active", "trialing"];
+    const DOORS = ["billing"];
+    const plans = Object.keys(LIMITS.budgets.requestsByPlan);
+    const known = [reasons, fields, inputs, STRIPE_STATUSES, DOORS, plans].flat();
+
+    expect(quoted.filter((word) => !known.includes(word))).toEqual([]);
+  });
+
+  it("stand in the description at both doors, with the names of each", () => {
+    const root = operation.kind === "query" ? schema.getQueryType() : schema.getMutationType();
+    expect(root?.getFields()[name]?.description?.endsWith(`\n\n${notes}`)).toBe(true);
+
+    const told = methods.filter(({ operationId }) => operationId === name || operationId === `${name}ByPut`);
+    const methodsOfRest = operation.rest.alsoMethod ? 2 : 1;
+    expect(told).toHaveLength(methodsOfRest);
+    for (const { description = "" } of told) {
+      expect(description.startsWith(inRestNames(notes, routesOf(operations)))).toBe(true);
+      expect(description).not.toMatch(/`[a-z]+[A-Z]/);
+    }
   });
 });
 

@@ -4,6 +4,8 @@ import {
   isEnumType,
   isInputObjectType,
   isObjectType,
+  isScalarType,
+  isSpecifiedScalarType,
   lexicographicSortSchema,
   printSchema,
 } from "graphql";
@@ -21,6 +23,14 @@ it("describes every type, field, argument and enum value", async () => {
   const described = describedParts(await graphqlSchema());
   expect(described.length).toBeGreaterThan(100);
   expect(described.filter(([, description]) => !description?.trim()).map(([name]) => name)).toEqual([]);
+});
+
+it("says of every scalar of its own where it is specified, so that code generators need not guess", async () => {
+  const scalars = Object.values((await graphqlSchema()).getTypeMap()).filter(isScalarType);
+
+  const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
+  expect(own.length).toBeGreaterThan(0);
+  for (const { name, specifiedByURL } of own) expect(specifiedByURL, name).toMatch(/^https:/);
 });
 
 type Part = [name: string, description: string | null | undefined];

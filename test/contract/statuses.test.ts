@@ -34,7 +34,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   "400": (scene) => ask(`${pathOf(scene)}?unknown=1`, { method: scene.operation.rest.method, key: scene.ann.key }),
   "401": (scene) => raw(scene, { key: "mg_live_unknown" }),
   async "403"({ world, url, operation, input }) {
-    const suspended = await world.user(operation.permission === "public" ? { email: String(input["email"]) } : {});
+    const suspended = await world.user();
     const { userId: id } = suspended.caller;
     await world.database.models.user.update({ where: { id }, data: { suspendedAt: new Date() } });
     const answer = await askRest(url, suspended.key, operation, input);
@@ -66,7 +66,9 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   "415": (scene) => raw(scene, { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
   async "429"(scene) {
-    const { operation, url, ann } = scene;
+    const { world, operation, url, ann } = scene;
+    // The smallest budget is used up soonest.
+    await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
     if (operation.permission === "public") return firstOf(429, () => rightly(scene));
     const query = `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: viewer { id }`).join(" ")} }`;
     await firstOf(429, () => ask(`${url}/graphql`, { key: ann.key, body: { query } }));

@@ -51,7 +51,7 @@ export const exportAccount = defineMove<{ limit: number }>({
     const memories = model.memoriesIn(user.personal).reverse();
     return {
       output: {
-        profile: { id: user.id, email: user.email },
+        profile: { userId: user.id, email: user.email },
         membership: team && { teamId: team.id, teamName: team.name, role: team.members.get(user) },
         keys: keys.map(({ id, name }) => ({ id, name })),
       },

@@ -77,9 +77,10 @@ export const upgradeTeam = defineMove<{ maxMembers: number }>({
     team.maxMembers = grantPaidSeats(team);
     if (billing.status !== "active") refuse("conflict", "subscription_required");
     if (maxMembers <= (billing.seats ?? 0)) refuse("bad_request");
+    const detail = `seats: ${billing.seats} → ${maxMembers}`;
     return {
       output: { ...shown(team), seats: maxMembers },
-      audit: () => ({ teamId: team.id, subject: ANY, detail: `seats: ${maxMembers}` }),
+      audit: () => ({ teamId: team.id, subject: ANY, detail }),
       async effect(_output, { world }) {
         await world.stripe.delivered();
         billing.seats = maxMembers;

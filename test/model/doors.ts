@@ -1,7 +1,6 @@
 import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isEnumType, isObjectType } from "graphql";
-import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { outputTypeOf } from "../../src/operation/output.js";
+import { outputTypeOf, restNameOf } from "../../src/operation/output.js";
 import { followedFields } from "../../src/surfaces/rest/json-schema.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 
@@ -78,7 +77,7 @@ function read(type: GraphQLObjectType, value: unknown, door: "rest" | "graphql")
   if (typeof value !== "object" || value === null) return value;
   const source = value as Readonly<Record<string, unknown>>;
   const fields = Object.values(type.getFields()).flatMap((field): [string, unknown][] => {
-    const own = source[door === "rest" ? snakeCase(field.name) : field.name];
+    const own = source[door === "rest" ? restNameOf(field) : field.name];
     if (own === undefined) return [];
     const named = getNamedType(field.type);
     if (isObjectType(named)) return [[field.name, read(named, own, door)]];

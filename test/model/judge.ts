@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { scopesOf } from "../../src/operation/permission.js";
-import { keepsResults } from "../../src/surfaces/rest/openapi-answers.js";
+import { keepsResults } from "../../src/operation/operation.js";
 import { Disagreement, difference } from "./agree.js";
 import { type Answered, type Verdict, askDoor } from "./doors.js";
 import { assertInvariants } from "./invariants.js";

@@ -1,26 +1,56 @@
 /** Compares the service with its model for a long time: `npm run model -- --help`. */
-import { Command } from "commander";
+import { randomInt } from "node:crypto";
+import { InvalidArgumentError, Option } from "commander";
 import { startVitest } from "vitest/node";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "../../dist/commands/command-line.js";
+import { WrongUse } from "../../dist/commands/for-operator.js";
 
-const { MODEL_SEED, MODEL_PATH } = process.env;
-const options = new Command("npm run model --")
-  .description(
+const program = commandLine({
+  script: "model",
+  description:
     "Asks a real server at random for everything it can do, and compares each answer and the database with a small " +
-      "model in memory. What differs is made as short as it gets, and printed with how to see it again.",
+    "model in memory. What differs is made as short as it gets, and printed with how to see it again.",
+  examples: [
+    "npm run model",
+    "npm run model -- --steps 2000 --seed 7",
+    "MODEL_SEED=7 MODEL_PATH=0,3,9 npm run model            what a failure says, to see it again",
+    "npm run --silent model -- --steps 2000 --json",
+  ],
+})
+  .option("--steps <count>", "how many commands", whole, 50_000)
+  .addOption(new Option("--seed <number>", "where to begin; any unless given").env("MODEL_SEED").argParser(whole))
+  .addOption(
+    new Option("--path <path>", "which failure of that seed to show again, as it was printed").env("MODEL_PATH"),
   )
-  .option("--steps <count>", "how many commands", "50000")
-  .option("--seed <number>", "where to begin; any unless given (MODEL_SEED)", MODEL_SEED)
-  .option("--path <path>", "which failure of that seed to show again, as it was printed (MODEL_PATH)", MODEL_PATH)
-  .parse()
-  .opts();
+  .option(...JSON_OPTION)
+  .action(compare);
 
-process.env.MODEL_STEPS = options.steps;
-process.env.MODEL_PROGRESS = "1";
-if (options.seed !== undefined) process.env.MODEL_SEED = options.seed;
-if (options.path !== undefined) process.env.MODEL_PATH = options.path;
-const vitest = await startVitest("test", ["test/model/model.test.ts"], {
-  config: "test/vitest.config.ts",
-  run: true,
-  project: ["live"],
-});
-await vitest.close();
+async function compare({ steps, seed = randomInt(1, 2 ** 30), path, json }) {
+  const { env, stderr, stdout } = process;
+  if (path !== undefined && program.getOptionValue("seed") === undefined)
+    throw new WrongUse("--path needs its --seed.");
+  Object.assign(env, { MODEL_STEPS: String(steps), MODEL_SEED: String(seed), ...(path && { MODEL_PATH: path }) });
+  // The test runs in a process of its own, which has no terminal.
+  env.MODEL_PROGRESS = stderr.isTTY ? "redrawn" : "lines";
+  if (json) console.log = console.error;
+  const config = { config: "test/vitest.config.ts", run: true, project: ["live"] };
+  const vitest = await startVitest(
+    "test",
+    ["test/model/model.test.ts"],
+    config,
+    {},
+    { stdout: json ? stderr : stdout },
+  );
+  const tests = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
+  const failures = tests.flatMap((test) => (test.result().errors ?? []).map(({ message }) => message));
+  await vitest.close();
+  if (json) stdout.write(`${JSON.stringify({ steps, seed, failures })}\n`);
+  if (tests.length === 0 || failures.length > 0) process.exitCode = EXIT.failed;
+}
+
+function whole(text) {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return Number(text);
+}
+
+await runCommand(program, import.meta.url);

@@ -118,7 +118,7 @@ const seenFrom = (memory: Memory) => (link: Link) => {
   const direction = from === memory ? "out" : "in";
   const { type: otherType, title } = presentOf(other);
   const end = { id: other.id, type: otherType, title };
-  return { id, type, strength, confidence, from: from.id, to: to.id, direction, memory: end };
+  return { relationshipId: id, type, strength, confidence, from: from.id, to: to.id, direction, memory: end };
 };
 
 export const memories = defineMove<Filter & { limit: number }>({
@@ -204,7 +204,7 @@ export const searchMemories = defineMove<Filter & { query: string; limit: number
     return {
       output: { total: ids.length, totalIsCapped: false },
       check({ memories: hits }) {
-        const hitIds = (hits as { id: string }[]).map(({ id }) => id);
+        const hitIds = (hits as { memoryId: string }[]).map(({ memoryId }) => memoryId);
         const same = hitIds.length === ids.length && ids.every((id) => hitIds.includes(id));
         return same ? undefined : `it found [${hitIds.join()}], not [${ids.join()}]`;
       },

@@ -2,9 +2,12 @@ import { expect, it } from "vitest";
 import { operations } from "../../src/app.js";
 import { moves } from "./moves.js";
 import { anySeed, lookForDisagreement, operationsWithoutMove } from "./run.js";
+import { roundsOf } from "../support/rounds.js";
 
-const STEPS = Number(process.env["MODEL_STEPS"] ?? 2_000);
+const STEPS = Number(process.env["MODEL_STEPS"] ?? roundsOf(2_000));
 const SEED = Number(process.env["MODEL_SEED"] ?? anySeed());
+const PROGRESS = process.env["MODEL_PROGRESS"];
+const TOLD_EVERY_MS = 10_000;
 /** Far more than it takes, for a machine that is busy; most of it is for shrinking. */
 const TIMEOUT_MS = 360_000 + STEPS * 200;
 
@@ -29,7 +32,14 @@ it(
   TIMEOUT_MS,
 );
 
+let toldAt = performance.now();
+
+/** On a terminal one line that is drawn anew, elsewhere a line now and then. `npm test` asks for neither. */
 function tell(steps: number): void {
-  if (process.env["MODEL_PROGRESS"] === "1")
-    process.stderr.write(`\r${steps} of ${STEPS} steps, seed ${SEED}${steps < STEPS ? "" : "\n"}`);
+  const text = `${steps} of ${STEPS} steps, seed ${SEED}`;
+  const isLast = steps >= STEPS;
+  if (PROGRESS === "redrawn") process.stderr.write(`\r${text}${isLast ? "\n" : ""}`);
+  if (PROGRESS !== "lines" || (!isLast && performance.now() - toldAt < TOLD_EVERY_MS)) return;
+  toldAt = performance.now();
+  process.stderr.write(`${text}\n`);
 }

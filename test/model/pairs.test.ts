@@ -5,9 +5,10 @@ import type { Model } from "./model.js";
 import type { Question } from "./question.js";
 import { type Real, startReal } from "./real.js";
 import { newModel } from "./run.js";
+import { roundsOf } from "../support/rounds.js";
 
 /** How often two do something at the same moment; each time at other doors. */
-const ROUNDS = 8;
+const ROUNDS = roundsOf(8);
 
 type Ask = readonly [who: string, name: string, input: object];
 

@@ -42,7 +42,7 @@ export function relatedTo(start: Memory, links: readonly Link[], { types, maxDep
     .map(({ step: { memory, link, direction: way }, depth, isClear }) => {
       const { type, title } = presentOf(memory);
       const how = { relationship: link.type, strength: link.strength, direction: isClear ? way : ANY };
-      return { id: memory.id, type, title, depth, ...how };
+      return { memoryId: memory.id, type, title, depth, ...how };
     });
 }
 

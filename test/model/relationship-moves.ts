@@ -1,4 +1,4 @@
-import { type Link, type Model } from "./model.js";
+import { type Link, type Model, newestFirst } from "./model.js";
 import { type Caller, type GraphChoice, defineMove, drawGraph, drawId, graphOf, refuse } from "./move.js";
 import type { Draw } from "./draw.js";
 import { drawMemory } from "./memory-moves.js";
@@ -72,6 +72,32 @@ export const relationship = defineMove<Place>({
   weight: 3,
   input: drawPlace,
   expect: (model, me, input) => ({ output: shown(linkAt(model, me, input)) }),
+});
+
+export const relationships = defineMove<{
+  graph?: GraphChoice;
+  types?: string[] | undefined;
+  memoryId?: string | undefined;
+  limit: number;
+}>({
+  weight: 3,
+  input(model, me, draw) {
+    const graph = drawGraph(draw);
+    return {
+      graph,
+      types: draw.once(3) ? draw.some(["CAUSES", "SOLVES", "FOLLOWS"]) : undefined,
+      memoryId: draw.once(3) ? drawMemory(model, me, draw, graph) : undefined,
+      limit: draw.one([20, 3, 1, 100]),
+    };
+  },
+  expect(model, me, { graph, types, memoryId }) {
+    const found = model
+      .linksIn(graphOf(model, me, graph))
+      .filter(({ type }) => types?.includes(type) ?? true)
+      .filter(({ from, to }) => memoryId === undefined || [from.id, to.id].includes(memoryId))
+      .sort(newestFirst);
+    return { list: { field: "relationships", items: found.map(shown) } };
+  },
 });
 
 export const updateRelationship = defineMove<

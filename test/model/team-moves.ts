@@ -95,12 +95,12 @@ export const updateTeam = defineMove<Place & { name?: string | undefined; maxMem
     if (maxMembers !== undefined && maxMembers < found.members.size) refuse("conflict", "too_many_members");
     const changes = { name: name ?? found.name, maxMembers: maxMembers ?? found.maxMembers };
     const details = [
-      name === undefined ? [] : ["name"],
-      maxMembers === undefined ? [] : [`max_members: ${maxMembers}`],
-    ];
+      changes.name === found.name ? [] : [`name: "${found.name}" → "${changes.name}"`],
+      isResized ? [`max_members: ${found.maxMembers} → ${maxMembers}`] : [],
+    ].flat();
     return {
       output: { ...shown(found), ...changes },
-      audit: () => ({ teamId, subject: teamId, detail: details.flat().join(", ") }),
+      audit: () => ({ teamId, subject: teamId, detail: details.join(", ") || null }),
       effect: () => void Object.assign(found, changes),
     };
   },
@@ -166,9 +166,10 @@ export const transferTeam = defineMove<Place & { userId: string }>({
     const found = standing(model, me, { teamId }, "owner");
     if (userId === me.user.id) refuse("bad_request");
     const next = memberOf(found, userId);
+    const detail = `owner: ${me.user.id} → ${userId}`;
     return {
       output: { ...shown(found), ownerId: userId },
-      audit: () => ({ teamId, subject: userId, detail: null }),
+      audit: () => ({ teamId, subject: userId, detail }),
       effect() {
         found.members.set(me.user, "admin");
         found.members.set(next, "owner");
@@ -197,10 +198,12 @@ export const updateMemberRole = defineMove<Place & { userId: string; role: "admi
   expect(model, me, { role, ...place }) {
     const { found, target } = managed(model, me, place);
     const withdrawn = role === "member" ? withdrawnBy(model, found, target) : "";
+    const before = roleOf(found, target);
+    const change = before === role ? "" : `role: ${before} → ${role}`;
     return {
       output: { userId: target.id, email: target.email, role },
       audit: () => {
-        const detail = [`role: ${role}`, withdrawn].filter(Boolean).join(", ");
+        const detail = [change, withdrawn].filter(Boolean).join(", ") || null;
         return { teamId: found.id, subject: target.id, detail };
       },
       effect() {

@@ -7,6 +7,7 @@ import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
+import { environmentForProcess } from "../support/environment.js";
 
 const root = resolve(import.meta.dirname, "../..");
 /** How long anything may take on a machine that is busy with other tests. */
@@ -263,7 +264,7 @@ function settings(environment: Record<string, string>) {
     DATA_DIR: "",
     LOG_LEVEL: "warn",
   };
-  const env = { ...process.env, ...ours, NODE_ENV: "development", ...environment };
+  const env = { ...environmentForProcess(), ...ours, NODE_ENV: "development", ...environment };
   return { cwd: dataFolder(), env, stdio: "pipe" } as const;
 }
 

@@ -13,6 +13,7 @@ import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
 import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
 import { type World, createWorld } from "../support/world.js";
+import { environmentForProcess } from "../support/environment.js";
 
 const BOB = "bob@example.com";
 const settings = (smtpUrl: string) => ({ SMTP_URL: smtpUrl, MAIL_FROM: "Memory Graph <mail@example.com>" });
@@ -322,7 +323,7 @@ const retried = (world: World) => command(world, "retry", "--json");
 
 /** `npm run mail`, on the world's database; the build is made where it is out of date. */
 async function command({ databaseUrl }: World, ...args: readonly string[]): Promise<unknown> {
-  const env = { ...process.env, DATABASE_URL: databaseUrl, NODE_ENV: "production" };
+  const env = { ...environmentForProcess(), DATABASE_URL: databaseUrl, NODE_ENV: "production" };
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [".config/run.mjs", "dist/commands/mail.js", ...args],

@@ -4,7 +4,9 @@ import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
+import { forOperator } from "../../src/commands/for-operator.js";
 import { readConfig } from "../../src/config.js";
+import { demoKey } from "../../src/features/access/index.js";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { migrate } from "../../src/platform/migrations.js";
@@ -31,6 +33,59 @@ it.each([
   ["no-such-host.invalid", /^The name of no-such-host\.invalid in DATABASE_URL is not known \(E\w+\): correct it/],
 ])("says what to do when there is nothing at %s", async (host, sentence) => {
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(sentence);
+});
+
+it.each([
+  [
+    "a password that cannot be decoded",
+    (url: string) => url.replace(/\/\/.*@/, "//ann:100%ff@"),
+    /per cent sign as %25/,
+  ],
+  [
+    "a certificate that is not there",
+    (url: string) => `${url}?sslrootcert=/nowhere.pem`,
+    /\/nowhere\.pem .*\(ENOENT\)/,
+  ],
+  [
+    "a setting that nobody knows",
+    (url: string) => `${url}?options=-c%20nonsense%3D1`,
+    /"nonsense"\. Correct its options/,
+  ],
+  ["a folder without a socket", () => "postgres:///graph?host=/nowhere", /can be reached at \/nowhere \(ENOENT\)/],
+])("says what to do when the URL has %s", async (_what, urlOf, sentence) => {
+  const url = new URL(inject("databaseServer").url);
+  url.search = "";
+
+  expect(await sentenceAt(urlOf(url.href))).toMatch(sentence);
+});
+
+it("says what to do when PostgreSQL is too old", async () => {
+  const message = (type: string, body: string) => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(Buffer.byteLength(body, "latin1") + 4);
+    return Buffer.concat([Buffer.from(type), length, Buffer.from(body, "latin1")]);
+  };
+  const letIn = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
+  const row = Buffer.concat([
+    message("T", `\0\x02${["version", "read_only"].map((name) => `${name}\0${TEXT_COLUMN}`).join("")}`),
+    message("D", "\0\x02\0\0\0\x0413.5\0\0\0\x03off"),
+    message("C", "SELECT 1\0"),
+    message("Z", "I"),
+  ]);
+  const host = await listen(letIn, row);
+
+  expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(
+    /is version 13\.5: the service needs 14 or newer/,
+  );
+});
+
+it("says what to do when the database is lost before the demo user's key is made", async () => {
+  await using world = await createWorld();
+  await world.breakConnections();
+
+  const error: unknown = await demoKey(world.services, "/nowhere").catch((thrown: unknown) => thrown);
+
+  expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
 });
 
 it.each([
@@ -126,11 +181,18 @@ it.each([
   expect(String(error)).toMatch(sentence);
 });
 
-/** What listens on a free port and answers whatever comes with these bytes, or nothing. */
-async function listen(answer: Buffer | undefined): Promise<string> {
+/** A column of text as PostgreSQL describes it: no table, the type's number, its size, no format. */
+const TEXT_COLUMN = "\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+
+/** What listens on a free port and answers whatever comes with these bytes, one piece after the other, or nothing. */
+async function listen(...answers: Array<Buffer | undefined>): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    socket.once("data", () => answer && socket.write(answer));
+    let asked = 0;
+    socket.on("data", () => {
+      const answer = answers[asked++];
+      if (answer) socket.write(answer);
+    });
     onTestFinished(() => void socket.destroy());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

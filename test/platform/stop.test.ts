@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { createTeam } from "../../src/features/teams/create-team.js";
 import { LIMITS } from "../../src/limits.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
+import { connected } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 30_000 };
@@ -44,6 +46,34 @@ it("ends in time when it is told to stop, whatever hangs: its database, a reques
   // The promise is 15 s; the rest is for a machine that is busy with other tests.
   expect(performance.now() - begunAt).toBeLessThan(wholeMs + 6_000);
   await ended;
+});
+
+it("ends in time when it is told to stop while the payment provider hangs, asked by a request and by a chore", async () => {
+  await using world = await createWorld();
+  const provider = await startSilentServer();
+  const ann = await world.user();
+  await ann.did(createTeam, { name: "Team", maxMembers: 10 });
+  await using server = await startServerProcess({
+    DATABASE_URL: world.databaseUrl,
+    STRIPE_API_BASE: `http://${provider.address}`,
+    STRIPE_SECRET_KEY: "sk_test_nothing",
+    STRIPE_WEBHOOK_SECRET: "whsec_nothing",
+    STRIPE_TEAM_PRICE_ID: "price_nothing",
+  });
+  const asked = ask(`${server.url}/billing/team-checkout`, { key: ann.key, body: {} }).catch(() => "cut off");
+  await expect.poll(() => provider.connections(), PATIENCE).toBeGreaterThan(0);
+  // A request whose body never comes hangs beside it.
+  const endless = connected(server.url);
+  endless.write(
+    `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\nContent-Length: 9\r\n\r\n`,
+  );
+
+  const begunAt = performance.now();
+  await server.kill("SIGTERM");
+
+  expect(performance.now() - begunAt).toBeLessThan(wholeMs + 6_000);
+  endless.destroy();
+  await asked;
 });
 
 it("ends at once at a second signal, also while a request waits", async () => {

@@ -52,7 +52,7 @@ export async function measureQuality(
       query: query.query,
       limit: process.env["SEARCH_MISSES"] ? 200 : 10,
     });
-    const found = memories.map(({ id }) => labels.get(id) ?? "");
+    const found = memories.map(({ memoryId }) => labels.get(memoryId) ?? "");
     const place = found.findIndex((label) => query.relevant.includes(label));
     const expected = Math.min(5, query.relevant.length);
     outcomes.push({

@@ -117,6 +117,7 @@ export function exampleInput(
     relatedMemories: { id: memory },
     createRelationship: { fromMemoryId: memory, toMemoryId: other, relationshipType: "ENABLES" },
     relationship: { id: relationships[0] },
+    relationships: { types: ["CAUSES", "SOLVES"] },
     updateRelationship: { id: relationships[0], strength: 0.9 },
     deleteRelationship: { id: relationships[0] },
     relationshipTypes: {},

@@ -7,6 +7,7 @@ import { openApiJson } from "../../src/surfaces/rest/openapi.js";
 export interface Parameter {
   readonly name: string;
   readonly in: string;
+  readonly required?: boolean;
   readonly schema: JsonSchema;
   readonly example?: unknown;
 }
@@ -21,12 +22,14 @@ export interface Message {
 }
 export interface Method {
   readonly operationId: string;
+  readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly $ref: string };
   readonly responses: Readonly<Record<string, Message & { readonly $ref?: string }>>;
 }
 export interface Document {
+  readonly info: { readonly description: string };
   readonly tags: ReadonlyArray<{ readonly name: string }>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Method>>>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, Message & { readonly example?: unknown }>>>>;

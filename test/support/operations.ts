@@ -96,7 +96,7 @@ export async function askGraphQL(
 }
 
 /** The input with GraphQL's names for enum values. */
-function named(input: Readonly<Record<string, unknown>>, type: GraphQLInputObjectType): Record<string, unknown> {
+export function named(input: Readonly<Record<string, unknown>>, type: GraphQLInputObjectType): Record<string, unknown> {
   const nameOf = (field: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => nameOf(field, item));
     const enumType = getNamedType(type.getFields()[field]?.type);

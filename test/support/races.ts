@@ -1,8 +1,9 @@
+import { roundsOf } from "./rounds.js";
 import type { World } from "./world.js";
 
 /** How many do something at the same moment, and how often: what is left open shows within a few rounds. */
 export const CALLERS = 20;
-export const ROUNDS = 50;
+export const ROUNDS = roundsOf(50);
 
 /** Begins all of it before the first has ended. */
 export const manyAtOnce = <Outcome>(attempt: (index: number) => Promise<Outcome>): Promise<Outcome[]> =>

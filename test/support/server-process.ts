@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask } from "./http.js";
+import { environmentForProcess } from "./environment.js";
 
 /** The built server as a process of its own, to be killed. */
 export interface ServerProcess extends AsyncDisposable {
@@ -19,7 +20,13 @@ export interface ServerProcess extends AsyncDisposable {
 export async function startServerProcess(environment: Record<string, string>): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
-  const env = { ...process.env, PORT: String(port), NODE_ENV: "production", DATA_DIR: dataDir, ...environment };
+  const env = {
+    ...environmentForProcess(),
+    PORT: String(port),
+    NODE_ENV: "production",
+    DATA_DIR: dataDir,
+    ...environment,
+  };
   const child = spawn(process.execPath, ["dist/main.js"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (printed += String(bytes)));
@@ -53,10 +60,24 @@ async function ready({ url, child, printed }: ServerProcess): Promise<void> {
   throw new Error(`The server did not become ready:\n${printed()}`);
 }
 
+let portsGiven = 0;
+
+/**
+ * A port that only this process of tests gives out. One that the system chooses could be chosen again for another test's
+ * server or connection before ours listens: then that server would be asked, which knows none of our keys.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address ? address.port : 0;
+  const [first, perProcess, processes] = [10_000, 100, 200];
+  for (;;) {
+    const port = first + (process.pid % processes) * perProcess + (portsGiven++ % perProcess);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await Promise.race([
+      once(server, "listening").then(() => true),
+      once(server, "error").then(() => false),
+    ]);
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }

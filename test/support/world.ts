@@ -16,7 +16,7 @@ import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
-import { type OpenDatabase, openDatabase, sqlStateOf } from "../../src/platform/database.js";
+import { type OpenDatabase, type WaitBounds, openDatabase, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import { Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
@@ -48,7 +48,12 @@ export interface World extends AsyncDisposable {
   /** Lets nobody connect to the database any more. */
   breakConnections(): Promise<void>;
   /** A server on a free port over the same database, by another way to it and within other bounds if they are given. */
-  serve(environment?: Record<string, string>, url?: string, http?: Partial<HttpLimits>): Promise<RunningApp>;
+  serve(
+    environment?: Record<string, string>,
+    url?: string,
+    http?: Partial<HttpLimits>,
+    waits?: WaitBounds,
+  ): Promise<RunningApp>;
 }
 
 /** Somebody with a key, who does things. */
@@ -112,7 +117,13 @@ export interface WorldsWishes {
 }
 
 /** What people do at the same time waits for its turn, however busy the machine is: servers have less patience. */
-const PATIENT = { connectionWaitMs: 30_000 };
+export const PATIENT = {
+  ...{ connectionWaitMs: 30_000, lockWaitMs: 10_000 },
+  ...{ statementTimeoutMs: 60_000, reservedTimeoutMs: 30_000, transactionTimeoutMs: 60_000 },
+};
+
+/** The same of places and of the event loop: nothing is refused because the machine does other things as well. */
+const PATIENT_DOORS = { waitForPlaceMs: 30_000, loopDelayMs: 10_000 };
 
 /** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
 export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promise<World> {
@@ -171,14 +182,14 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
         } while (!(await isDeserted(server, name)));
       });
     },
-    async serve(environment = {}, way = databaseUrl, http = {}) {
+    async serve(environment = {}, way = databaseUrl, http = {}, waits = PATIENT) {
       const config = readConfig({
         ...{ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir },
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
-      const limits = { ...LIMITS.http, ...http };
-      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage);
+      const limits = { ...LIMITS.http, ...PATIENT_DOORS, ...http };
+      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage, waits);
       apps.push(app);
       return app;
     },

@@ -1,32 +1,12 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { AnswerBudget, AnswerTooLarge } from "../../src/operation/answer-budget.js";
 import { type Answer, ask } from "../support/http.js";
-import { type Actor, type World, createWorld } from "../support/world.js";
+import { linkMemories, storeMemories } from "../support/hubs.js";
+import { statementsAsked } from "../support/statements.js";
+import { createWorld } from "../support/world.js";
 
 const { restPageBytes, graphqlBytes, graphqlPlaces } = LIMITS.answer;
-
-/** Stores memories with a content of so many characters, without a request for each. */
-async function storeMemories({ database }: World, { caller }: Actor, count: number, content: string): Promise<void> {
-  await database.pool.query(
-    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
-     SELECT $1, gen_random_uuid(), 'general', 'Memory ' || n, $2, '{}', $3, now(), $3, now()
-     FROM generate_series(1, $4::int) n`,
-    [caller.personalGraphId, content, caller.userId, count],
-  );
-}
-
-/** Links every memory with the next so many, so that each leads on to others. */
-async function linkMemories({ database }: World, { caller }: Actor, each: number): Promise<void> {
-  await database.pool.query(
-    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
-     SELECT $1, gen_random_uuid(), a.id, b.id, 'LEADS_TO', $2, now()
-     FROM (SELECT id, row_number() OVER (ORDER BY id) n FROM memory WHERE graph_id = $1) a
-     JOIN (SELECT id, row_number() OVER (ORDER BY id) n FROM memory WHERE graph_id = $1) b
-       ON b.n BETWEEN a.n + 1 AND a.n + $3`,
-    [caller.personalGraphId, caller.userId, each],
-  );
-}
 
 const bytesOf = ({ body }: Answer): number => Buffer.byteLength(JSON.stringify(body));
 
@@ -64,7 +44,7 @@ it("refuses by GraphQL what followed fields would multiply, and says what to do"
   const ann = await world.user();
   await storeMemories(world, ann, 150, "Something.");
   await linkMemories(world, ann, 60);
-  const query = `{ memories(limit: 20) { memories { relationships { memory { relationships { id } } } } } }`;
+  const query = `{ memories(limit: 20) { memories { relationships { memory { relationships { relationshipId } } } } } }`;
 
   const { status, body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
 
@@ -128,6 +108,64 @@ it("reads no content that nobody asked for", async () => {
   expect(JSON.stringify(body)).not.toContain("errors");
 });
 
+it("counts no content that a variable leaves out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 100, "x".repeat(50_000));
+  await linkMemories(world, ann, 50);
+  const query = `query($whole: Boolean!) {
+    memories(limit: 5) { memories { relationships { memory { title ...whole @include(if: $whole) } } } }
+  } fragment whole on Memory { content }`;
+  const asked = (whole: boolean) => ask(`${url}/graphql`, { key: ann.key, body: { query, variables: { whole } } });
+
+  expect(JSON.stringify((await asked(false)).body)).not.toContain("errors");
+  expect(JSON.stringify((await asked(true)).body)).toContain("answer_too_large");
+});
+
+it("reads only a few of a request's lists at a time, and no more where the first left no room", async () => {
+  await using world = await createWorld();
+  const { url, services } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 30, "x".repeat(50_000));
+  const lists = Array.from({ length: 15 }, (_, index) => `a${index}: memories(limit: 30) { memories { content } }`);
+  const statements = vi.spyOn(services.database, "run");
+
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query: `{ ${lists.join(" ")} }` } });
+
+  expect(JSON.stringify(body)).toContain("answer_too_large");
+  const read = statementsAsked(statements).filter((name) => name === "newest_memories").length;
+  // Five of 1.5 MB fit; while the sixth finds out that it does not, the next have begun.
+  expect(read).toBeGreaterThan(5);
+  expect(read).toBeLessThan(lists.length);
+});
+
+it("serves a level of as many contents as an answer has room for, and one more level of relationships", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 60, "some words ".repeat(100));
+  await linkMemories(world, ann, 59);
+  const query = `{ memories(limit: 100) { memories { relationshipsTotal
+    relationships { relationshipId memory { title content } other: memory { title } } } } }`;
+
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  const { data, errors } = body as { data: { memories: { memories: Followed[] } }; errors?: unknown };
+  expect(errors).toBeUndefined();
+  const ends = data.memories.memories.flatMap(({ relationships }) => relationships);
+  expect(ends.length).toBe(60 * 59);
+  expect(ends.every(({ memory, other }) => memory.content.length === 1_100 && memory.title === other.title)).toBe(true);
+});
+
+interface Followed {
+  readonly relationshipsTotal: number;
+  readonly relationships: Array<{
+    readonly memory: { readonly title: string; readonly content: string };
+    readonly other: { readonly title: string };
+  }>;
+}
+
 /** A field under fifteen names. */
 function aliases(field: string): string {
   return Array.from({ length: 15 }, (_, index) => `a${index}: ${field}`).join(" ");
@@ -137,7 +175,7 @@ it("makes one failure of all that has no room, since it may be ten thousand fiel
   const budget = new AnswerBudget();
   const failures = Array.from({ length: 3 }, () => {
     try {
-      return budget.takeBytes(graphqlBytes + 1);
+      return budget.assertRoom(graphqlBytes + 1);
     } catch (error) {
       return error;
     }

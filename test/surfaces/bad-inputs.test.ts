@@ -6,6 +6,7 @@ import { type Answer, type Ask, ask } from "../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { exchange } from "../support/socket.js";
 import { type Actor, createWorld } from "../support/world.js";
+import { roundsOf } from "../support/rounds.js";
 
 /** A name for each case, with its request and with what must come of it: a status and, where it is ours, a code. */
 type Table<Request> = Readonly<Record<string, readonly [request: Request, outcome: string]>>;
@@ -289,7 +290,7 @@ it("answers any bytes with 201 or 400, by whether they are JSON of a memory", as
       const { status } = await ask(`${url}/v1/memories`, { key: ann.key, body });
       expect(isJson(body) ? [201, 400] : [400]).toContain(status);
     }),
-    { numRuns: 150, endOnFailure: true },
+    { numRuns: roundsOf(150), endOnFailure: true },
   );
   expect(world.bugs).toEqual([]);
 });

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import {
   type IntrospectionQuery,
   buildClientSchema,
+  buildSchema,
   getIntrospectionQuery,
+  introspectionFromSchema,
   lexicographicSortSchema,
   printSchema,
 } from "graphql";
@@ -38,11 +40,11 @@ describe("what is no request of GraphQL's", () => {
   const query = TYPENAME;
   const post = (body: unknown): [string, Ask] => ["", { body }];
   const cases: Array<[string, [string, Ask], RegExp]> = [
-    ["a batch", post([{ query }, { query }]), /batching/],
-    ["an empty batch", post([]), /batching/],
-    ["a body that is null", post("null"), /body/],
+    ["a batch", post([{ query }, { query }]), /[Bb]atch/],
+    ["an empty batch", post([]), /[Bb]atch/],
+    ["a body that is null", post("null"), /query/],
     ["a body without a query", post({ variables: {} }), /query/],
-    ["a query that is a number", post({ query: 1 }), /queries must be strings/],
+    ["a query that is a number", post({ query: 1 }), /query: must be a string/],
     ["variables in a text", post({ query, variables: "{}" }), /variables/],
     ["variables in a list", post({ query, variables: [] }), /variables/],
     ["extensions in a text", post({ query, extensions: "{}" }), /extensions/],
@@ -282,6 +284,15 @@ describe("what is remembered of documents", () => {
   });
 });
 
+/** What an explorer may ask for beside the types. */
+const NOTHING = {
+  inputValueDeprecation: false,
+  schemaDescription: false,
+  specifiedByUrl: false,
+  directiveIsRepeatable: false,
+  oneOf: false,
+};
+
 it.each([
   ["GraphiQL", {}],
   [
@@ -308,5 +319,9 @@ it.each([
 
   const { data } = body as { data: IntrospectionQuery };
   const read = `${printSchema(lexicographicSortSchema(buildClientSchema(data)))}\n`;
-  expect(read).toBe(readFileSync("schema.graphql", "utf8"));
+  const asked = introspectionFromSchema(buildSchema(readFileSync("schema.graphql", "utf8")), {
+    ...NOTHING,
+    ...options,
+  });
+  expect(read).toBe(`${printSchema(lexicographicSortSchema(buildClientSchema(asked)))}\n`);
 });

@@ -60,7 +60,7 @@ it("refuses a level that leads on from more than 1,000 memories, whatever was ex
     [graph],
   );
   const { rows } = await pool.query<{ id: string }>("SELECT id FROM memory ORDER BY id LIMIT 1");
-  const query = `{ memory(id: "${rows[0]?.id}") { relationships { memory { relationships { memory { relationships { id } } } } } } }`;
+  const query = `{ memory(id: "${rows[0]?.id}") { relationships { memory { relationships { memory { relationships { relationshipId } } } } } } }`;
 
   const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
 
@@ -70,3 +70,32 @@ it("refuses a level that leads on from more than 1,000 memories, whatever was ex
   expect(errors.length).toBeLessThanOrEqual(20);
   expect(world.bugs).toEqual([]);
 });
+
+it.each([
+  ["left out, then null", [{}, { limit: null }]],
+  ["null, then left out", [{ limit: null }, {}]],
+])(
+  "takes a variable that is null for another than one that is left out, which has its default: %s",
+  async (_, asked) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const query = `query($limit: Int = 100, $deep: Boolean! = false) {
+    memories(limit: $limit) { memories {
+      ${"relationships { memory { ".repeat(2)} id title ${"} } ".repeat(2)}
+      tags @include(if: $deep)
+    } }
+  }`;
+
+    const told: string[] = [];
+    for (const variables of asked) {
+      const { status, body } = await ask(`${url}/graphql`, { key: ann.key, body: { query, variables } });
+      const { extensions } = (body as { errors: [{ extensions: { code: string; reason?: string } }] }).errors[0];
+      told.push(`${"limit" in variables} ${status} ${extensions.reason ?? extensions.code}`);
+    }
+
+    // The default is a hundred items. Null fits no limit, and costs nothing that could be remembered for the default.
+    expect(told.toSorted()).toEqual(["false 400 query_too_costly", "true 400 BAD_REQUEST"]);
+    expect(world.bugs).toEqual([]);
+  },
+);

@@ -33,7 +33,11 @@ it.each([
   ],
   ["a list", 3, "{ memories(limit: 20) { memories { relationshipsTotal relationships { memory { content } } } } }"],
   // The search itself runs on connections of its own.
-  ["a search", 2, '{ searchMemories(query: "note") { memories { memory { content relationships { id } } } } }'],
+  [
+    "a search",
+    2,
+    '{ searchMemories(query: "note") { memories { memory { content relationships { relationshipId } } } } }',
+  ],
   [
     "what is related",
     4,
@@ -114,7 +118,7 @@ it("follows from what a mutation made only for keys that may read", async () => 
 
   const answers = [
     await say(url, ann, `${update} { id version } }`, { input: { id: one.id, title: "New" } }),
-    await say(url, ann, `${update} { id relationships { id } } }`, { input: { id: one.id, title: "New" } }),
+    await say(url, ann, `${update} { id relationships { relationshipId } } }`, { input: { id: one.id, title: "New" } }),
     await say(url, ann, `${update} { id relationshipsTotal } }`, { input: { id: one.id, title: "New" } }),
     await say(url, ann, `${link} { toMemory { content } } }`, { input }),
     await say(url, ann, `${link} { id } }`, { input: { ...input, relationshipType: "CAUSES" } }),
@@ -175,6 +179,18 @@ it("says what failed in the words of REST: code, reason, and details by field", 
   expect(await failure(update, { input: { id, title: 1 } })).toMatchObject([
     400,
     { code: "BAD_REQUEST", details: [{ path: "title" }] },
+  ]);
+  expect(await failure('mutation { updateMemory(input: { id: 1, tags: "one", titel: "New" }) { id } }')).toEqual([
+    400,
+    { code: "GRAPHQL_VALIDATION_FAILED", details: [{ path: "id", message: "must be a string" }] },
+  ]);
+  expect(await failure('{ searchMemories(querry: "x") { total } }')).toMatchObject([
+    400,
+    { code: "GRAPHQL_VALIDATION_FAILED", details: [{ path: "querry" }] },
+  ]);
+  expect(await failure(update, [id])).toEqual([
+    400,
+    { code: "BAD_REQUEST", details: [{ path: "variables", message: "must be an object" }] },
   ]);
   expect(await failure("{ memry }")).toEqual([400, { code: "GRAPHQL_VALIDATION_FAILED" }]);
   expect(await failure("{ viewer {")).toEqual([400, { code: "GRAPHQL_PARSE_FAILED" }]);

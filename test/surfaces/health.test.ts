@@ -1,4 +1,7 @@
-import { expect, it } from "vitest";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { healthRoutes } from "../../src/surfaces/health.js";
 import { onServer } from "../support/database-server.js";
 import { type Answer, ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -19,6 +22,26 @@ it("is not ready before the database has every migration", async () => {
   await world.database.pool.query("DELETE FROM _prisma_migrations");
 
   expect(seen(await ask(`${url}/readyz`))).toEqual([503, { status: "unavailable", problem: "migrations are pending" }]);
+});
+
+it("asks the database once for all who want to know within a second, and anew after that", async () => {
+  await using world = await createWorld();
+  const pool = world.database.reservedPool;
+  const query = vi.spyOn(pool, "query");
+  const server = express()
+    .use(healthRoutes({ pool, isStopping: () => false }))
+    .listen(0);
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
+  const statuses = async () =>
+    (await Promise.all(Array.from({ length: 20 }, () => ask(url)))).map(({ status }) => status);
+
+  expect(new Set(await statuses())).toEqual(new Set([200]));
+  const questions = query.mock.calls.length;
+  await statuses();
+  expect(query.mock.calls.length).toBeLessThanOrEqual(2 * questions);
+
+  await expect.poll(async () => (await statuses()) && query.mock.calls.length, { timeout: 20_000 }).toBe(3 * questions);
 });
 
 it("is alive but not ready while the database is out of reach, and says 503 at every door", async () => {

@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
 import { newReport, runImport } from "../../src/import/run-import.js";
-import { readGraph } from "../../src/import/read-graph.js";
 import { ServiceClient } from "../../src/import/service-client.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { readText } from "../support/imports.js";
 import { createWorld } from "../support/world.js";
 
 const ITEMS = 10_000;
@@ -29,8 +29,7 @@ it("lets an import of 10,000 items through with every limit on", { timeout: 600_
       relationType: "leads to",
     })),
   ];
-  const graph = readGraph(lines.map((line) => JSON.stringify(line)).join("\n"));
-  if (!graph) throw new Error("The text is in no known format.");
+  const graph = readText(lines.map((line) => JSON.stringify(line)).join("\n"));
   const pauses: string[] = [];
   const store = new ServiceClient({
     url: app.url,

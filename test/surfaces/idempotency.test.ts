@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/app.js";
-import { keepsResults } from "../../src/surfaces/rest/openapi-answers.js";
+import { keepsResults } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";

@@ -50,7 +50,7 @@ it("asks again after a wrong code, and says so", async () => {
   const right = await page("/answer", { code: CODE, answer: "accept" });
 
   expect(wrong.status).toBe(400);
-  expect(wrong.text).toContain("This code is wrong or has ended");
+  expect(wrong.text).toContain("This code is wrong or has expired. Try again");
   expect(wrong.text).toContain('name="code"');
   expect(right.status).toBe(200);
 });
@@ -80,7 +80,7 @@ it("tells somebody who is in a team already, and gives them the key to leave it"
   const refused = await page("/answer", { code: CODE, answer: "accept" });
 
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain("You are in a team already");
+  expect(refused.text).toContain("You are in another team already");
   expect(refused.text).toMatch(/mg_live_\w+/);
   expect(await status()).toBe("pending");
   expect(await bob.did(myTeam)).toMatchObject({ name: "Bob's own" });

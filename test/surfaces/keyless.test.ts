@@ -47,6 +47,26 @@ it("charges an address without a key before the body is read, at every door alik
   expect((await ask(`${url}/healthz`)).status).toBe(200);
 });
 
+it("refuses a wrong key where none is asked for, at every door alike", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const body = { email: "ann@example.com" };
+  const query = `mutation { signUp(input: { email: "${body.email}" }) { email } }`;
+
+  for (const key of ["nonsense", `mg_live_${"a".repeat(38)}`]) {
+    const [byRest, byGraphQL] = [
+      await ask(`${url}/signup`, { key, body }),
+      await ask(`${url}/graphql`, { key, body: { query } }),
+    ];
+    expect([byRest.status, byGraphQL.status]).toEqual([401, 401]);
+    expect(byRest.headers.get("www-authenticate")).toBe("Bearer");
+  }
+  expect((await ask(`${url}/signup`, { body })).status).toBe(202);
+  // A key that is right stands in nobody's way.
+  const { key } = await world.user();
+  expect((await ask(`${url}/signup`, { key, body })).status).toBe(202);
+});
+
 it("reads no event of payments without a signature of an address that has sent too many wrong ones", async () => {
   await using world = await createWorld();
   const { url } = await world.serve(billing);

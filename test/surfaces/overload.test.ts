@@ -5,14 +5,14 @@ import { Unavailable } from "../../src/operation/failure.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
 import { ask } from "../support/http.js";
-import { createWorld } from "../support/world.js";
+import { PATIENT, createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 30_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
 it("refuses unread what is more than can be worked on, at every door, and says that it lives", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 });
+  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 }, PATIENT);
   const { key } = await world.user();
   const client = new pg.Client(world.databaseUrl);
   await client.connect();
@@ -84,6 +84,40 @@ it("begins in one turn of the event loop only what fits, in order, and lets othe
 
   expect(begun()).toEqual(Array.from({ length: 20 }, (_, n) => String(n)));
   expect(events.join(" ")).not.toMatch(/\d \d+ \d/);
+});
+
+it("goes on with work that has begun in pieces that fit, in turn with that of others", async () => {
+  const turns = new Turns(5);
+  const events: string[] = [];
+  const piece = async (whose: object, name: string) => {
+    await turns.goOn(whose);
+    keepBusy(10);
+    events.push(name);
+  };
+  const tick = () => {
+    events.push("tick");
+    if (events.filter((event) => event !== "tick").length < 20) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const [large, small] = [{}, {}];
+
+  const pieces = Array.from({ length: 18 }, () => piece(large, "large"));
+  pieces.push(piece(small, "small"), piece(small, "small"));
+  await Promise.all(pieces);
+
+  const done = events.filter((event) => event !== "tick");
+  expect(done.lastIndexOf("small")).toBeLessThan(10);
+  expect(done.filter((event) => event === "large").length).toBe(18);
+  expect(events.slice(events.indexOf("tick")).join(" ")).not.toMatch(/(?:large|small) (?:large|small) (?:large|small)/);
+});
+
+it("goes on with at least one piece in a turn, whatever begins in it", async () => {
+  const turns = new Turns(0);
+  const mine = {};
+
+  const pieces = Array.from({ length: 10 }, () => turns.goOn(mine));
+
+  expect(await Promise.all(pieces)).toHaveLength(10);
 });
 
 function keepBusy(milliseconds: number): void {

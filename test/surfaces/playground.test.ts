@@ -1,9 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { buildSchema, parse, validate } from "graphql";
+import { type OperationDefinitionNode, buildSchema, getVariableValues, parse, validate } from "graphql";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EXAMPLES, memoriesIn } from "../../src/surfaces/playground/client/examples.js";
+import { SUBJECTS } from "../../src/surfaces/playground/client/examples.js";
+import { explainKey, withoutEmptyKey } from "../../src/surfaces/playground/client/fetcher.js";
+import { type Ids, collectIds } from "../../src/surfaces/playground/client/ids.js";
+import { type BillingWorld, createBillingWorld } from "../support/billing.js";
 import { describeInBrowser } from "../support/browser.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -82,18 +85,97 @@ describe("explorers of other makers", () => {
   });
 });
 
+const EXAMPLES = SUBJECTS.flatMap(({ examples }) => examples);
+
+/** What this caller is refused: it is for somebody else. */
+const REFUSED: Readonly<Record<string, string>> = { "Accept an invitation": "invitation_email_mismatch" };
+
 describe("the examples", () => {
   const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 
-  it.each(EXAMPLES)("$title fits the schema", ({ operation }) => {
-    for (const memories of [[], ["1", "2"]]) expect(validate(schema, parse(operation(memories)))).toEqual([]);
+  it.each(EXAMPLES)("$title fits the schema, and so do its variables", ({ document, variables }) => {
+    const parsed = parse(document);
+    const [operation] = parsed.definitions as OperationDefinitionNode[];
+    const known = { memory: ["1", "2"], team: ["3"], invitation: ["4"], key: ["5"] };
+
+    expect(validate(schema, parsed)).toEqual([]);
+    for (const ids of [{}, known]) {
+      const given = variables?.(ids) ?? {};
+      const declared = operation?.variableDefinitions ?? [];
+      expect(getVariableValues(schema, declared, given as Record<string, unknown>).errors).toBe(undefined);
+      expect(Object.keys(given)).toEqual(declared.map(({ variable }) => variable.name.value));
+    }
   });
 
-  it("go on with the memories of the last answer", () => {
+  it("have names of their own, of which none is part of another", () => {
+    const titles = EXAMPLES.map(({ title }) => title);
+    for (const title of titles) expect(titles.filter((other) => other.includes(title))).toEqual([title]);
+  });
+
+  it("are done one after the other, each with what was answered before", async () => {
+    await using world = await createBillingWorld();
+    const { key } = await world.user();
+    let ids: Ids = {};
+    const done: Record<string, unknown> = {};
+    for (const { title, document: query, variables } of EXAMPLES) {
+      const given = variables?.(ids) ?? {};
+      await prepare(world, ids, given);
+      const { body } = await ask(`${world.app.url}/graphql`, { key, body: { query, variables: given } });
+      const { data, errors = [] } = body as { data: Record<string, object>; errors?: Array<{ extensions: object }> };
+      done[title] = errors.map(({ extensions }) => (extensions as { reason?: string }).reason ?? extensions);
+      ids = collectIds(body, ids);
+      const { sessionId } = (data["createTeamCheckout"] ?? {}) as { sessionId?: string };
+      if (sessionId) await world.stripe.pay(sessionId);
+      if (sessionId) await world.stripe.delivered();
+    }
+
+    const expected = EXAMPLES.map(({ title }) => [title, title in REFUSED ? [REFUSED[title]] : []]);
+    expect(done).toEqual(Object.fromEntries(expected));
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("go on with what was answered last of each kind", () => {
     const one = { title: "One", id: "1" };
     const two = { id: "2", title: "Two" };
-    expect(memoriesIn(JSON.stringify({ data: { two, hits: [one, two], id: "3" } }))).toEqual(["2", "1"]);
-    expect(memoriesIn("")).toEqual([]);
+    const earlier = { memory: ["0"], team: ["4"] };
+    expect(collectIds({ data: { two, hits: [one, two], id: "3" } }, earlier)).toEqual({
+      memory: ["2", "1", "2"],
+      team: ["4"],
+    });
+    expect(collectIds(null, earlier)).toEqual(earlier);
+    // The key in use is a key too, and revoking it must not be offered.
+    expect(collectIds({ apiKeys: { keys: [{ id: "1", prefix: "mg_live_a" }] } })).toEqual({});
+  });
+});
+
+/** What comes by mail to other people: the code, and the token of the invitation. */
+async function prepare(world: BillingWorld, { invitation: [id] = [] }: Ids, variables: object): Promise<void> {
+  const { token, input = {} } = variables as { token?: string; input?: { email?: string; code?: string } };
+  if (input.email && input.code) await world.giveCode(input.email, input.code);
+  if (token && id) await world.giveToken(id, token);
+}
+
+describe("a key that is not there", () => {
+  it("is not sent: an empty one counts as a wrong one", () => {
+    for (const value of ["", "  ", "Bearer", "Bearer ", "bearer  ", null]) {
+      expect(withoutEmptyKey({ Authorization: value, "X-Request-Id": "1" })).toEqual({ "X-Request-Id": "1" });
+    }
+    expect(withoutEmptyKey({ authorization: "Bearer x" })).toEqual({ authorization: "Bearer x" });
+  });
+
+  it("is asked for where it is to be written, and other errors stay as they are", () => {
+    const refused = { message: "Send a valid API key.", extensions: { code: "UNAUTHORIZED" } };
+    const other = { message: "No.", extensions: { code: "NOT_FOUND" } };
+    const { errors } = explainKey({ errors: [refused, other] }, false);
+    expect(errors).toEqual([
+      {
+        message: expect.stringContaining("Headers tab") as string,
+        Headers: { Authorization: "Bearer mg_live_…" },
+        extensions: { code: "UNAUTHORIZED" },
+      },
+      other,
+    ]);
+    expect(explainKey({ errors: [refused] }, true).errors?.[0]?.message).toContain("wrong, has expired or was revoked");
   });
 });
 
@@ -126,6 +208,26 @@ describeInBrowser("the playground", (browser) => {
     await page.getByText("Finds memories by words, best first").waitFor();
 
     expect(problems).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("does without a key what needs none, and tells where to write one for the rest", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+    const problems = problemsOf(page, url);
+    await page.goto(`${url}/graphql`);
+
+    await choose(page, "Sign up");
+    await run(page);
+    await answers(page, `"email": "ann@example.com"`);
+    await choose(page, "Who am I?");
+    await run(page);
+    await answers(page, `"Headers": { "Authorization": "Bearer mg_live_…"`);
+
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    // The browser itself tells of the one that is refused.
+    expect(problems).toEqual([expect.stringContaining("401 (Unauthorized)")]);
     expect(world.bugs).toEqual([]);
   });
 

@@ -83,7 +83,7 @@ export class ApiKeyNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("You have no API key with this id.");
+    super("You have no API key with this id. `apiKeys` lists those that you have.");
   }
 }
 
@@ -107,7 +107,7 @@ export class TooManyApiKeys extends Failure {
   constructor() {
     super(
       `A user has at most ${LIMITS.keys.active} active API keys, and ${LIMITS.keys.activeWithReplaced} together with ` +
-        "those that were replaced and still work. Revoke one first.",
+        "those that were replaced and still work. Revoke one first with `revokeApiKey`.",
     );
   }
 }

@@ -9,9 +9,8 @@ import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
 import type { Statement } from "../../platform/database.js";
 import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
-import { ADDRESS_MAX } from "./email.js";
+import { ADDRESS_MAX, emailIn } from "./email.js";
 import { askerOf, isCodeRight, isLongCode, useRightCode } from "./sign-up-code.js";
-import { emailIn } from "./sign-up.js";
 
 const { codeMinutes, triesPerNetwork } = LIMITS.signUp;
 
@@ -48,8 +47,8 @@ export class CodeInvalid extends Failure {
 
   constructor() {
     super(
-      `This code is wrong or has ended. It can be tried ${triesPerNetwork} times within ${codeMinutes} minutes. Use the ` +
-        "longer code from the same mail, or ask for another one.",
+      `This code is wrong or has expired. It can be tried ${triesPerNetwork} times within ${codeMinutes} minutes. ` +
+        "Use the longer code from the same mail, or ask for another one with `signUp`.",
     );
   }
 }
@@ -74,15 +73,15 @@ const insertGraph: Statement = {
 
 export const confirmSignUp = defineOperation({
   name: "confirmSignUp",
-  kind: "mutation",
-  summary:
-    "Verifies an e-mail address by the code that was sent there, and makes an API key; a user too, if it is new.",
+  // A wrong try has to be counted, so the refusal must not take it back.
+  effect: "ownTransactions",
+  audit: { by: "the handler, as the user who is known only then" },
+  summary: "Verifies an e-mail address by the code that was sent there, and makes an API key with every scope.",
+  notes: "A new address becomes a user; somebody who is a user already gets another key.",
   input: ConfirmSignUpInput,
   output: ConfirmedSignUp,
   permission: "public",
   failures: [CodeInvalid, TooManyApiKeys, AccountSuspended],
-  // A wrong try has to be counted, so the refusal must not take it back.
-  ownTransactions: true,
   rest: { method: "POST", path: "/signup/confirm", status: 201 },
   example: {
     input: { email: "bob@example.com", code: "40961733", keyName: "Laptop" },

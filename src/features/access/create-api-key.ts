@@ -1,4 +1,5 @@
 import { Field, InputType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Era, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -43,9 +44,12 @@ export class CreateApiKeyInput {
 
 export const createApiKey = defineOperation({
   name: "createApiKey",
-  kind: "mutation",
-  summary:
-    "Makes another API key for the caller, with no more scopes than the key in use and no later end; it ends with that one.",
+  effect: "transaction",
+  summary: "Makes another API key for the caller, with no more scopes than the key in use and no later end.",
+  notes:
+    "A key ends with the key that made it (`createdByKey`), at the latest: revoking a stolen key also ends " +
+    `every key that was made with it. A user makes at most ${LIMITS.keys.madePerUser.limit} keys an hour, ` +
+    "replacements included.",
   input: CreateApiKeyInput,
   output: NewApiKey,
   permission: "keys:write",

@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Services } from "../../operation/context.js";
 import { hashApiKey } from "../../platform/api-key.js";
 import { createKeyFor, createUser } from "./create-user.js";
+import { makeFolder } from "../../platform/folder.js";
 
 const EMAIL = "demo@example.com";
 
@@ -20,7 +21,7 @@ export async function demoKey(services: Services, dataDir: string): Promise<stri
   const made = exists
     ? await createKeyFor(services, EMAIL, "Demo key")
     : await createUser(services, { email: EMAIL, name: "Demo", plan: "pro", verified: true });
-  await mkdir(dataDir, { recursive: true });
+  await makeFolder(dataDir);
   await writeFile(file, `${made.apiKey.key}\n`, { mode: 0o600 });
   return made.apiKey.key;
 }

@@ -1,4 +1,5 @@
 import { isEmail } from "class-validator";
+import { InvalidInput } from "../../operation/failure.js";
 
 /** RFC 5321: 64 octets before the @, 63 a label of the domain, 254 in all. */
 export const ADDRESS_MAX = 254;
@@ -30,4 +31,14 @@ export function mailboxOf(email: string): string {
   const [name = ""] = email.slice(0, at).split("+", 1);
   const local = name === "" ? email.slice(0, at) : name;
   return `${DOTLESS_DOMAINS.has(domain) ? local.replaceAll(".", "") : local}@${domain}`;
+}
+
+/**
+ * The address in its normal form.
+ * @throws InvalidInput when it is none.
+ */
+export function emailIn(address: string): string {
+  const email = normalEmail(address);
+  if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
+  return email;
 }

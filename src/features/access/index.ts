@@ -8,7 +8,7 @@ import { viewer } from "./viewer.js";
 
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
-export { ADDRESS_MAX, mailboxOf, normalEmail } from "./email.js";
+export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
 export { forgetEndedKeys } from "./key-lineage.js";
 export { API_KEY_EXAMPLE, ApiKey, lockUser, toApiKey } from "./api-key.js";
 export { Viewer } from "./viewer.js";

@@ -18,7 +18,7 @@ export class ApiKeyPage {
 
 export const apiKeys = defineOperation({
   name: "apiKeys",
-  kind: "query",
+  effect: "reads",
   summary: "The caller's API keys, newest first, without their secrets.",
   input: ApiKeysInput,
   output: ApiKeyPage,

@@ -23,10 +23,11 @@ export class RevokedApiKey {
 
 export const revokeApiKey = defineOperation({
   name: "revokeApiKey",
-  kind: "mutation",
-  summary:
-    "Ends an API key of the caller's at once, and with it every key that it had made. The key in use may end itself, and " +
-    "any whose scopes it has. Revoking a key again changes nothing. To end a key and keep what it had made, rotate it.",
+  effect: "transaction",
+  summary: "Ends an API key of the caller's at once, and with it every key that it had made.",
+  notes:
+    "The key in use may end itself, and any key whose scopes it has. Revoking a key again changes nothing and " +
+    "succeeds. To end a key and keep those that it had made, replace it with `rotateApiKey`.",
   input: RevokeApiKeyInput,
   output: RevokedApiKey,
   permission: "keys:write",

@@ -40,7 +40,10 @@ export class ApiKeyNotActive extends Failure {
   override readonly reason = "api_key_not_active";
 
   constructor() {
-    super("This API key is revoked, expired or already replaced, so it cannot be replaced. Create a new key.");
+    super(
+      "This API key is revoked, expired or already replaced, so it cannot be replaced. " +
+        "Create a new one with `createApiKey`.",
+    );
   }
 }
 
@@ -55,11 +58,13 @@ export class MakerIsProtected extends Failure {
 
 export const rotateApiKey = defineOperation({
   name: "rotateApiKey",
-  kind: "mutation",
-  summary:
-    "Replaces an API key of the caller's by a new one of the same name, scopes and lifetime, which ends no later than the " +
-    "key in use. Done with the key itself, or with one that it comes from, the new one also takes over the keys that the " +
-    "old one had made; else they end with the old one, and the new one counts as made by the key in use.",
+  effect: "transaction",
+  summary: "Replaces an API key of the caller's by a new one of the same name, scopes and lifetime.",
+  notes:
+    "The key in use must have every scope of the old one, and the new one ends no later than the key in use. Done " +
+    "with the key itself, or with one that it comes from, the new key also takes over the keys that the old one " +
+    "had made. Otherwise they end with the old one, and the new one counts as made by the key in use. A user makes " +
+    `at most ${LIMITS.keys.madePerUser.limit} keys an hour, replacements included.`,
   input: RotateApiKeyInput,
   output: NewApiKey,
   permission: "keys:write",

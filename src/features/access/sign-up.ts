@@ -2,10 +2,11 @@ import { Field, InputType, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Marked, TextLength } from "../../operation/bounds.js";
 import { spend, spendAsClient } from "../../operation/budget.js";
-import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { ADDRESS_MAX, normalEmail } from "./email.js";
+import { ADDRESS_MAX, emailIn } from "./email.js";
 import { askForCode, askerOf } from "./sign-up-code.js";
+
+const { codeMinutes, codeGapSeconds, openCodes, triesPerNetwork, asksPerNetwork, guessesPerNetwork } = LIMITS.signUp;
 
 @InputType({ description: "Who wants to sign up." })
 export class SignUpInput {
@@ -23,17 +24,21 @@ export class SignUp {
 
 export const signUp = defineOperation({
   name: "signUp",
-  kind: "mutation",
-  summary:
-    "Sends a code to an e-mail address, with which whoever reads it gets an API key. A code that was sent less than a " +
-    "minute ago is not sent again, nor when several are open: each of them works for 15 minutes.",
+  effect: "statement",
+  summary: "Sends a code to an e-mail address. Whoever reads it gets an API key for it.",
+  notes:
+    `The answer is the same for known and unknown addresses. A code works for ${codeMinutes} minutes, and each ` +
+    `network has ${triesPerNetwork} tries. No other code is sent to an address that got one less than ` +
+    `${codeGapSeconds} s ago, or that has ${openCodes} open ones: use one of these. A client's network may ask ` +
+    `for ${asksPerNetwork.limit} codes and try ${guessesPerNetwork.limit} an hour. Strangers who ask or guess ` +
+    "lock nobody out: the longer code in the same mail cannot be guessed, and wrong tries do not end it.",
   input: SignUpInput,
   output: SignUp,
   permission: "public",
   failures: [],
-  oneStatement: true,
   rest: { method: "POST", path: "/signup", status: 202 },
   example: { input: { email: "bob@example.com" }, output: { email: "bob@example.com" } },
+  audit: { none: "Nobody has proven yet who they are." },
   /** The same for an address that is known and for one that is not: nobody can find out who is here. */
   async handle(context, { email: address }) {
     const email = emailIn(address);
@@ -44,10 +49,3 @@ export const signUp = defineOperation({
     return { email };
   },
 });
-
-/** @throws InvalidInput when it is no address. */
-export function emailIn(address: string): string {
-  const email = normalEmail(address);
-  if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
-  return email;
-}

@@ -60,7 +60,7 @@ export class Viewer {
 
 export const viewer = defineOperation({
   name: "viewer",
-  kind: "query",
+  effect: "reads",
   summary: "Who the key in use belongs to, what it may do, and how full the graphs are.",
   input: NoInput,
   output: Viewer,

@@ -17,7 +17,9 @@ export class DeleteAccountInput {
 
 export const deleteAccount = defineOperation({
   name: "deleteAccount",
-  kind: "mutation",
+  // A first result is kept for a user, and after this there is none. A repeated request is not authenticated.
+  effect: "ownTransactions",
+  audit: { by: "deleteUser, in the transaction that deletes them" },
   summary:
     "Deletes the caller's account for good: keys, membership, invitations, and their own graph with all that is in it. " +
     "What they stored in a team's graph stays with the team; the owner of a team transfers or deletes it first.",
@@ -25,10 +27,8 @@ export const deleteAccount = defineOperation({
   output: Deletion,
   permission: "all",
   failures: [OwnerMustTransfer],
-  // A first result is kept for a user, and after this there is none. A repeated request is not authenticated.
-  ownTransactions: true,
   rest: { method: "DELETE", path: "/users/me", status: 204, takesBody: true },
-  example: { input: { email: ACCOUNT_EXAMPLE.email }, output: { id: ACCOUNT_EXAMPLE.id } },
+  example: { input: { email: ACCOUNT_EXAMPLE.email }, output: { id: ACCOUNT_EXAMPLE.userId } },
   async handle(context, { email }) {
     const { caller } = context;
     if (normalEmail(email) !== caller.email) {

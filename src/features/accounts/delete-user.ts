@@ -1,10 +1,12 @@
+import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, type Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
+import { lockAnyTeam } from "../../operation/standing.js";
 import type { Database, Statement } from "../../platform/database.js";
 import { lockUser } from "../access/index.js";
 import { forgetInvitationsOf } from "../invitations/index.js";
-import { OwnerMustTransfer, lockAnyTeam } from "../teams/index.js";
+import { OwnerMustTransfer } from "../teams/index.js";
 
 interface Leaver {
   readonly id: string;
@@ -39,7 +41,7 @@ const forgetCustomerRequests: Statement = {
 export async function deleteUser(
   context: Pick<Context, "database" | "newId" | "door">,
   { id, email }: Leaver,
-  { action, actor }: { readonly action: string; readonly actor: Actor },
+  { action, actor }: { readonly action: AuditAction; readonly actor: Actor },
 ): Promise<void> {
   await context.database.transaction(async (database) => {
     // Locks in the order of every change to a team: the team, then the user. Then no team can add the user.

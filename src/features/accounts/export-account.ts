@@ -1,6 +1,7 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
+import { InRest } from "../../operation/output.js";
 import { NEXT_CURSOR, Paged, cursorOf, placeOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey, PlanName } from "../access/index.js";
 import { Invitation } from "../invitations/index.js";
@@ -15,7 +16,8 @@ export class ExportAccountInput extends Paged(NoInput) {}
 @ObjectType({ description: "What the service knows of a person." })
 export class AccountProfile {
   @Field(() => ID, { description: "The user's id." })
-  id!: string;
+  @InRest("id")
+  userId!: string;
 
   @Field(() => String, { description: "The e-mail address." })
   email!: string;
@@ -96,7 +98,7 @@ export class AccountExport implements Lists {
 
 /** A person as the documentation shows them. */
 export const ACCOUNT_EXAMPLE: AccountProfile = {
-  id: "019bb153-8740-7c2d-8e3f-405162738495",
+  userId: "019bb153-8740-7c2d-8e3f-405162738495",
   email: "ann@example.com",
   name: "Ann",
   emailVerifiedAt: new Date("2026-01-12T08:31:20.000Z"),
@@ -106,7 +108,7 @@ export const ACCOUNT_EXAMPLE: AccountProfile = {
 
 export const exportAccount = defineOperation({
   name: "exportAccount",
-  kind: "query",
+  effect: "reads",
   summary:
     "Everything personal that is stored of the caller, page by page: the person, keys, membership, invitations, what " +
     "they did, and their own graph. What a team's graph holds belongs to the team.",
@@ -136,7 +138,7 @@ async function personOf({ caller, database }: Context): Promise<Pick<AccountExpo
       where: { id: caller.userId },
       include: { membership: { include: { team: true } } },
     });
-  const profile = { id, email, name, emailVerifiedAt, plan, createdAt };
+  const profile = { userId: id, email, name, emailVerifiedAt, plan, createdAt };
   if (!membership) return { profile, membership: null };
   const { teamId, role, joinedAt, team } = membership;
   return { profile, membership: { teamId, teamName: team.name, role, joinedAt } };

@@ -1,4 +1,5 @@
-import { recordAudit } from "../../operation/audit.js";
+import type { AuditAction } from "../../operation/audit-action.js";
+import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import type { Database, Models } from "../../platform/database.js";
 import { UserError, normalEmail } from "../access/index.js";
@@ -22,12 +23,17 @@ async function userWith({ models }: Pick<Database, "models">, address: string): 
 function change(
   { database, newId }: Services,
   address: string,
-  { action, detail, data }: { action: string; detail?: string; data: Partial<User> },
+  {
+    action,
+    tell,
+    data,
+  }: { action: AuditAction; tell?: (was: User, is: User) => string | undefined; data: Partial<User> },
 ): Promise<User> {
   return database.transaction(async (inner) => {
-    const { id } = await userWith(inner, address);
+    const before = await userWith(inner, address);
+    const { id } = before;
     const user = await inner.models.user.update({ where: { id }, data });
-    const note = { teamId: null, subject: id, ...(detail === undefined ? {} : { detail }) };
+    const note = { teamId: null, subject: id, detail: tell?.(before, user) };
     await recordAudit({ database: inner, newId, door: "operator" }, action, note, NOBODY);
     return user;
   });
@@ -35,9 +41,13 @@ function change(
 
 /** Counts from the next request on. */
 export const setPlan = (services: Services, address: string, plan: "free" | "pro"): Promise<User> =>
-  change(services, address, { action: "setPlan", detail: `plan: ${plan}`, data: { plan } });
+  change(services, address, {
+    action: "setPlan",
+    tell: (was, is) => tellChanges([["plan", was.plan, is.plan]]),
+    data: { plan },
+  });
 
-/** Null takes the name away. */
+/** Null takes the name away. The audit does not say the names: it outlives the user. */
 export const renameUser = (services: Services, address: string, name: string | null): Promise<User> =>
   change(services, address, { action: "renameUser", data: { name } });
 

@@ -1,4 +1,4 @@
-import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import {
   BillingNotConfigured,
   PaymentProviderError,
@@ -7,25 +7,35 @@ import {
   isLive,
   withAccountDesk,
 } from "../subscriptions/index.js";
-import { RoleTooSmall, TeamNotFound } from "../teams/index.js";
-import { SUBSCRIPTION_EXAMPLE, TeamSubscription, callersTeam, subscriptionNow } from "./team-subscription.js";
+import {
+  PROVIDER_NOTE,
+  RECORDED_WHEN_DONE,
+  SUBSCRIPTION_EXAMPLE,
+  TeamSubscription,
+  subscriptionNow,
+} from "./team-subscription.js";
 
-export const cancelTeamSubscription = defineOperation({
+export const cancelTeamSubscription = defineTeamOperation({
   name: "cancelTeamSubscription",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Lets the team's subscription end with the period that is paid for; done again, nothing changes.",
+  notes:
+    "It cannot be taken back here. The service's operator can do so at the payment provider or in its customer " +
+    "portal, and that counts at once; or buy seats again with `createTeamCheckout` when the period is over. An " +
+    `upgrade before then counts to the end of the period. ${PROVIDER_NOTE}`,
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:write",
-  failures: [TeamNotFound, RoleTooSmall, SubscriptionRequired, PaymentProviderError, BillingNotConfigured],
+  team: { which: "own", role: "owner" },
+  failures: [SubscriptionRequired, PaymentProviderError, BillingNotConfigured],
   rest: { method: "POST", path: "/billing/team-cancel" },
   example: { input: {}, output: { ...SUBSCRIPTION_EXAMPLE, cancelAtPeriodEnd: true } },
-  async prepare(context) {
-    const { id } = await callersTeam(context, "owner");
+  audit: RECORDED_WHEN_DONE,
+  async prepare(context, _input, { team: { id }, again }) {
     await withAccountDesk(context, id, async (desk) => {
       await desk.settle();
       // Others may have been waited for: the team may have another owner by now.
-      await callersTeam(context, "owner");
+      await again();
       const account = await desk.mirror();
       const { subscriptionId, cancelAtPeriodEnd } = account;
       if (!isLive(account) || subscriptionId === null) throw new SubscriptionRequired();
@@ -33,5 +43,5 @@ export const cancelTeamSubscription = defineOperation({
       await desk.perform("cancel", { id: subscriptionId, params: { cancel_at_period_end: true } }, askerOf(context));
     });
   },
-  handle: subscriptionNow,
+  handle: (context, _input, standing) => subscriptionNow(context, standing),
 });

@@ -2,7 +2,8 @@ import { Field, InputType, ObjectType } from "type-graphql";
 import { Nullable, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import type { MembersTeam } from "../../operation/standing.js";
 import {
   type AccountDesk,
   BillingNotConfigured,
@@ -13,8 +14,7 @@ import {
   isLive,
   withAccountDesk,
 } from "../subscriptions/index.js";
-import { type MembersTeam, RoleTooSmall, TeamNotFound } from "../teams/index.js";
-import { callersTeam } from "./team-subscription.js";
+import { PROVIDER_NOTE, RECORDED_WHEN_DONE } from "./team-subscription.js";
 
 const URL_MAX = 2_000;
 
@@ -53,18 +53,23 @@ export class AlreadySubscribed extends Failure {
   override readonly reason = "already_subscribed";
 
   constructor() {
-    super("The team has a subscription already. Upgrade it for more seats.");
+    super("The team has a subscription already. Buy more seats with `upgradeTeam`.");
   }
 }
 
-export const createTeamCheckout = defineOperation({
+export const createTeamCheckout = defineTeamOperation({
   name: "createTeamCheckout",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Opens a page on which the owner buys as many seats as the team has room for; an open one is given again.",
+  notes:
+    "An open checkout for the same seats is given again, whatever addresses it is asked with. One for other " +
+    "seats takes the place of the one before. A team's customer at the payment provider is for this service " +
+    `alone: any other subscription or open checkout of it is ended. ${PROVIDER_NOTE}`,
   input: CreateTeamCheckoutInput,
   output: TeamCheckout,
   permission: "billing:write",
-  failures: [TeamNotFound, RoleTooSmall, AlreadySubscribed, PaymentProviderError, BillingNotConfigured],
+  team: { which: "own", role: "owner" },
+  failures: [AlreadySubscribed, PaymentProviderError, BillingNotConfigured],
   rest: { method: "POST", path: "/billing/team-checkout", status: 201 },
   example: {
     input: { successUrl: "https://app.example.com/billing?session={CHECKOUT_SESSION_ID}" },
@@ -74,23 +79,16 @@ export const createTeamCheckout = defineOperation({
       expiresAt: new Date("2026-03-03T22:56:04.000Z"),
     },
   },
-  async prepare(context, { successUrl, cancelUrl }) {
-    const { publicUrl } = context.billing;
-    const back = `${publicUrl()}/billing/return`;
-    const returns = {
-      success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
-      cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
-    };
-    const { id } = await callersTeam(context, "owner");
+  audit: RECORDED_WHEN_DONE,
+  check: (context, input) => void returnsOf(context, input),
+  async prepare(context, input, { team: { id }, again }) {
     await withAccountDesk(context, id, async (desk) => {
       await desk.settle();
       // Others may have been waited for: the team may have another owner or size by now.
-      const team = await callersTeam(context, "owner");
-      await openCheckout(context, desk, { team, returns });
+      await openCheckout(context, desk, { team: await again(), returns: returnsOf(context, input) });
     });
   },
-  async handle(context) {
-    const { id } = await callersTeam(context, "owner");
+  async handle(context, _input, { team: { id } }) {
     const { checkoutId, checkoutUrl, checkoutExpiresAt } = await accountOf(context, id);
     // Paid by somebody in this very moment.
     if (!checkoutId || !checkoutUrl || !checkoutExpiresAt) throw new AlreadySubscribed();
@@ -98,9 +96,24 @@ export const createTeamCheckout = defineOperation({
   },
 });
 
+/** Where Stripe sends the owner afterwards. */
+interface Returns {
+  readonly success_url: string;
+  readonly cancel_url: string;
+}
+
+/** @throws InvalidInput for an address that is not allowed. */
+function returnsOf(context: Context, { successUrl, cancelUrl }: CreateTeamCheckoutInput): Returns {
+  const back = `${context.billing.publicUrl()}/billing/return`;
+  return {
+    success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
+    cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
+  };
+}
+
 interface Wanted {
   readonly team: MembersTeam;
-  readonly returns: { readonly success_url: string; readonly cancel_url: string };
+  readonly returns: Returns;
 }
 
 /** A checkout that is about to expire is of no use to a person. */

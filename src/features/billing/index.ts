@@ -5,6 +5,6 @@ import { upgradeTeam } from "./upgrade-team.js";
 
 export { checkoutReturned } from "./checkout-return.js";
 export { type AccountSetup, type SetupWishes, setUpAccount } from "./set-up-account.js";
-export { receivePaymentWebhook } from "./webhook.js";
+export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
 export const billingOperations = [createTeamCheckout, teamSubscription, upgradeTeam, cancelTeamSubscription] as const;

@@ -1,18 +1,19 @@
 import { Field, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
-import { NoInput, defineOperation } from "../../operation/operation.js";
-import { PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
+import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
+import { ANSWERED_WITHIN_S, PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
 import {
   type BillingAccount,
   BillingNotConfigured,
   PaymentProviderError,
+  REPEATABLE,
   accountOf,
   isPaid,
   isUnsure,
   reconcileAccount,
 } from "../subscriptions/index.js";
-import { type MembersTeam, TeamNotFound, teamNow } from "../teams/index.js";
 
 @ObjectType({ description: "More seats, which count once their invoice is paid." })
 export class PendingUpdate {
@@ -85,8 +86,19 @@ export const SUBSCRIPTION_EXAMPLE: TeamSubscription = {
   stale: false,
 };
 
+/** What holds for every change of a subscription. */
+export const PROVIDER_NOTE =
+  `Answered within ${ANSWERED_WITHIN_S.change} s, whatever the payment provider does; in a GraphQL request with ` +
+  "several changes, each of them. A change that was begun and got no answer is finished within a minute, by the next " +
+  `request or in the background. This is tried for up to ${REPEATABLE}; then the change is given up, unless the ` +
+  "provider says that it was made.";
+
 /** The subscription as a member of the team may see it. */
-export function shown(account: BillingAccount, { memberCount, role }: MembersTeam, stale = false): TeamSubscription {
+export function describeSubscription(
+  account: BillingAccount,
+  { memberCount, role }: MembersTeam,
+  stale = false,
+): TeamSubscription {
   const { subscriptionId: id, status, seats, pendingSeats, pendingUntil } = account;
   return {
     id,
@@ -104,23 +116,30 @@ export function shown(account: BillingAccount, { memberCount, role }: MembersTea
   };
 }
 
-export const teamSubscription = defineOperation({
+export const teamSubscription = defineTeamOperation({
   name: "teamSubscription",
-  kind: "query",
+  effect: "reads",
   summary: "What the caller's team pays for.",
+  notes:
+    "A subscription counts as paid while its `status` is `active` or `trialing`: then every member has the " +
+    "plan `team`, and the team has as many seats as it says. Otherwise, and after its end, everybody's own " +
+    "plan counts; nobody is removed, and new members come in only while a free seat is left. The payment " +
+    "provider is asked only when what is known may be outdated. Whatever it does, the answer comes within " +
+    `${ANSWERED_WITHIN_S.read} s, and says \`stale\` where asking failed. Only the owner sees ` +
+    "`hostedInvoiceUrl`.",
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:read",
+  team: { which: "own", role: "member" },
   failures: [TeamNotFound],
   rest: { method: "GET", path: "/billing/team-subscription" },
   example: { input: {}, output: SUBSCRIPTION_EXAMPLE },
-  async handle(context) {
-    const { id } = await callersTeam(context, "member");
+  async handle(context, _input, { team: { id }, again }) {
     const known = await accountOf(context, id);
     const unsure = isUnsure(known, context.now());
     const fresh = unsure ? await reconcileAccount(context, id, PATIENCE_OF_READERS_MS).catch(staleOnly) : known;
     // Read after it: seats and members may have changed with the subscription.
-    return shown(fresh ?? known, await callersTeam(context, "member"), fresh === undefined);
+    return describeSubscription(fresh ?? known, await again(), fresh === undefined);
   },
 });
 
@@ -130,18 +149,10 @@ function staleOnly(error: unknown): undefined {
   throw error;
 }
 
-/**
- * The team that billing is about: the caller's own.
- * @throws TeamNotFound for a caller in none, RoleTooSmall below the role that is needed.
- */
-export async function callersTeam(context: Context, needed: "owner" | "member"): Promise<MembersTeam> {
-  const { team } = context.caller;
-  if (!team) throw new TeamNotFound();
-  return teamNow(context, team.id, needed);
-}
+/** What was asked of the provider may have its effect long after the request that asked for it. */
+export const RECORDED_WHEN_DONE = { by: "the account's desk, once the provider has done it" };
 
 /** The answer of a change whose `prepare` has left everything in the copy. */
-export async function subscriptionNow(context: Context): Promise<TeamSubscription> {
-  const team = await callersTeam(context, "owner");
-  return shown(await accountOf(context, team.id), team);
+export async function subscriptionNow(context: Context, { team }: Standing): Promise<TeamSubscription> {
+  return describeSubscription(await accountOf(context, team.id), team);
 }

@@ -2,7 +2,7 @@ import { Field, InputType, Int } from "type-graphql";
 import { Between } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
 import {
   type AccountDesk,
   type BillingAccount,
@@ -15,8 +15,13 @@ import {
   isPaid,
   withAccountDesk,
 } from "../subscriptions/index.js";
-import { RoleTooSmall, TeamNotFound } from "../teams/index.js";
-import { SUBSCRIPTION_EXAMPLE, TeamSubscription, callersTeam, subscriptionNow } from "./team-subscription.js";
+import {
+  PROVIDER_NOTE,
+  RECORDED_WHEN_DONE,
+  SUBSCRIPTION_EXAMPLE,
+  TeamSubscription,
+  subscriptionNow,
+} from "./team-subscription.js";
 
 /** Stripe makes 10 invoices a minute and 20 a day of one subscription; a renewal has to find room as well. */
 const UPGRADES_PER_MINUTE = 8;
@@ -34,7 +39,9 @@ export class SubscriptionUnpaid extends Failure {
   override readonly reason = "subscription_unpaid";
 
   constructor() {
-    super("The team's subscription has an unpaid invoice. Pay it first: `hosted_invoice_url` of the subscription.");
+    super(
+      "The team's subscription has an unpaid invoice. Pay it first: `teamSubscription` has its `hostedInvoiceUrl`.",
+    );
   }
 }
 
@@ -45,7 +52,9 @@ export class UpgradePending extends Failure {
   override readonly details: { readonly seats: number };
 
   constructor(seats: number) {
-    super(`An upgrade to ${seats} seats waits to be paid. Pay its invoice, or let it lapse.`);
+    super(
+      `An upgrade to ${seats} seats waits to be paid. Pay its invoice (\`hostedInvoiceUrl\` of \`teamSubscription\`), or wait until it lapses.`,
+    );
     this.details = { seats };
   }
 }
@@ -60,16 +69,19 @@ export class TooManyUpgrades extends RateLimited {
   }
 }
 
-export const upgradeTeam = defineOperation({
+export const upgradeTeam = defineTeamOperation({
   name: "upgradeTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Buys more seats, for the rest of the period at once; they count when they are paid.",
+  notes:
+    "An upgrade that waits to be paid is answered again for the same size, and refused with `upgrade_pending` " +
+    "for another. While an invoice is due it is refused with `subscription_unpaid`. A team may be upgraded " +
+    `${UPGRADES_PER_MINUTE} times a minute and ${UPGRADES_PER_DAY} times a day. ${PROVIDER_NOTE}`,
   input: UpgradeTeamInput,
   output: TeamSubscription,
   permission: "billing:write",
+  team: { which: "own", role: "owner" },
   failures: [
-    TeamNotFound,
-    RoleTooSmall,
     SubscriptionRequired,
     SubscriptionUnpaid,
     UpgradePending,
@@ -79,27 +91,28 @@ export const upgradeTeam = defineOperation({
   ],
   rest: { method: "POST", path: "/billing/team-upgrade" },
   example: { input: { maxMembers: 8 }, output: { ...SUBSCRIPTION_EXAMPLE, seats: 8 } },
-  async prepare(context, { maxMembers }) {
-    const { id } = await callersTeam(context, "owner");
+  audit: RECORDED_WHEN_DONE,
+  async prepare(context, { maxMembers }, { team: { id }, again }) {
     const asker = askerOf(context);
     await withAccountDesk(context, id, async (desk) => {
       const settled = await desk.settle();
       // Others may have been waited for: the team may have another owner by now.
-      await callersTeam(context, "owner");
+      await again();
       const wasDone = await desk.wasDone("upgrade", asker);
       const account = await desk.mirror();
       // The same was asked for before, and nobody heard what became of it.
       if (settled?.kind === "upgrade" && seatsIn(settled.request) === maxMembers) return;
       if (wasDone || account.pendingSeats === maxMembers) return;
       const { subscriptionId, itemId } = upgradable(account, maxMembers);
+      const request = { ...moreSeats(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
       await assertSeldom(desk);
-      await desk.perform("upgrade", moreSeats(subscriptionId, itemId, maxMembers), asker);
+      await desk.perform("upgrade", request, asker);
       // An answer that says nothing of it is no success.
       const { seats, pendingSeats } = await desk.account();
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
   },
-  handle: subscriptionNow,
+  handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
 
 /** @throws a failure that says why there can be no such upgrade. */

@@ -12,7 +12,9 @@ export class InvalidSignature extends Failure {
   override readonly reason = "invalid_signature";
 
   constructor() {
-    super("The header Stripe-Signature does not fit the body.");
+    super(
+      "The header Stripe-Signature does not match the body. Check that STRIPE_WEBHOOK_SECRET is the secret of this webhook.",
+    );
   }
 }
 

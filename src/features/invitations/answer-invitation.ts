@@ -3,9 +3,10 @@ import { TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
+import { lockAnyTeam } from "../../operation/standing.js";
 import { CHECK_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
 import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
-import { AlreadyInTeam, TeamFull, lockAnyTeam } from "../teams/index.js";
+import { AlreadyInTeam, TeamFull } from "../teams/index.js";
 import {
   INVITATION_EXAMPLE,
   Invitation,
@@ -26,8 +27,14 @@ export class InvitationEmailMismatch extends Failure {
   readonly kind = "forbidden";
   override readonly reason = "invitation_email_mismatch";
 
-  constructor() {
-    super("The invitation is for another address than your verified one. Use a key of the invited address.");
+  static readonly example = new InvitationEmailMismatch("other");
+
+  constructor(why: "other" | "unverified") {
+    super(
+      why === "other"
+        ? "The invitation is for another address than yours. Use a key of the invited address; `signUp` with it gives one."
+        : "Your address is not verified yet. Verify it with `signUp` and `confirmSignUp`, then answer again.",
+    );
   }
 }
 
@@ -47,7 +54,7 @@ const EXAMPLE_TOKEN = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
 export const acceptInvitation = defineOperation({
   name: "acceptInvitation",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Joins the team that the caller was invited to.",
   input: AnswerInvitationInput,
   output: Invitation,
@@ -87,7 +94,7 @@ async function seatOrFull(
 
 export const declineInvitation = defineOperation({
   name: "declineInvitation",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Declines an invitation of the caller's.",
   input: AnswerInvitationInput,
   output: Invitation,
@@ -108,6 +115,7 @@ export const declineInvitation = defineOperation({
 async function invitationForCaller(context: Context, token: string): Promise<Invitation> {
   const invitation = await invitationOf(context, token);
   const { email, emailIsVerified } = context.caller;
-  if (!emailIsVerified || email !== invitation.email) throw new InvitationEmailMismatch();
+  if (email !== invitation.email) throw new InvitationEmailMismatch("other");
+  if (!emailIsVerified) throw new InvitationEmailMismatch("unverified");
   return invitation;
 }

@@ -63,7 +63,7 @@ const shownInvitation: Statement = {
 
 export const invitation = defineOperation({
   name: "invitation",
-  kind: "query",
+  effect: "reads",
   summary: "What an invitation is about, for whoever holds its token.",
   input: InvitationInput,
   output: ShownInvitation,
@@ -78,7 +78,7 @@ export const invitation = defineOperation({
       role: INVITATION_EXAMPLE.role,
       status: INVITATION_EXAMPLE.status,
       expiresAt: INVITATION_EXAMPLE.expiresAt,
-      maskedEmail: masked(INVITATION_EXAMPLE.email),
+      maskedEmail: maskAddress(INVITATION_EXAMPLE.email),
       email: INVITATION_EXAMPLE.email,
     },
   },
@@ -88,11 +88,11 @@ export const invitation = defineOperation({
       hashToken(token),
     ]);
     if (!found) throw new InvitationNotFound();
-    return { ...found, maskedEmail: masked(found.email) };
+    return { ...found, maskedEmail: maskAddress(found.email) };
   },
 });
 
 /** Enough for its owner to know it by. */
-function masked(email: string): string {
+function maskAddress(email: string): string {
   return `${email.slice(0, 1)}…${email.slice(email.lastIndexOf("@"))}`;
 }

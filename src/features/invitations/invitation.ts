@@ -70,7 +70,7 @@ export class InvitationNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("There is no such invitation.");
+    super("There is no such invitation. Use the link of the newest mail, or ask the team to invite you again.");
   }
 }
 
@@ -81,7 +81,7 @@ export class InvitationNotPending extends Failure {
   override readonly reason: string;
 
   constructor(status: string) {
-    super(`This invitation is no longer pending: it is ${status}.`);
+    super(`This invitation is no longer pending: it is ${status}. A new one can be sent with \`inviteMember\`.`);
     this.reason = `invitation_${status}`;
   }
 }

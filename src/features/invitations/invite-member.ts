@@ -1,14 +1,14 @@
 import { Field, InputType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Marked, TextLength } from "../../operation/bounds.js";
-import { Failure, InvalidInput } from "../../operation/failure.js";
+import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { ADDRESS_MAX, normalEmail } from "../access/index.js";
+import { ADDRESS_MAX, emailIn } from "../access/index.js";
 import { AssignableRole } from "../members/index.js";
 import { SubscriptionRequired, assertMembersPaid } from "../subscriptions/index.js";
-import { RoleTooSmall, TEAM_EXAMPLE, TeamFull, TeamNotFound, lockTeam } from "../teams/index.js";
+import { TEAM_EXAMPLE, TeamFull } from "../teams/index.js";
 import { TooManyInvitations, countInvitation } from "./invitation-allowance.js";
 import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, LIFETIME_DAYS } from "./invitation.js";
 
@@ -33,7 +33,7 @@ export class InvitationExists extends Failure {
   override readonly reason = "invitation_exists";
 
   constructor() {
-    super("An invitation for this address is pending. Revoke it to send another.");
+    super("An invitation for this address is pending. Revoke it with `revokeInvitation` to send another.");
   }
 }
 
@@ -42,7 +42,7 @@ export class AlreadyMember extends Failure {
   override readonly reason = "already_member";
 
   constructor() {
-    super("The person with this address is in the team already.");
+    super("The person with this address is in the team already and needs no invitation.");
   }
 }
 
@@ -76,35 +76,30 @@ const queueMail: Statement = {
   text: "INSERT INTO mail (id, kind, email, invitation_id) VALUES ($1::uuid, 'invitation', $2, $3::uuid)",
 };
 
-export const inviteMember = defineOperation({
+export const inviteMember = defineTeamOperation({
   name: "inviteMember",
-  kind: "mutation",
-  summary:
-    "Invites a person to a team by e-mail; the token to accept with stands in the mail alone. A person sends at most " +
-    `${perInviter.day} a day, and an address gets at most ${perRecipient.hour} an hour and ${perRecipient.day} a day.`,
+  effect: "transaction",
+  summary: "Invites a person to a team by e-mail; the token to accept with stands in the mail alone.",
+  notes:
+    `A person sends at most ${perInviter.day} a day, and an address gets at most ${perRecipient.hour} an hour ` +
+    `and ${perRecipient.day} a day. The mail links to a page: whoever accepts there is shown an API key, and ` +
+    "whoever declines becomes a user without one. A team's name that a mail program could turn into a link is " +
+    "left out of the subject.",
   input: InviteMemberInput,
   output: Invitation,
   permission: "teams:write",
-  failures: [
-    TeamNotFound,
-    RoleTooSmall,
-    TeamFull,
-    SubscriptionRequired,
-    InvitationExists,
-    AlreadyMember,
-    TooManyInvitations,
-  ],
+  team: { which: "given", role: "admin" },
+  failures: [TeamFull, SubscriptionRequired, InvitationExists, AlreadyMember, TooManyInvitations],
   rest: { method: "POST", path: "/teams/:team_id/invitations", status: 201 },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, email: INVITATION_EXAMPLE.email, role: AssignableRole.MEMBER },
     output: INVITATION_EXAMPLE,
   },
   audit: (_context, { teamId }, { id, email, role }) => ({ teamId, subject: id, detail: `${email}, role: ${role}` }),
-  async handle(context, { teamId, email: address, role }) {
-    const email = normalEmail(address);
-    if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
+  check: (_context, { email }) => void emailIn(email),
+  async handle(context, { teamId, email: address, role }, { team }) {
+    const email = emailIn(address);
     const { database, newId, caller } = context;
-    const team = await lockTeam(context, teamId, "admin");
     await database.run(expireInvitations, [teamId]);
     interface Obstacles {
       readonly pending: number;

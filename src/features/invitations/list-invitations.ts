@@ -3,10 +3,11 @@ import { Nullable, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { requireScope } from "../../operation/execute.js";
 import { IdField } from "../../operation/id.js";
-import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { teamNow } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
-import { RoleTooSmall, TEAM_EXAMPLE, Team, TeamNotFound, assertStanding, teamNow } from "../teams/index.js";
+import { TEAM_EXAMPLE, Team } from "../teams/index.js";
 import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, InvitationStatusName } from "./invitation.js";
 
 @ArgsType()
@@ -37,21 +38,21 @@ const invitationsOfTeam: Statement = {
     WHERE $3::text IS NULL OR status = $3 ORDER BY id DESC LIMIT $4`,
 };
 
-export const teamInvitations = defineOperation({
+export const teamInvitations = defineTeamOperation({
   name: "teamInvitations",
-  kind: "query",
+  effect: "reads",
   summary: "Whom a team has invited, and what became of it.",
   input: TeamInvitationsInput,
   output: InvitationPage,
   permission: "teams:read",
-  failures: [TeamNotFound, RoleTooSmall],
+  team: { which: "given", role: "admin" },
+  failures: [],
   rest: { method: "GET", path: "/teams/:team_id/invitations" },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, status: InvitationStatusName.PENDING },
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
-  async handle({ caller, database }, { teamId, status, limit, cursor }) {
-    assertStanding(caller, teamId, "admin");
+  async handle({ database }, { teamId, status, limit, cursor }) {
     const values = [teamId, placeOf(cursor, UUID), status ?? null, limit + 1];
     const rows = await database.run<Invitation>(invitationsOfTeam, values);
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
@@ -65,7 +66,8 @@ const FOLLOWED_MAX = 100;
 @Resolver(() => Team)
 export class TeamInvitationsRelation {
   @FieldResolver(() => [Invitation], {
-    description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins.`,
+    nullable: true,
+    description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; null for others.`,
     complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
   })
   async invitations(@Root() { id }: Team, @Ctx() context: Context): Promise<Invitation[]> {

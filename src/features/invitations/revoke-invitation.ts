@@ -1,7 +1,7 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
-import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, lockTeam } from "../teams/index.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import { TEAM_EXAMPLE } from "../teams/index.js";
 import {
   INVITATION_EXAMPLE,
   Invitation,
@@ -20,14 +20,15 @@ export class RevokeInvitationInput {
   invitationId!: string;
 }
 
-export const revokeInvitation = defineOperation({
+export const revokeInvitation = defineTeamOperation({
   name: "revokeInvitation",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Takes a pending invitation back; its token accepts nothing any more.",
   input: RevokeInvitationInput,
   output: Invitation,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, InvitationNotFound, InvitationNotPending],
+  team: { which: "given", role: "admin" },
+  failures: [InvitationNotFound, InvitationNotPending],
   rest: { method: "DELETE", path: "/teams/:team_id/invitations/:invitation_id", status: 204 },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, invitationId: INVITATION_EXAMPLE.id },
@@ -35,7 +36,6 @@ export const revokeInvitation = defineOperation({
   },
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
-    await lockTeam(context, teamId, "admin");
     const [invitation] = await context.database.run<Invitation>(invitationById, [teamId, invitationId]);
     if (!invitation) throw new InvitationNotFound();
     return settleInvitation(context, invitation, "revoked");

@@ -1,2 +1,2 @@
 export { forgetUselessMails, sendDueMails } from "./outbox.js";
-export { retryMails, waitingMails } from "./waiting-mails.js";
+export { type WaitingMail, retryMails, waitingMails } from "./waiting-mails.js";

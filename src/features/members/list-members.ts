@@ -3,10 +3,11 @@ import { UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { requireScope } from "../../operation/execute.js";
 import { IdField } from "../../operation/id.js";
-import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { teamNow } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
-import { TEAM_EXAMPLE, Team, TeamNotFound, assertStanding, teamNow } from "../teams/index.js";
+import { TEAM_EXAMPLE, Team } from "../teams/index.js";
 import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member } from "./member.js";
 
 @ArgsType()
@@ -32,18 +33,18 @@ const membersOfTeam: Statement = {
     ORDER BY m.user_id LIMIT $3`,
 };
 
-export const teamMembers = defineOperation({
+export const teamMembers = defineTeamOperation({
   name: "teamMembers",
-  kind: "query",
+  effect: "reads",
   summary: "Who is in a team.",
   input: TeamMembersInput,
   output: MemberPage,
   permission: "teams:read",
-  failures: [TeamNotFound],
+  team: { which: "given", role: "member" },
+  failures: [],
   rest: { method: "GET", path: "/teams/:team_id/members" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
-  async handle({ caller, database }, { teamId, limit, cursor }) {
-    assertStanding(caller, teamId, "member");
+  async handle({ database }, { teamId, limit, cursor }) {
     const rows = await database.run<Member>(membersOfTeam, [teamId, placeOf(cursor, UUID), limit + 1]);
     const { items, nextCursor } = pageOf(rows, limit, ({ userId }) => userId);
     return { members: items, nextCursor };
@@ -68,6 +69,7 @@ const ALL_MEMBERS = 1_000;
 @Resolver(() => Team)
 export class TeamMembersRelation {
   @FieldResolver(() => [Member], {
+    nullable: true,
     description: "Its members, in the order of their user ids.",
     complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
   })

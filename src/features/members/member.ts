@@ -22,6 +22,9 @@ export class Member {
 
   /** How many invitations were withdrawn with a change to the member. Undeclared, so it never leaves: for the audit alone. */
   withdrawn?: number;
+
+  /** What the role was before a change; for the audit alone, too. */
+  roleBefore?: TeamRole;
 }
 
 export const MEMBER_EXAMPLE: Member = {
@@ -44,6 +47,6 @@ export class OwnerIsProtected extends Failure {
   override readonly reason = "owner_is_protected";
 
   constructor() {
-    super("An admin may not change or remove the team's owner.");
+    super("Nobody changes or removes the team's owner. The owner can hand the team on with `transferTeam`.");
   }
 }

@@ -1,17 +1,8 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import {
-  MemberNotFound,
-  OwnerMustTransfer,
-  RoleTooSmall,
-  TEAM_EXAMPLE,
-  TeamNotFound,
-  lockTeam,
-  openInvitationsBy,
-  withdrawnNote,
-} from "../teams/index.js";
+import { MemberNotFound, OwnerMustTransfer, TEAM_EXAMPLE, openInvitationsBy, withdrawnNote } from "../teams/index.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
 import { memberOfTeam } from "./update-member-role.js";
 
@@ -29,15 +20,16 @@ const remove: Statement = {
   text: "DELETE FROM team_member WHERE team_id = $1::uuid AND user_id = $2::uuid AND role <> 'owner'",
 };
 
-export const removeMember = defineOperation({
+export const removeMember = defineTeamOperation({
   name: "removeMember",
-  kind: "mutation",
+  effect: "transaction",
   summary:
     "Removes a member; their access to the team's graph ends with their next request, and invitations that they sent and nobody answered are withdrawn.",
   input: RemoveMemberInput,
   output: Member,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
+  team: { which: "given", role: "admin" },
+  failures: [MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
   rest: { method: "DELETE", path: "/teams/:team_id/members/:user_id", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id, userId: MEMBER_EXAMPLE.userId }, output: MEMBER_EXAMPLE },
   audit: (_context, { teamId, userId }, { withdrawn }) => ({
@@ -45,8 +37,7 @@ export const removeMember = defineOperation({
     subject: userId,
     detail: withdrawnNote(withdrawn),
   }),
-  async handle(context, { teamId, userId }) {
-    const team = await lockTeam(context, teamId, "admin");
+  async handle(context, { teamId, userId }, { team }) {
     const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
     if (!target) throw new MemberNotFound();
     if (!mayManage(team.role, target.role)) {

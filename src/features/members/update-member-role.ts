@@ -1,17 +1,9 @@
 import { Field, InputType, registerEnumType } from "type-graphql";
+import { tellChanges } from "../../operation/audit.js";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import {
-  MemberNotFound,
-  OwnerMustTransfer,
-  RoleTooSmall,
-  TEAM_EXAMPLE,
-  TeamNotFound,
-  lockTeam,
-  openInvitationsBy,
-  withdrawnNote,
-} from "../teams/index.js";
+import { MemberNotFound, OwnerMustTransfer, TEAM_EXAMPLE, openInvitationsBy, withdrawnNote } from "../teams/index.js";
 import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
 
 export enum AssignableRole {
@@ -52,27 +44,28 @@ const changeRole: Statement = {
     RETURNING ${MEMBER_COLUMNS}`,
 };
 
-export const updateMemberRole = defineOperation({
+export const updateMemberRole = defineTeamOperation({
   name: "updateMemberRole",
-  kind: "mutation",
+  effect: "transaction",
   summary:
     "Makes a member an admin, or an admin a member; invitations that an admin sent and nobody answered are withdrawn then.",
   input: UpdateMemberRoleInput,
   output: Member,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
+  team: { which: "given", role: "admin" },
+  failures: [MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
   rest: { method: "PUT", path: "/teams/:team_id/members/:user_id" },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, userId: MEMBER_EXAMPLE.userId, role: AssignableRole.ADMIN },
     output: { ...MEMBER_EXAMPLE, role: "admin" },
   },
-  audit: (_context, { teamId, userId, role }, { withdrawn }) => ({
+  audit: (_context, { teamId, userId }, { role, roleBefore = role, withdrawn }) => ({
     teamId,
     subject: userId,
-    detail: [`role: ${role}`, withdrawnNote(withdrawn)].filter(Boolean).join(", "),
+    detail:
+      [tellChanges([["role", roleBefore, role]]), withdrawnNote(withdrawn)].filter(Boolean).join(", ") || undefined,
   }),
-  async handle(context, { teamId, userId, role }) {
-    const team = await lockTeam(context, teamId, "admin");
+  async handle(context, { teamId, userId, role }, { team }) {
     const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
     if (!target) throw new MemberNotFound();
     if (!mayManage(team.role, target.role)) {
@@ -81,6 +74,6 @@ export const updateMemberRole = defineOperation({
     const withdrawn = role === AssignableRole.MEMBER ? await openInvitationsBy(context, teamId, userId) : 0;
     const [changed] = await context.database.run<Member>(changeRole, [teamId, userId, role]);
     if (!changed) throw new MemberNotFound();
-    return { ...changed, withdrawn };
+    return { ...changed, withdrawn, roleBefore: target.role };
   },
 });

@@ -53,7 +53,7 @@ const storeMemory: Statement = {
 
 export const createMemory = defineOperation({
   name: "createMemory",
-  kind: "mutation",
+  effect: "statement",
   summary: "Stores a memory.",
   input: CreateMemoryInput,
   output: Memory,
@@ -71,7 +71,7 @@ export const createMemory = defineOperation({
     },
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0 },
   },
-  oneStatement: true,
+  audit: { none: "A memory says who made it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
     const { type, title, content, importance } = input;

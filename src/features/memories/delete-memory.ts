@@ -19,8 +19,9 @@ const removeMemory: Statement = {
 
 export const deleteMemory = defineOperation({
   name: "deleteMemory",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Deletes a memory for good, with its versions and its relationships.",
+  notes: "Searches may still take a misspelt word for one that only this memory had, for up to a day.",
   input: DeleteMemoryInput,
   output: Deletion,
   permission: "memories:write",

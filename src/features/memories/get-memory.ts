@@ -14,7 +14,7 @@ export class MemoryInput extends GraphInput {
 
 export const memory = defineOperation({
   name: "memory",
-  kind: "query",
+  effect: "reads",
   summary: "One memory, with its relationships and the memories at their other ends.",
   input: MemoryInput,
   output: Memory,

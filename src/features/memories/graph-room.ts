@@ -13,7 +13,7 @@ export class GraphFull extends Failure {
   static readonly example = new GraphFull(LIMITS.storage.free);
   readonly kind = "conflict";
   override readonly reason = "graph_full";
-  override readonly details: { readonly memories_max: number; readonly bytes_max: number };
+  override readonly details: { readonly memoriesMax: number; readonly bytesMax: number };
 
   constructor({ memories, bytes }: GraphBounds) {
     super(
@@ -21,7 +21,7 @@ export class GraphFull extends Failure {
         `${bytes.toLocaleString("en")} bytes, with earlier versions and relationships. Delete memories that nobody ` +
         "needs, or take a larger plan.",
     );
-    this.details = { memories_max: memories, bytes_max: bytes };
+    this.details = { memoriesMax: memories, bytesMax: bytes };
   }
 }
 

@@ -1,5 +1,5 @@
 import { ArgsType, Field, InputType, registerEnumType } from "type-graphql";
-import { Nullable } from "../../operation/bounds.js";
+import { Marked, Nullable } from "../../operation/bounds.js";
 import type { Caller } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 
@@ -25,6 +25,7 @@ export abstract class GraphInput {
     description: "The graph to work on: the team's if the caller is in a team, else the personal one, unless given.",
   })
   @Nullable()
+  @Marked("selector")
   graph?: GraphChoice | null;
 }
 
@@ -33,7 +34,7 @@ export class NoTeamGraph extends Failure {
   override readonly reason = "no_team";
 
   constructor() {
-    super("You are in no team, so there is no team graph.");
+    super("You are in no team, so there is no team graph. Leave `graph` out, or found a team with `createTeam`.");
   }
 }
 

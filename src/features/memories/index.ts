@@ -3,7 +3,7 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import { MemoryRelations, MemoryRelationshipRelations } from "./memory-relations.js";
+import { MemoryRelations } from "./memory-relations.js";
 import { relatedMemories } from "./related-memories.js";
 import { RelatedMemoryRelations } from "./related-memory.js";
 import { searchMemories } from "./search-memories.js";
@@ -16,11 +16,13 @@ export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
 export { countWordsOfGraph } from "./count-words.js";
-export { Memory, MemoryNotFound } from "./memory.js";
+export { forgetWords } from "./forget-words.js";
+export { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { forgetAbandonedGraph } from "./abandoned-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
-export { followMemory } from "./memory-relations.js";
+export type { Place } from "./read-memories.js";
+export { TooManyFollowed, followMemory } from "./memory-relations.js";
 
 export const memoryOperations = [
   createMemory,
@@ -34,9 +36,4 @@ export const memoryOperations = [
   shareMemories,
 ] as const;
 
-export const memoryRelations = [
-  MemoryRelations,
-  MemoryRelationshipRelations,
-  SearchHitRelations,
-  RelatedMemoryRelations,
-] as const;
+export const memoryRelations = [MemoryRelations, SearchHitRelations, RelatedMemoryRelations] as const;

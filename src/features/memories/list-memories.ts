@@ -32,7 +32,7 @@ const newestMemories: Statement = {
 
 export const memories = defineOperation({
   name: "memories",
-  kind: "query",
+  effect: "reads",
   summary: "The memories of a graph, newest first.",
   input: MemoriesInput,
   output: MemoryPage,

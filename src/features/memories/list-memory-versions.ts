@@ -1,4 +1,5 @@
 import { ArgsType, Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
@@ -68,8 +69,10 @@ const versionsOfMemory: Statement = {
 
 export const memoryVersions = defineOperation({
   name: "memoryVersions",
-  kind: "query",
-  summary: "What a memory is and was: every version with who made it and when, newest first.",
+  effect: "reads",
+  summary:
+    "What a memory is and was: each version with who made it and when, newest first. The newest " +
+    `${LIMITS.memory.versions.toLocaleString("en")} earlier versions are kept.`,
   input: MemoryVersionsInput,
   output: MemoryVersionPage,
   permission: "memories:read",

@@ -27,7 +27,7 @@ export const PROBLEM_EXAMPLE = {
 };
 
 export const MEMORY_RELATIONSHIP_EXAMPLE: MemoryRelationship = {
-  id: "019cadd4-6070-7b34-a2c8-7f8091a2b3c4",
+  relationshipId: "019cadd4-6070-7b34-a2c8-7f8091a2b3c4",
   type: "SOLVES",
   direction: Direction.OUT,
   from: MEMORY_EXAMPLE.id,

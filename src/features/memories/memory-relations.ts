@@ -13,30 +13,42 @@ import { type Place, readMemories } from "./read-memories.js";
 export class MemoryRelations {
   // There may be up to 100, but most memories have few; what is really there is bounded by FOLLOWED_MAX.
   @FieldResolver(() => [MemoryRelationship], { complexity: ({ childComplexity }) => 1 + 10 * childComplexity })
-  async relationships(@Root() memory: Memory, @Ctx() context: Context): Promise<MemoryRelationship[]> {
-    return memory.relationships ?? (await followed(context, memory)).relationships ?? [];
+  async relationships(
+    @Root() memory: Memory,
+    @Ctx() context: Context,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<MemoryRelationship[]> {
+    const relationships = memory.relationships ?? (await readRelationships(context, memory)).relationships ?? [];
+    return followOtherEnds(context, relationships, selectedFields(info, "memory"));
   }
 
   @FieldResolver(() => Int)
   async relationshipsTotal(@Root() memory: Memory, @Ctx() context: Context): Promise<number> {
-    return memory.relationshipsTotal ?? (await followed(context, memory)).relationshipsTotal ?? 0;
+    return memory.relationshipsTotal ?? (await readRelationships(context, memory)).relationshipsTotal ?? 0;
   }
 }
 
 /** What a relationship knows of the memory at its other end, or what can be followed from there without reading it. */
 const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
 
-@Resolver(() => MemoryRelationship)
-export class MemoryRelationshipRelations {
-  @FieldResolver(() => Memory)
-  memory(
-    @Root() { memory }: MemoryRelationship,
-    @Ctx() context: Context,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<Memory> | MemoryRelationship["memory"] {
-    const isKnown = [...selectedFields(info)].every((field) => KNOWN_OF_OTHER_END.has(field));
-    return isKnown ? memory : followMemory(context, memory, info);
-  }
+/**
+ * The same relationships, with as much of the memories at their other ends as is asked for. Whole lists are read and
+ * not memory by memory: of those there may be ten thousand, and a promise for each would cost more than all else.
+ */
+async function followOtherEnds(
+  context: Context,
+  relationships: MemoryRelationship[],
+  asked: ReadonlySet<string>,
+): Promise<MemoryRelationship[]> {
+  const isKnown = [...asked].every((field) => KNOWN_OF_OTHER_END.has(field));
+  if (isKnown || relationships.length === 0) return relationships;
+  const places = relationships.map(({ memory }) => memory);
+  const memories = await load(context, asked.has("content") ? listsAt : listsOfHeadsAt, places);
+  // One whose memory was deleted a moment ago was deleted with it.
+  return relationships.flatMap((relationship, index) => {
+    const memory = memories[index];
+    return memory ? [{ ...relationship, memory }] : [];
+  });
 }
 
 /** The memory at a place that something in the same graph refers to, with what of it is asked for. */
@@ -47,20 +59,33 @@ export async function followMemory(context: Context, place: Place, info: GraphQL
   return memory;
 }
 
-async function followed(context: Context, memory: Place): Promise<Partial<Memory>> {
+async function readRelationships(context: Context, memory: Place): Promise<Partial<Memory>> {
   requireScope(context, "memories:read");
   return (await load(context, relationshipsAt, memory)) ?? {};
 }
 
 const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, withinFollowed(places), { withContent: true });
+  readMemories(context, checkFollowed(places), { withContent: true });
 
 /** The same without the contents. */
 const headsAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, withinFollowed(places), { withContent: false });
+  readMemories(context, checkFollowed(places), { withContent: false });
+
+type ListBatch = Batch<readonly Place[], ReadonlyArray<Memory | undefined>>;
+
+/** Lists of memories: read together, and handed out again list by list. */
+const inLists =
+  (read: Batch<Place, Memory | undefined>): ListBatch =>
+  async (context, lists) => {
+    const memories = await read(context, lists.flat());
+    let start = 0;
+    return lists.map(({ length }) => memories.slice(start, (start += length)));
+  };
+const listsAt = inLists(memoriesAt);
+const listsOfHeadsAt = inLists(headsAt);
 
 const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, withinFollowed(places), { withContent: false, withRelationships: true });
+  readMemories(context, checkFollowed(places), { withContent: false, withRelationships: true });
 
 /** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
 const FOLLOWED_MAX = 1_000;
@@ -74,7 +99,7 @@ export class TooManyFollowed extends Failure {
   }
 }
 
-function withinFollowed(places: readonly Place[]): readonly Place[] {
+function checkFollowed(places: readonly Place[]): readonly Place[] {
   if (new Set(places.map(({ id }) => id)).size > FOLLOWED_MAX) throw new TooManyFollowed();
   return places;
 }

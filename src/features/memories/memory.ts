@@ -1,6 +1,6 @@
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
-import { Embedded } from "../../operation/output.js";
+import { Embedded, InRest } from "../../operation/output.js";
 
 export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
 export const TITLE_MAX = 500;
@@ -65,12 +65,13 @@ export class Memory {
   createdBy!: string;
 
   @Field(() => [MemoryRelationship], {
+    nullable: true,
     description: `Its relationships, newest first, at most ${RELATIONSHIPS_SHOWN_MAX}.`,
   })
   @Embedded()
   relationships?: MemoryRelationship[];
 
-  @Field(() => Int, { description: "How many relationships it has in all." })
+  @Field(() => Int, { nullable: true, description: "How many relationships it has in all." })
   @Embedded()
   relationshipsTotal?: number;
 
@@ -81,7 +82,8 @@ export class Memory {
 @ObjectType({ description: "A relationship, seen from one of its two memories." })
 export class MemoryRelationship {
   @Field(() => ID, { description: "The relationship's id." })
-  id!: string;
+  @InRest("id")
+  relationshipId!: string;
 
   @Field(() => String, { description: "Its type, such as SOLVES." })
   type!: string;
@@ -113,7 +115,7 @@ export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("No memory has this id.");
+    super("No memory of this graph has this id. `searchMemories` finds memories; `graph` chooses the graph.");
   }
 }
 

@@ -24,29 +24,46 @@ export interface Wanted {
 
 /** How many are read by one query: that many contents may have some 10 MB before it is known that they are too many. */
 const BATCH = 250;
+/** The same with up to 100 relationships each, which are all read in one turn of the event loop. */
+const BATCH_WITH_RELATIONSHIPS = 25;
 
 type Row = MemoryRow & Partial<RelationshipColumns>;
 
-/** Answers in the order of the places; what is not there is undefined. One query for every 250 of them. */
+/** Answers in the order of the places; what is not there is undefined. One query for every batch of them. */
 export async function readMemories(
-  { database, answer }: Pick<Context, "database" | "answer">,
+  { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
   places: readonly Place[],
   { withRelationships = false, withContent }: Wanted,
 ): Promise<Array<Memory | undefined>> {
   const statement = withRelationships ? memoriesWithRelationships : memoriesAlone;
   // Many relationships may lead to one memory; it is read once.
-  const wanted = [...new Map(places.map((place) => [`${place.graphId}/${place.id}`, place])).values()];
-  const found = new Map<string, Memory>();
-  for (let start = 0; start < wanted.length; start += BATCH) {
-    const batch = wanted.slice(start, start + BATCH);
-    const ids = [batch.map(({ graphId }) => graphId), batch.map(({ id }) => id)];
-    const rows = await database.run<Row>(statement, [...ids, withContent]);
-    // So that not all batches are read where the first alone are too much.
-    if (wanted.length > BATCH) answer?.takeBytes(rows.reduce((sum, { content }) => sum + content.length, 0));
-    for (const row of rows) found.set(`${row.graph_id}/${row.id}`, withRelations(row));
+  const wanted = new Map<string, Place>();
+  const times = new Map<string, number>();
+  for (const place of places) {
+    const key = keyOf(place.graphId, place.id);
+    wanted.set(key, place);
+    times.set(key, (times.get(key) ?? 0) + 1);
   }
-  return places.map(({ graphId, id }) => found.get(`${graphId}/${id}`));
+  const found = new Map<string, Memory>();
+  const read = [...wanted.values()];
+  const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
+  let bytes = 0;
+  for (let start = 0; start < read.length; start += size) {
+    const batch = read.slice(start, start + size);
+    const ids = [batch.map(({ graphId }) => graphId), batch.map(({ id }) => id)];
+    for (const row of await database.run<Row>(statement, [...ids, withContent])) {
+      const key = keyOf(row.graph_id, row.id);
+      found.set(key, withRelations(row));
+      bytes += row.content.length * (times.get(key) ?? 0);
+    }
+    // Before the next batch is read, and before each of thousands of places finds out that it has no room.
+    answer?.assertRoom(bytes);
+    await pause?.();
+  }
+  return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)));
 }
+
+const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 
 /** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
 const COLUMNS = MEMORY_COLUMNS.replace("m.content", "CASE WHEN $3::boolean THEN m.content ELSE '' END AS content");
@@ -74,7 +91,7 @@ const memoriesWithRelationships: Statement = {
       (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND from_id = m.id)::int
         + (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND to_id = m.id)::int AS relationships_total,
       (SELECT coalesce(json_agg(json_build_object(
-          'id', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
+          'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
           'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
           'strength', r.strength, 'confidence', r.confidence, 'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
        FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}

@@ -6,7 +6,7 @@ import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, PROBLEM_EXAMPLE } from "./memory-example.js";
 import { RelatedMemory } from "./related-memory.js";
-import { DEPTH_MAX, relatedStatement } from "./related-statement.js";
+import { DEPTH_MAX, STEPS_MAX, relatedStatement } from "./related-statement.js";
 
 const LIMIT_MAX = 100;
 const TYPES_MAX = 50;
@@ -57,10 +57,16 @@ export class RelatedMemories {
   memories!: RelatedMemory[];
 }
 
+/** The start stands in every row, alone where nothing is related to it. */
+type FoundRow = Omit<RelatedMemory, "memoryId"> & { readonly id: string };
+
 export const relatedMemories = defineOperation({
   name: "relatedMemories",
-  kind: "query",
+  effect: "reads",
   summary: "The memories that relationships lead to from a memory, nearest first.",
+  notes:
+    `At each level up to ${STEPS_MAX.toLocaleString("en")} relationships are looked at. The next level is looked ` +
+    "at only while fewer than `limit` memories are found.",
   input: RelatedMemoriesInput,
   output: RelatedMemories,
   permission: "memories:read",
@@ -71,7 +77,10 @@ export const relatedMemories = defineOperation({
     output: {
       memories: [
         {
-          ...PROBLEM_EXAMPLE,
+          memoryId: PROBLEM_EXAMPLE.id,
+          type: PROBLEM_EXAMPLE.type,
+          title: PROBLEM_EXAMPLE.title,
+          graphId: PROBLEM_EXAMPLE.graphId,
           relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
           direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
           depth: 1,
@@ -84,13 +93,12 @@ export const relatedMemories = defineOperation({
     const graphId = chosenGraphId(caller, input);
     const { types, maxDepth, direction, limit } = input;
     const values = [graphId, input.id, types ?? null, direction, limit];
-    const rows = await database.run<RelatedMemory | { id: null }>(relatedStatement(maxDepth), values);
-    // The start stands in every row, alone where nothing is related to it.
+    const rows = await database.run<FoundRow | { id: null }>(relatedStatement(maxDepth), values);
     if (rows.length === 0) throw new MemoryNotFound();
     const found = rows.filter((row) => row.id !== null);
     return {
-      memories: found.map(({ id, type, title, relationship, direction, depth, strength }) => {
-        return { id, type, title, relationship, direction, depth, strength, graphId };
+      memories: found.map(({ id: memoryId, type, title, relationship, direction, depth, strength }) => {
+        return { memoryId, type, title, relationship, direction, depth, strength, graphId };
       }),
     };
   },

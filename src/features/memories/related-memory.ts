@@ -1,13 +1,15 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { Ctx, Field, FieldResolver, Float, ID, Info, Int, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
+import { InRest } from "../../operation/output.js";
 import { Direction, Memory } from "./memory.js";
 import { followMemory } from "./memory-relations.js";
 
 @ObjectType({ description: "A memory that can be reached from another." })
 export class RelatedMemory {
   @Field(() => ID, { description: "The memory's id." })
-  id!: string;
+  @InRest("id")
+  memoryId!: string;
 
   @Field(() => String, { description: "The memory's type." })
   type!: string;
@@ -29,7 +31,7 @@ export class RelatedMemory {
   @Field(() => Float, { description: "How strong that relationship is, from 0 to 1." })
   strength!: number;
 
-  @Field(() => Memory, { description: "The whole memory." })
+  @Field(() => Memory, { nullable: true, description: "The whole memory; null if it was deleted meanwhile." })
   memory?: Memory;
 
   /** Undeclared, so it never leaves: where the memory is. */
@@ -40,6 +42,6 @@ export class RelatedMemory {
 export class RelatedMemoryRelations {
   @FieldResolver(() => Memory)
   memory(@Root() related: RelatedMemory, @Ctx() context: Context, @Info() info: GraphQLResolveInfo): Promise<Memory> {
-    return followMemory(context, related, info);
+    return followMemory(context, { graphId: related.graphId, id: related.memoryId }, info);
   }
 }

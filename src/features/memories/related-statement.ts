@@ -2,7 +2,7 @@ import type { Statement } from "../../platform/database.js";
 
 export const DEPTH_MAX = 5;
 /** How many relationships one level of a walk looks at: a hub with more is walked in part, never without end. */
-const STEPS_MAX = 10_000;
+export const STEPS_MAX = 10_000;
 
 /**
  * Walks `depth` levels from a memory. Values: graph, start, types or null, direction, limit. A level is entered only

@@ -1,13 +1,15 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { Ctx, Field, FieldResolver, Float, ID, Info, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
+import { InRest } from "../../operation/output.js";
 import { Memory } from "./memory.js";
 import { followMemory } from "./memory-relations.js";
 
 @ObjectType({ description: "A memory that a search found." })
 export class SearchHit {
   @Field(() => ID, { description: "The memory's id." })
-  id!: string;
+  @InRest("id")
+  memoryId!: string;
 
   @Field(() => String, { description: "The memory's type." })
   type!: string;
@@ -18,7 +20,7 @@ export class SearchHit {
   @Field(() => Float, { description: "How well it fits the query, from 0 to 1: a title that says it all is near 1." })
   relevance!: number;
 
-  @Field(() => Memory, { description: "The whole memory." })
+  @Field(() => Memory, { nullable: true, description: "The whole memory; null if it was deleted meanwhile." })
   memory?: Memory;
 
   /** Undeclared, so it never leaves: where the memory is. */
@@ -29,6 +31,6 @@ export class SearchHit {
 export class SearchHitRelations {
   @FieldResolver(() => Memory)
   memory(@Root() hit: SearchHit, @Ctx() context: Context, @Info() info: GraphQLResolveInfo): Promise<Memory> {
-    return followMemory(context, hit, info);
+    return followMemory(context, { graphId: hit.graphId, id: hit.memoryId }, info);
   }
 }

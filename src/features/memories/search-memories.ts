@@ -54,10 +54,19 @@ export class SearchTooSlow extends Failure {
   }
 }
 
+const { graphId, id, type, title } = MEMORY_EXAMPLE;
+const HIT_EXAMPLE = { graphId, memoryId: id, type, title };
+
 export const searchMemories = defineOperation({
   name: "searchMemories",
-  kind: "query",
+  effect: "reads",
   summary: "Finds memories by words, best first: titles count over tags, tags over content.",
+  notes:
+    "A query of punctuation alone, such as `%` or `--`, finds memories that have all of these characters. A " +
+    'query of stop words alone, such as "the of", finds titles that have them all. A word that no memory has is ' +
+    `taken as misspelt, for up to ${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
+    'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
+    "beginning of each part.",
   input: SearchMemoriesInput,
   output: SearchResult,
   permission: "memories:read",
@@ -65,7 +74,7 @@ export const searchMemories = defineOperation({
   rest: { method: "GET", path: "/v1/memories/search" },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5 },
-    output: { memories: [{ ...MEMORY_EXAMPLE, relevance: 0.93 }], total: 1, totalIsCapped: false },
+    output: { memories: [{ ...HIT_EXAMPLE, relevance: 0.93 }], total: 1, totalIsCapped: false },
   },
   async handle({ caller, database }, input) {
     const graphId = chosenGraphId(caller, input);
@@ -76,7 +85,7 @@ export const searchMemories = defineOperation({
       });
     const total = rows[0]?.total ?? 0;
     return {
-      memories: rows.map(({ id, type, title, relevance }) => ({ graphId, id, type, title, relevance })),
+      memories: rows.map(({ id: memoryId, type, title, relevance }) => ({ graphId, memoryId, type, title, relevance })),
       total: Math.min(total, TOTAL_MAX),
       totalIsCapped: total > TOTAL_MAX,
     };

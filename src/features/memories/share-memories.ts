@@ -54,7 +54,7 @@ export class RelationshipsWouldBeLost extends Failure {
   constructor(relationships: number) {
     super(
       `${relationships} relationships lead to memories that would stay behind. Share those as well, or set ` +
-        "drop_relationships.",
+        "`dropRelationships`.",
     );
     this.details = { relationships };
   }
@@ -144,7 +144,7 @@ const learnWords: Statement = {
 
 export const shareMemories = defineOperation({
   name: "shareMemories",
-  kind: "mutation",
+  effect: "transaction",
   summary:
     "Moves memories of the caller's own graph, with their relationships, into the team's. Their earlier versions are dropped.",
   input: ShareMemoriesInput,

@@ -1,4 +1,5 @@
 import { Field, Float, InputType, Int } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
@@ -74,15 +75,16 @@ export class VersionMismatch extends Failure {
 /** One row always; all of it is null where there is no such memory, all but the version before where it was another. */
 const changeMemory: Statement = {
   name: "change_memory",
-  text: "SELECT * FROM change_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+  text: "SELECT * FROM change_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
 };
 
 type Changed = { version_before: number | null } & (MemoryRow | { id: null });
 
 export const updateMemory = defineOperation({
   name: "updateMemory",
-  kind: "mutation",
-  summary: "Changes a memory and keeps what it was.",
+  effect: "statement",
+  summary: `Changes a memory and keeps what it was: the newest ${LIMITS.memory.versions.toLocaleString("en")} earlier versions.`,
+  notes: "Give at least one field to change. One more version drops the oldest.",
   input: UpdateMemoryInput,
   output: Memory,
   permission: "memories:write",
@@ -98,7 +100,7 @@ export const updateMemory = defineOperation({
       updatedAt: new Date("2026-03-03T16:02:11.870Z"),
     },
   },
-  oneStatement: true,
+  audit: { none: "The versions of a memory say who changed what and when." },
   async handle(context, input) {
     const { caller, database, now } = context;
     const { type, title, content, summary, tags, importance } = input;
@@ -110,7 +112,7 @@ export const updateMemory = defineOperation({
     const rest = [tags ? normalTags(tags) : null, importance ?? null, caller.userId, now()];
     const values = [graphId, input.id, input.expectedVersion ?? null, ...text, ...rest];
     const [row] = await database
-      .run<Changed>(changeMemory, [...values, ...roomIn(context, graphId)])
+      .run<Changed>(changeMemory, [...values, ...roomIn(context, graphId), LIMITS.memory.versions])
       .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
     if (row == null || row.version_before === null) throw new MemoryNotFound();
     if (row.id === null) throw new VersionMismatch(row.version_before);

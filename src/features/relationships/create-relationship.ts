@@ -1,4 +1,5 @@
 import { Field, Float, InputType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between, DifferentFrom, Form, Nullable, TextLength } from "../../operation/bounds.js";
 import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
@@ -14,6 +15,8 @@ import {
   roomIn,
 } from "../memories/index.js";
 import { CONTEXT_MAX, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
+
+const RELATIONSHIPS_MAX = LIMITS.memory.relationships;
 
 @InputType({ description: "A link to make from one memory to another." })
 export class CreateRelationshipInput extends GraphInput {
@@ -51,29 +54,55 @@ export class RelationshipExists extends Failure {
   override readonly details: { readonly id: string };
 
   constructor(id: string) {
-    super("These two memories already have a relationship of this type; its id is in the details.");
+    super(
+      "These two memories already have a relationship of this type; its id is in the details. Change it with `updateRelationship`.",
+    );
     this.details = { id };
+  }
+}
+
+/** Deleting a memory takes its relationships along, so there is a number that can be deleted in time. */
+export class TooManyRelationships extends Failure {
+  static readonly example = new TooManyRelationships(RELATIONSHIP_EXAMPLE.to);
+  readonly kind = "conflict";
+  override readonly reason = "too_many_relationships";
+  override readonly details: { readonly id: string; readonly relationships_max: number };
+
+  constructor(id: string) {
+    super(
+      `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together; the ` +
+        "one with the id in the details has as many. Delete some, or link to a memory that stands for a part of it.",
+    );
+    this.details = { id, relationships_max: RELATIONSHIPS_MAX };
   }
 }
 
 const storeRelationship: Statement = {
   name: "create_relationship",
-  text: "SELECT * FROM create_relationship($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+  text: "SELECT * FROM create_relationship($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
 
 type Outcome =
   | { readonly outcome: "created" | "no_memory" }
-  | { readonly outcome: "exists"; readonly existing_id: string };
+  | { readonly outcome: "exists" | "too_many"; readonly existing_id: string };
 
 export const createRelationship = defineOperation({
   name: "createRelationship",
-  kind: "mutation",
+  effect: "statement",
   summary: "Links one memory to another.",
+  notes:
+    `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together; one ` +
+    "more is refused with `too_many_relationships`.",
   input: CreateRelationshipInput,
   output: Relationship,
   permission: "memories:write",
-  failures: [MemoryNotFound, RelationshipExists, NoTeamGraph, GraphFull],
-  rest: { method: "POST", path: "/v1/relationships", status: 201, location: "/v1/relationships/:id" },
+  failures: [MemoryNotFound, RelationshipExists, TooManyRelationships, NoTeamGraph, GraphFull],
+  rest: {
+    method: "POST",
+    path: "/v1/relationships",
+    status: 201,
+    location: "/v1/relationships/:id",
+  },
   example: {
     input: {
       fromMemoryId: RELATIONSHIP_EXAMPLE.from,
@@ -84,7 +113,7 @@ export const createRelationship = defineOperation({
     },
     output: RELATIONSHIP_EXAMPLE,
   },
-  oneStatement: true,
+  audit: { none: "A relationship says who made it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
     const { fromMemoryId: from, toMemoryId: to, relationshipType: type, strength, confidence } = input;
@@ -92,13 +121,14 @@ export const createRelationship = defineOperation({
     const [id, createdAt, note] = [newId(), now(), input.context ?? null];
     const values = [graphId, id, from, to, type, strength, confidence, note, caller.userId, createdAt];
     const [answer] = await database
-      .run<Outcome>(storeRelationship, [...values, ...roomIn(context, graphId)])
+      .run<Outcome>(storeRelationship, [...values, ...roomIn(context, graphId), RELATIONSHIPS_MAX])
       .catch((error: unknown) => {
         // A memory that is deleted between the look and the insert breaks the foreign key: then it is not there.
         if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new MemoryNotFound();
         return refuseWithoutRoom(context, graphId, error);
       });
     if (answer?.outcome === "exists") throw new RelationshipExists(answer.existing_id);
+    if (answer?.outcome === "too_many") throw new TooManyRelationships(answer.existing_id);
     if (answer?.outcome !== "created") throw new MemoryNotFound();
     return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
   },

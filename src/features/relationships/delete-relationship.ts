@@ -18,7 +18,7 @@ const removeRelationship: Statement = {
 
 export const deleteRelationship = defineOperation({
   name: "deleteRelationship",
-  kind: "mutation",
+  effect: "statement",
   summary: "Deletes a relationship; its memories stay.",
   input: DeleteRelationshipInput,
   output: Deletion,
@@ -26,7 +26,7 @@ export const deleteRelationship = defineOperation({
   failures: [RelationshipNotFound, NoTeamGraph],
   rest: { method: "DELETE", path: "/v1/relationships/:id", status: 204 },
   example: { input: { id: RELATIONSHIP_EXAMPLE.id }, output: { id: RELATIONSHIP_EXAMPLE.id } },
-  oneStatement: true,
+  audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
   async handle({ caller, database }, input) {
     const place = [chosenGraphId(caller, input), input.id];
     const [answer] = await database.run<{ removed: boolean }>(removeRelationship, place);

@@ -18,7 +18,7 @@ const relationshipById: Statement = {
 
 export const relationship = defineOperation({
   name: "relationship",
-  kind: "query",
+  effect: "reads",
   summary: "One relationship.",
   input: RelationshipInput,
   output: Relationship,

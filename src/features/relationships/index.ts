@@ -1,8 +1,9 @@
 import { createRelationship } from "./create-relationship.js";
 import { deleteRelationship } from "./delete-relationship.js";
 import { relationship } from "./get-relationship.js";
+import { relationships } from "./list-relationships.js";
 import { relationshipTypes } from "./list-relationship-types.js";
-import { RelationshipRelations } from "./relationship.js";
+import { MemoryRelationshipWhole, RelationshipRelations } from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
 export { Relationship } from "./relationship.js";
@@ -10,9 +11,10 @@ export { Relationship } from "./relationship.js";
 export const relationshipOperations = [
   createRelationship,
   relationship,
+  relationships,
   updateRelationship,
   deleteRelationship,
   relationshipTypes,
 ] as const;
 
-export const relationshipRelations = [RelationshipRelations] as const;
+export const relationshipRelations = [RelationshipRelations, MemoryRelationshipWhole] as const;

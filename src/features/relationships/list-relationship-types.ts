@@ -25,7 +25,7 @@ export class RelationshipTypes {
 
 export const relationshipTypes = defineOperation({
   name: "relationshipTypes",
-  kind: "query",
+  effect: "reads",
   summary: "The catalogue of well-known relationship types.",
   input: NoInput,
   output: RelationshipTypes,

@@ -1,8 +1,19 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { Ctx, Field, FieldResolver, Float, ID, Info, ObjectType, Resolver, Root } from "type-graphql";
 import type { Context } from "../../operation/context.js";
+import { requireScope } from "../../operation/execute.js";
 import { Failure } from "../../operation/failure.js";
-import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, Memory, followMemory } from "../memories/index.js";
+import { type Batch, load } from "../../operation/load.js";
+import { selectedFields } from "../../operation/selection.js";
+import type { Statement } from "../../platform/database.js";
+import {
+  MEMORY_EXAMPLE,
+  MEMORY_RELATIONSHIP_EXAMPLE,
+  Memory,
+  MemoryRelationship,
+  type Place,
+  followMemory,
+} from "../memories/index.js";
 
 export const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 export const CONTEXT_MAX = 1_000;
@@ -33,10 +44,10 @@ export class Relationship {
   @Field(() => Date, { description: "When it was made." })
   createdAt!: Date;
 
-  @Field(() => Memory, { description: "The memory it starts from." })
+  @Field(() => Memory, { nullable: true, description: "The memory it starts from." })
   fromMemory?: Memory;
 
-  @Field(() => Memory, { description: "The memory it leads to." })
+  @Field(() => Memory, { nullable: true, description: "The memory it leads to." })
   toMemory?: Memory;
 
   /** Undeclared, so it never leaves: where its memories are. */
@@ -46,7 +57,7 @@ export class Relationship {
 /** A relationship as the documentation shows it. */
 export const RELATIONSHIP_EXAMPLE: Relationship = {
   graphId: MEMORY_EXAMPLE.graphId,
-  id: MEMORY_RELATIONSHIP_EXAMPLE.id,
+  id: MEMORY_RELATIONSHIP_EXAMPLE.relationshipId,
   from: MEMORY_RELATIONSHIP_EXAMPLE.from,
   to: MEMORY_RELATIONSHIP_EXAMPLE.to,
   type: MEMORY_RELATIONSHIP_EXAMPLE.type,
@@ -77,14 +88,64 @@ export class RelationshipRelations {
   }
 }
 
+/** A memory shows its relationships as seen from there; from each one reaches the relationship itself. */
+@Resolver(() => MemoryRelationship)
+export class MemoryRelationshipWhole {
+  @FieldResolver(() => Relationship, {
+    nullable: true,
+    description: "The relationship itself, whichever way one looks at it; null if it was deleted meanwhile.",
+  })
+  relationship(
+    @Root() seen: MemoryRelationship,
+    @Ctx() context: Context,
+    @Info() info: GraphQLResolveInfo,
+  ): Relationship | Promise<Relationship> {
+    const place = { graphId: seen.memory.graphId, id: seen.relationshipId };
+    // All but this is known from there.
+    if (selectedFields(info).has("context")) return followRelationship(context, place);
+    const { from, to, type, strength, confidence, createdAt } = seen;
+    return { ...place, from, to, type, strength, confidence, createdAt, context: null };
+  }
+}
+
+async function followRelationship(context: Context, place: Place): Promise<Relationship> {
+  requireScope(context, "memories:read");
+  const found = await load(context, relationshipsAt, place);
+  if (!found) throw new RelationshipNotFound();
+  return found;
+}
+
+/** How many are read by one query; the notes of a thousand have 4 MB at most. */
+const BATCH = 1_000;
+
+/** One query a graph and thousand: whoever asks has two graphs at most. */
+const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database }, places) => {
+  const found = new Map<string, Relationship>();
+  for (const graphId of new Set(places.map((place) => place.graphId))) {
+    const ids = [...new Set(places.filter((place) => place.graphId === graphId).map(({ id }) => id))];
+    for (let start = 0; start < ids.length; start += BATCH) {
+      const rows = await database.run<Relationship>(relationshipsOfGraph, [graphId, ids.slice(start, start + BATCH)]);
+      for (const row of rows) found.set(row.id, row);
+    }
+  }
+  return places.map(({ id }) => found.get(id));
+};
+
 export class RelationshipNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("No relationship has this id.");
+    super(
+      "No relationship of this graph has this id. `memory` tells the relationships of a memory; `graph` chooses the graph.",
+    );
   }
 }
 
 /** The columns of a row, named as a Relationship is. */
 export const RELATIONSHIP_COLUMNS = `graph_id AS "graphId", id, from_id AS "from", to_id AS "to", type, strength,
   confidence, context, created_at AS "createdAt"`;
+
+const relationshipsOfGraph: Statement = {
+  name: "relationships_of_graph",
+  text: `SELECT ${RELATIONSHIP_COLUMNS} FROM relationship WHERE graph_id = $1 AND id = ANY($2::uuid[])`,
+};

@@ -41,8 +41,9 @@ const changeRelationship: Statement = {
 
 export const updateRelationship = defineOperation({
   name: "updateRelationship",
-  kind: "mutation",
+  effect: "statement",
   summary: "Changes how strong and how sure a relationship is, and its context.",
+  notes: "Give at least one field to change.",
   input: UpdateRelationshipInput,
   output: Relationship,
   permission: "memories:write",
@@ -52,7 +53,7 @@ export const updateRelationship = defineOperation({
     input: { id: RELATIONSHIP_EXAMPLE.id, strength: 0.7, context: null },
     output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
   },
-  oneStatement: true,
+  audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
   async handle(here, input) {
     const { caller, database } = here;
     const { strength, confidence, context } = input;

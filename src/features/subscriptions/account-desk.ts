@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import type { AuditAction } from "../../operation/audit-action.js";
 import { type Actor, recordAudit } from "../../operation/audit.js";
 import type { Door } from "../../operation/context.js";
 import { IdempotencyKeyReused } from "../../operation/idempotency.js";
@@ -7,7 +8,15 @@ import { Deadline, type Payments, PaymentsError } from "../../platform/payments.
 import { type BillingAccount, type BillingServices, accountOf, isLive } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { type AccountLock, readClock, withAccountLock } from "./lock.js";
-import { grantSeats, lockTeamOfAccount, mirrorValues, ranked, seen, timeOf, writeMirror } from "./mirror.js";
+import {
+  checkoutValues,
+  grantSeats,
+  lockTeamOfAccount,
+  mirrorValues,
+  rankSubscriptions,
+  readSubscription,
+  writeMirror,
+} from "./mirror.js";
 import {
   type Answers,
   type Asker,
@@ -23,6 +32,7 @@ import {
   requestsAskedUnder,
   upgradesLately,
 } from "./requests.js";
+import { TeamNotFound } from "../../operation/standing.js";
 
 const ensureAccount: Statement = {
   name: "ensure_billing_account",
@@ -44,7 +54,7 @@ const keepCheckout: Statement = {
 };
 
 /** How requests that somebody asked for are called in the team's audit. */
-const AUDITED: Partial<Readonly<Record<RequestKind, string>>> = {
+const AUDITED: Partial<Readonly<Record<RequestKind, AuditAction>>> = {
   checkout: "createTeamCheckout",
   upgrade: "upgradeTeam",
   cancel: "cancelTeamSubscription",
@@ -55,6 +65,7 @@ const AUDITED: Partial<Readonly<Record<RequestKind, string>>> = {
  * all of it together takes no longer than an operation may.
  * @throws BillingNotConfigured without a provider.
  * @throws PaymentProviderError when the provider fails; what was begun is then brought to its end by the next call.
+ * @throws TeamNotFound when that is because the team was deleted meanwhile.
  */
 export async function withAccountDesk<T>(
   services: BillingServices,
@@ -72,8 +83,11 @@ export async function withAccountDesk<T>(
       work(new AccountDesk(services, payments, lock, deadline)),
     );
   } catch (error) {
-    if (!(error instanceof PaymentsError)) throw error;
-    billing.log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
+    if (error instanceof PaymentsError) {
+      billing.log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
+    } else if (!(error instanceof PaymentProviderError)) throw error;
+    // Whoever deletes a team takes its account away from those who deal with the provider at that moment.
+    if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();
     throw new PaymentProviderError();
   }
 }
@@ -187,9 +201,11 @@ export class AccountDesk {
     const [clock] = await this.services.database.run<{ now: Date }>(readClock, []);
     const readAt = clock?.now ?? new Date(0);
     const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
-    const [counts, ...others] = ranked(found);
+    const [counts, ...others] = rankSubscriptions(found);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
-    const hasTeam = await this.#write(counts, { readAt, closing });
+    // One that lives ends the checkout in the copy by itself.
+    const checkoutIsOver = !(counts && isLive(counts)) && (await this.#hasExpired(known));
+    const hasTeam = await this.#write(counts, { readAt, closing, checkoutIsOver });
     if (hasTeam) return this.account();
     if (counts && isLive(counts)) {
       await this.#write(await this.#end(counts, "endOrphanedSubscription"), { readAt });
@@ -214,6 +230,27 @@ export class AccountDesk {
     const facts = { alert: "customerIsGone", team_id: this.lock.teamId, customer };
     this.services.billing.log.error(facts, "the provider knows a team's customer no more: another one is made");
     return false;
+  }
+
+  /**
+   * Whether the checkout that is thought to be open can never be paid any more: somebody may have ended it before its
+   * time. One that was paid is not over until its subscription is seen, which the provider makes a moment later.
+   */
+  async #hasExpired({ checkoutId, checkoutUrl }: BillingAccount): Promise<boolean> {
+    if (checkoutId === null || checkoutUrl === null) return false;
+    const status = await this.#statusOf(checkoutId).catch((error: unknown) => {
+      // Of another account at the provider, where it may still be paid.
+      if (error instanceof PaymentsError && error.isMissing) return undefined;
+      throw error;
+    });
+    return status === "expired";
+  }
+
+  async #statusOf(checkoutId: string): Promise<Stripe.Checkout.Session["status"]> {
+    const { status } = await this.ask("checkout.session", (stripe, options) =>
+      stripe.checkout.sessions.retrieve(checkoutId, {}, options),
+    );
+    return status;
   }
 
   /** The checkouts that can be paid at this moment, as the provider says. */
@@ -242,9 +279,7 @@ export class AccountDesk {
     } catch (error) {
       if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
     }
-    const { status } = await this.ask("checkout.session", (stripe, options) =>
-      stripe.checkout.sessions.retrieve(id, {}, options),
-    );
+    const status = await this.#statusOf(id);
     if (status === "open") throw new PaymentProviderError();
     return { isPaid: status === "complete" };
   }
@@ -258,7 +293,7 @@ export class AccountDesk {
   }
 
   /** Ends a subscription now, what was paid for the time left being credited, and tells the operator. */
-  async #end({ id, customer, status }: Stripe.Subscription, action: string): Promise<Stripe.Subscription> {
+  async #end({ id, customer, status }: Stripe.Subscription, action: AuditAction): Promise<Stripe.Subscription> {
     const { teamId } = this.lock;
     const facts = { alert: action, team_id: teamId, subscription: id, customer };
     const { log } = this.services.billing;
@@ -280,10 +315,10 @@ export class AccountDesk {
   /** Answers with whether there is a team still. */
   async #write(
     subscription: Stripe.Subscription | undefined,
-    { readAt, closing }: { readonly readAt: Date; readonly closing?: RecordedRequest | undefined },
+    { readAt, closing, checkoutIsOver = false }: Reading,
   ): Promise<boolean> {
     const { teamId, holder } = this.lock;
-    const values = mirrorValues(subscription && seen(subscription, this.priceId));
+    const values = mirrorValues(subscription && readSubscription(subscription, this.priceId), checkoutIsOver);
     return this.services.database.transaction(async (inner) => {
       const [team] = await inner.run(lockTeamOfAccount, [teamId]);
       held(await inner.run(writeMirror, [teamId, holder, ...values, readAt]));
@@ -347,8 +382,15 @@ export class AccountDesk {
   }
 }
 
+/** When the provider was asked, for which request, and what it said of the checkout. */
+interface Reading {
+  readonly readAt: Date;
+  readonly closing?: RecordedRequest | undefined;
+  readonly checkoutIsOver?: boolean;
+}
+
 interface AuditedChange {
-  readonly action: string;
+  readonly action: AuditAction;
   readonly subject: string | null;
   readonly door: string;
   readonly detail?: string;
@@ -363,15 +405,12 @@ function held(rows: readonly unknown[]): void {
   if (rows.length === 0) throw new PaymentProviderError();
 }
 
-/** Only one that is open can be paid. */
-function checkoutValues({ id, url, status, metadata, expires_at }: Stripe.Checkout.Session): unknown[] {
-  if (status !== "open") return [null, null, null, null];
-  return [id, url, Number(metadata?.["seats"]), timeOf(expires_at)];
-}
-
 /** How many seats it is about, for the audit. */
 function detailOf(request: Requests[RequestKind]): string {
   const { params } = request;
   const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
-  return items?.[0]?.quantity === undefined ? "at the end of the period" : `seats: ${items[0].quantity}`;
+  const seats = items?.[0]?.quantity;
+  if (seats === undefined) return "at the end of the period";
+  const before = "seatsBefore" in request ? request.seatsBefore : undefined;
+  return before == null ? `seats: ${seats}` : `seats: ${before} → ${seats}`;
 }

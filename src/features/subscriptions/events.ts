@@ -50,9 +50,8 @@ export async function receivePaymentEvent(services: BillingServices, event: Paym
 /** Whom an event is about: a customer, or something that has one. */
 function customerOf({ data: { object } }: PaymentEvent): string | null {
   const customer = object.object === "customer" ? object.id : object.customer;
-  if (typeof customer === "string") return customer;
-  const expanded = (customer as { id?: unknown } | null | undefined)?.id;
-  return typeof expanded === "string" ? expanded : null;
+  const id = typeof customer === "string" ? customer : (customer as { id?: unknown } | null | undefined)?.id;
+  return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;
 }
 
 /** Deletes up to 1,000 each of what is long past; answers with whether there may be more. */

@@ -24,8 +24,14 @@ export class SubscriptionRequired extends Failure {
   readonly kind = "conflict";
   override readonly reason = "subscription_required";
 
-  constructor() {
-    super("This needs a paid subscription of the team.");
+  /** @param freeSeats how many members a team may have without one, where that is what was reached. */
+  constructor(freeSeats?: number) {
+    super(
+      freeSeats === undefined
+        ? "The team has no paid subscription. The owner buys one with `createTeamCheckout`."
+        : `A team without a paid subscription has at most ${freeSeats} members, counting open invitations. The owner ` +
+            "buys more seats with `createTeamCheckout`.",
+    );
   }
 }
 
@@ -34,7 +40,9 @@ export class SubscriptionActive extends Failure {
   override readonly reason = "subscription_active";
 
   constructor() {
-    super("The team has a subscription that may charge again. Cancel it, and delete the team when it has ended.");
+    super(
+      "The team has a subscription that may charge again. Cancel it with `cancelTeamSubscription`, and delete the team when it has ended.",
+    );
   }
 }
 
@@ -43,6 +51,6 @@ export class SizeManagedByBilling extends Failure {
   override readonly reason = "size_managed_by_billing";
 
   constructor() {
-    super("The team has as many seats as its subscription pays for. Enlarge it by an upgrade.");
+    super("The team has as many seats as its subscription pays for. Buy more with `upgradeTeam`.");
   }
 }

@@ -10,5 +10,5 @@ export {
   SubscriptionRequired,
 } from "./failures.js";
 export { type Reconciled, reconcileAccount, reconcileAccounts, reconcileDueAccount } from "./reconcile.js";
-export { type Requests, askerOf } from "./requests.js";
+export { REPEATABLE, type Requests, askerOf } from "./requests.js";
 export { assertMembersPaid } from "./seats.js";

@@ -21,7 +21,7 @@ export type SeenSubscription = Pick<
  * The one subscription that counts, first, and then the others: one that is paid before one that is not, any that may
  * charge before any that has ended; of those that live the oldest, of those that ended the newest.
  */
-export function ranked(subscriptions: readonly Stripe.Subscription[]): Stripe.Subscription[] {
+export function rankSubscriptions(subscriptions: readonly Stripe.Subscription[]): Stripe.Subscription[] {
   const rank = (subscription: Stripe.Subscription): number => {
     if (isPaid(subscription)) return 0;
     if (subscription.status === "incomplete") return 2;
@@ -34,7 +34,7 @@ export function ranked(subscriptions: readonly Stripe.Subscription[]): Stripe.Su
 }
 
 /** Reads what matters off a subscription that was asked for with its latest invoice. */
-export function seen(subscription: Stripe.Subscription, priceId: string): SeenSubscription {
+export function readSubscription(subscription: Stripe.Subscription, priceId: string): SeenSubscription {
   const { id, status, items, pending_update: pending, latest_invoice: invoice } = subscription;
   const item = items.data.find(({ price }) => price.id === priceId) ?? items.data[0];
   const wanted = pending?.subscription_items?.find((pendingItem) => pendingItem.id === item?.id);
@@ -63,8 +63,8 @@ export const lockTeamOfAccount: Statement = {
 };
 
 /**
- * A checkout is over when its time has been for a while, or when there is a subscription that it would double. The
- * last value is when Stripe was asked: what happened there before that is in the copy.
+ * A checkout is over when Stripe says so, when its time has been for a while, or when there is a subscription that it
+ * would double. The last value is when Stripe was asked: what happened there before that is in the copy.
  */
 export const writeMirror: Statement = {
   name: "write_billing_mirror",
@@ -89,8 +89,8 @@ export const grantSeats: Statement = {
 };
 
 /** The values of `writeMirror` after team and lock; nulls where there is no subscription. */
-export function mirrorValues(subscription: SeenSubscription | undefined): unknown[] {
-  if (!subscription) return [null, null, "none", null, null, null, false, null, null, null, false];
+export function mirrorValues(subscription: SeenSubscription | undefined, checkoutIsOver: boolean): unknown[] {
+  if (!subscription) return [null, null, "none", null, null, null, false, null, null, null, checkoutIsOver];
   const { subscriptionId, itemId, status, seats, periodStart, periodEnd, ...rest } = subscription;
   const { cancelAtPeriodEnd, pendingSeats, pendingUntil, hostedInvoiceUrl } = rest;
   const period = [periodStart, periodEnd, cancelAtPeriodEnd];
@@ -103,6 +103,12 @@ export function mirrorValues(subscription: SeenSubscription | undefined): unknow
     pendingSeats,
     pendingUntil,
     hostedInvoiceUrl,
-    isLive({ status }),
+    checkoutIsOver || isLive({ status }),
   ];
+}
+
+/** What is kept of a checkout: only one that is open can be paid. */
+export function checkoutValues({ id, url, status, metadata, expires_at }: Stripe.Checkout.Session): unknown[] {
+  if (status !== "open") return [null, null, null, null];
+  return [id, url, Number(metadata?.["seats"]), timeOf(expires_at)];
 }

@@ -8,7 +8,12 @@ export interface Requests {
   customer: { readonly params: Stripe.CustomerCreateParams };
   checkout: { readonly params: Stripe.Checkout.SessionCreateParams };
   expire: { readonly id: string; readonly params: Record<string, never> };
-  upgrade: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
+  upgrade: {
+    readonly id: string;
+    readonly params: Stripe.SubscriptionUpdateParams;
+    /** For the audit; missing in what was recorded by earlier releases. */
+    readonly seatsBefore?: number | null;
+  };
   cancel: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
 }
 export type RequestKind = keyof Requests;
@@ -88,7 +93,7 @@ export interface RecordedRequest<Kind extends RequestKind = RequestKind> extends
  * After this it is known at Stripe what became of a request, and nobody should be charged for what they have given up
  * waiting for. Stripe itself forgets idempotency keys after a day.
  */
-const REPEATABLE = "1 hour";
+export const REPEATABLE = "1 hour";
 
 const COLUMNS = `o.id, o.kind, o.idempotency_key AS "idempotencyKey", o.request, o.actor_id AS "actorId",
   o.key_id AS "keyId", o.door, o.asked_under AS "askedUnder", o.asked_for AS "askedFor",

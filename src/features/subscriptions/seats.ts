@@ -19,5 +19,5 @@ export async function assertMembersPaid(
 ): Promise<void> {
   if (!billing.payments || members <= billing.freeSeats) return;
   const [account] = await database.run<Pick<BillingAccount, "status">>(statusOfTeam, [teamId]);
-  if (!account || !isPaid(account)) throw new SubscriptionRequired();
+  if (!account || !isPaid(account)) throw new SubscriptionRequired(billing.freeSeats);
 }

@@ -1,8 +1,9 @@
 import { Field, InputType, Int } from "type-graphql";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
+import { TEAM_COLUMNS } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
-import { AlreadyInTeam, MEMBERS_MAX, NAME_MAX, TEAM_COLUMNS, TEAM_EXAMPLE, Team } from "./team.js";
+import { AlreadyInTeam, MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "A team to found." })
 export class CreateTeamInput {
@@ -44,8 +45,9 @@ const teamById: Statement = {
 
 export const createTeam = defineOperation({
   name: "createTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Founds a team with a shared graph; the caller owns it.",
+  notes: "`maxMembers` may be larger than the seats that are free: it is how many seats `createTeamCheckout` buys.",
   input: CreateTeamInput,
   output: Team,
   permission: "teams:write",

@@ -1,6 +1,7 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
-import { Deletion, defineOperation } from "../../operation/operation.js";
+import { Deletion, defineTeamOperation } from "../../operation/operation.js";
+import { TeamNotFound } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
 import {
   BillingNotConfigured,
@@ -9,7 +10,7 @@ import {
   assertBillingEnded,
   endBilling,
 } from "../subscriptions/index.js";
-import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, lockTeam, teamNow } from "./team.js";
+import { TEAM_EXAMPLE } from "./team.js";
 
 @InputType({ description: "Which team to delete." })
 export class DeleteTeamInput {
@@ -19,23 +20,25 @@ export class DeleteTeamInput {
 
 const removeTeam: Statement = { name: "remove_team", text: "DELETE FROM team WHERE id = $1::uuid RETURNING id" };
 
-export const deleteTeam = defineOperation({
+export const deleteTeam = defineTeamOperation({
   name: "deleteTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Deletes a team for good, with its invitations and its graph; its members keep their own graphs.",
+  notes:
+    "A team whose subscription may charge again cannot be deleted (`subscription_active`); the payment " +
+    "provider is asked first. A team that never had a subscription, or whose subscription has ended, is deleted " +
+    "without asking. Where the service has no payment provider any more, a team whose subscription may be live " +
+    "cannot be deleted.",
   input: DeleteTeamInput,
   output: Deletion,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, SubscriptionActive, PaymentProviderError, BillingNotConfigured],
+  team: { which: "given", role: "owner" },
+  failures: [SubscriptionActive, PaymentProviderError, BillingNotConfigured],
   rest: { method: "DELETE", path: "/teams/:team_id", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { id: TEAM_EXAMPLE.id } },
   audit: (_context, { teamId }) => ({ teamId, subject: teamId }),
-  async prepare(context, { teamId }) {
-    await teamNow(context, teamId, "owner");
-    await endBilling(context, teamId);
-  },
+  prepare: (context, { teamId }) => endBilling(context, teamId),
   async handle(context, { teamId }) {
-    await lockTeam(context, teamId, "owner");
     await assertBillingEnded(context, teamId);
     const [removed] = await context.database.run<Deletion>(removeTeam, [teamId]);
     if (!removed) throw new TeamNotFound();

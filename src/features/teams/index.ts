@@ -10,20 +10,7 @@ import { updateTeam } from "./update-team.js";
 export { AuditEntry, forgetOldAudit } from "./list-audit.js";
 export { OwnerMustTransfer } from "./leave-team.js";
 export { MemberNotFound } from "./member-not-found.js";
-export {
-  AlreadyInTeam,
-  type MembersTeam,
-  RoleTooSmall,
-  TEAM_EXAMPLE,
-  Team,
-  TeamFull,
-  TeamNotFound,
-  TeamRoleName,
-  assertStanding,
-  lockAnyTeam,
-  lockTeam,
-  teamNow,
-} from "./team.js";
+export { AlreadyInTeam, TEAM_EXAMPLE, Team, TeamFull, TeamRoleName } from "./team.js";
 export { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
 
 export const teamOperations = [

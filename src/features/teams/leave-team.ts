@@ -1,9 +1,9 @@
 import { InputType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
 import type { Statement } from "../../platform/database.js";
-import { TEAM_EXAMPLE, Team, TeamNotFound, lockTeam } from "./team.js";
+import { TEAM_EXAMPLE, Team } from "./team.js";
 import { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
 
 @InputType({ description: "Which team to leave." })
@@ -17,7 +17,7 @@ export class OwnerMustTransfer extends Failure {
   override readonly reason = "owner_must_transfer";
 
   constructor() {
-    super("A team must have an owner. Transfer it to another member, or delete it.");
+    super("A team must have an owner. Transfer it with `transferTeam`, or delete it with `deleteTeam`.");
   }
 }
 
@@ -32,15 +32,16 @@ class LeftTeam extends Team {
   withdrawn?: number;
 }
 
-export const leaveTeam = defineOperation<LeaveTeamInput, LeftTeam>({
+export const leaveTeam = defineTeamOperation<LeaveTeamInput, LeftTeam>({
   name: "leaveTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary:
     "Ends the caller's membership; access to the team's graph ends with the next request. Invitations that the caller sent and nobody answered are withdrawn.",
   input: LeaveTeamInput,
   output: Team,
   permission: "teams:write",
-  failures: [TeamNotFound, OwnerMustTransfer],
+  team: { which: "given", role: "member" },
+  failures: [OwnerMustTransfer],
   rest: { method: "POST", path: "/teams/:team_id/leave", status: 204 },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: TEAM_EXAMPLE },
   audit: ({ caller }, { teamId }, { withdrawn }) => ({
@@ -48,8 +49,7 @@ export const leaveTeam = defineOperation<LeaveTeamInput, LeftTeam>({
     subject: caller.userId,
     detail: withdrawnNote(withdrawn),
   }),
-  async handle(context, { teamId }) {
-    const { role: _role, ...team } = await lockTeam(context, teamId, "member");
+  async handle(context, { teamId }, { team: { role: _role, ...team } }) {
     const withdrawn = await openInvitationsBy(context, teamId, context.caller.userId);
     const [left] = await context.database.run(leave, [teamId, context.caller.userId]);
     if (!left) throw new OwnerMustTransfer();

@@ -1,11 +1,11 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.js";
 import { IdField } from "../../operation/id.js";
-import { NoInput, defineOperation } from "../../operation/operation.js";
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
-import { RoleTooSmall, TEAM_EXAMPLE, TeamNotFound, assertStanding } from "./team.js";
+import { TEAM_EXAMPLE } from "./team.js";
 
 @ArgsType()
 export class TeamAuditInput extends Paged(NoInput) {
@@ -77,14 +77,16 @@ export class AuditPage {
   nextCursor!: string | null;
 }
 
-export const teamAudit = defineOperation({
+export const teamAudit = defineTeamOperation({
   name: "teamAudit",
-  kind: "query",
+  effect: "reads",
   summary: "What was done in a team: to its members, invitations and settings, and which memories were deleted.",
+  notes: "What the service does by itself about a subscription has no actor, and `billing` as its door.",
   input: TeamAuditInput,
   output: AuditPage,
   permission: "teams:read",
-  failures: [TeamNotFound, RoleTooSmall],
+  team: { which: "given", role: "admin" },
+  failures: [],
   rest: { method: "GET", path: "/teams/:team_id/audit" },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, action: "createTeam" },
@@ -104,8 +106,7 @@ export const teamAudit = defineOperation({
       nextCursor: null,
     },
   },
-  async handle({ caller, database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
-    assertStanding(caller, teamId, "admin");
+  async handle({ database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
     const before = placeOf(cursor, UUID);
     const rows = await database.models.auditEntry.findMany({
       where: {

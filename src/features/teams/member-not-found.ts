@@ -4,6 +4,6 @@ export class MemberNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("The team has no member with this user id.");
+    super("The team has no member with this user id. `teamMembers` lists them.");
   }
 }

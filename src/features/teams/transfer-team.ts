@@ -1,9 +1,11 @@
 import { InputType } from "type-graphql";
+import { tellChanges } from "../../operation/audit.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import { TEAM_COLUMNS } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
-import { RoleTooSmall, TEAM_COLUMNS, TEAM_EXAMPLE, Team, TeamNotFound, lockTeam } from "./team.js";
+import { TEAM_EXAMPLE, Team } from "./team.js";
 import { MemberNotFound } from "./member-not-found.js";
 
 @InputType({ description: "To whom a team shall belong." })
@@ -30,22 +32,30 @@ const promoteOwner: Statement = {
     UPDATE team t SET owner_id = promoted.user_id FROM promoted WHERE t.id = $1::uuid RETURNING ${TEAM_COLUMNS}`,
 };
 
-export const transferTeam = defineOperation({
+export const transferTeam = defineTeamOperation({
   name: "transferTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Makes another member the owner of a team.",
+  notes:
+    "The owner so far becomes an admin, so invitations that they sent stay open. Nothing changes at the payment " +
+    "provider: the customer's address and card stay those of whoever paid first, until somebody changes them " +
+    "there.",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, MemberNotFound],
+  team: { which: "given", role: "owner" },
+  failures: [MemberNotFound],
   rest: { method: "POST", path: "/teams/:team_id/transfer" },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, userId: "019bb153-9a51-7d3e-9f40-516273849506" },
     output: { ...TEAM_EXAMPLE, ownerId: "019bb153-9a51-7d3e-9f40-516273849506" },
   },
-  audit: (_context, { teamId, userId }) => ({ teamId, subject: userId }),
+  audit: (_context, { teamId, userId }, { ownerId }, { team: before }) => ({
+    teamId,
+    subject: userId,
+    detail: tellChanges([["owner", before.ownerId, ownerId]]),
+  }),
   async handle(context, { teamId, userId }) {
-    await lockTeam(context, teamId, "owner");
     if (userId === context.caller.userId) {
       throw new InvalidInput([{ path: "userId", message: "must be another member: you own the team already" }]);
     }

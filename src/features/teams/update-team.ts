@@ -1,20 +1,13 @@
 import { Field, InputType, Int } from "type-graphql";
+import { tellChanges } from "../../operation/audit.js";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
-import { defineOperation } from "../../operation/operation.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import { TEAM_COLUMNS, TeamNotFound } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
 import { SizeManagedByBilling, accountOf, isLive } from "../subscriptions/index.js";
-import {
-  MEMBERS_MAX,
-  NAME_MAX,
-  RoleTooSmall,
-  TEAM_COLUMNS,
-  TEAM_EXAMPLE,
-  Team,
-  TeamNotFound,
-  lockTeam,
-} from "./team.js";
+import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "What to change of a team; what is left out stays as it is." })
 export class UpdateTeamInput {
@@ -35,11 +28,11 @@ export class TooManyMembers extends Failure {
   static readonly example = new TooManyMembers(7);
   readonly kind = "conflict";
   override readonly reason = "too_many_members";
-  override readonly details: { readonly member_count: number };
+  override readonly details: { readonly memberCount: number };
 
   constructor(memberCount: number) {
-    super(`The team has ${memberCount} members: its size cannot be smaller. Remove some first.`);
-    this.details = { member_count: memberCount };
+    super(`The team has ${memberCount} members: its size cannot be smaller. Remove some first with \`removeMember\`.`);
+    this.details = { memberCount };
   }
 }
 
@@ -49,26 +42,35 @@ const changeTeam: Statement = {
     WHERE t.id = $1::uuid RETURNING ${TEAM_COLUMNS}`,
 };
 
-export const updateTeam = defineOperation({
+export const updateTeam = defineTeamOperation({
   name: "updateTeam",
-  kind: "mutation",
+  effect: "transaction",
   summary: "Renames a team, or changes how many members it has room for.",
+  notes:
+    "Give at least one field to change. A team that pays nothing may have a larger `maxMembers` than it has " +
+    "free seats: this is how many seats `createTeamCheckout` buys. The size of a team that pays is changed by " +
+    "`upgradeTeam`; to give the size that it has changes nothing and is accepted.",
   input: UpdateTeamInput,
   output: Team,
   permission: "teams:write",
-  failures: [TeamNotFound, RoleTooSmall, TooManyMembers, SizeManagedByBilling],
+  team: { which: "given", role: "owner" },
+  failures: [TooManyMembers, SizeManagedByBilling],
   rest: { method: "PUT", path: "/teams/:team_id" },
   example: { input: { teamId: TEAM_EXAMPLE.id, maxMembers: 8 }, output: { ...TEAM_EXAMPLE, maxMembers: 8 } },
-  audit: (_context, { name, maxMembers }, team) => ({
-    teamId: team.id,
-    subject: team.id,
-    detail: [name && "name", maxMembers && `max_members: ${maxMembers}`].filter(Boolean).join(", "),
+  audit: (_context, _input, { id, name, maxMembers }, { team: before }) => ({
+    teamId: id,
+    subject: id,
+    detail: tellChanges([
+      ["name", JSON.stringify(before.name), JSON.stringify(name)],
+      ["max_members", before.maxMembers, maxMembers],
+    ]),
   }),
-  async handle(context, { teamId, name, maxMembers }) {
+  check(_context, { name, maxMembers }) {
     if (name === undefined && maxMembers === undefined) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
-    const { memberCount, maxMembers: seats } = await lockTeam(context, teamId, "owner");
+  },
+  async handle(context, { teamId, name, maxMembers }, { team: { memberCount, maxMembers: seats } }) {
     // Clients that put the whole team back say the size that it has.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
     const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));

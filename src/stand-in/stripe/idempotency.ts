@@ -67,13 +67,13 @@ export class SavedAnswers {
 /** Two requests are the same when method, path and parameters are, in whatever order these come. */
 export const fingerprintOf = (method: string, path: string, params: Tree): string =>
   createHash("sha256")
-    .update(`${method} ${path} ${JSON.stringify(sorted(params))}`)
+    .update(`${method} ${path} ${JSON.stringify(sortTree(params))}`)
     .digest("hex");
 
-function sorted(tree: Tree): unknown {
+function sortTree(tree: Tree): unknown {
   if (typeof tree === "string") return tree;
-  if (Array.isArray(tree)) return tree.map(sorted);
+  if (Array.isArray(tree)) return tree.map(sortTree);
   return Object.entries(tree)
-    .map(([name, value]: [string, Tree]) => [name, sorted(value)])
+    .map(([name, value]: [string, Tree]) => [name, sortTree(value)])
     .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
 }

@@ -28,7 +28,7 @@ export function decode(text: string): { readonly [name: string]: Tree } {
       else place = hashAt(place, own, name);
     }
   }
-  return Object.fromEntries(Object.entries(root).map(([name, value]) => [name, settled(value)]));
+  return Object.fromEntries(Object.entries(root).map(([name, value]) => [name, settle(value)]));
 }
 
 function keysOf(name: string): readonly string[] {
@@ -47,11 +47,11 @@ function hashAt(place: { [name: string]: Builder }, key: string, name: string): 
 }
 
 /** A hash whose names are all numbers was a list. */
-function settled(value: Builder): Tree {
+function settle(value: Builder): Tree {
   if (typeof value === "string") return value;
   const names = Object.keys(value);
-  if (names.length > 0 && names.every((name) => /^\d+$/.test(name))) return Object.values(value).map(settled);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, settled(inner)]));
+  if (names.length > 0 && names.every((name) => /^\d+$/.test(name))) return Object.values(value).map(settle);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, settle(inner)]));
 }
 
 const TEXT_MAX_CHARACTERS = 5_000;

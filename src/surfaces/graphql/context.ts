@@ -1,24 +1,33 @@
-import type { GraphQLError, GraphQLResolveInfo } from "graphql";
+import type { GraphQLResolveInfo } from "graphql";
 import { AnswerBudget } from "../../operation/answer-budget.js";
 import { type Caller, type Context, type Services, contextOf } from "../../operation/context.js";
+import { Gate } from "../../operation/gate.js";
 import { selectedFields } from "../../operation/selection.js";
+import { LIMITS } from "../../limits.js";
 import type { RequestScope } from "../http.js";
+import { FieldErrors } from "./field-errors.js";
+
+const { rootsAtOnce } = LIMITS.graphql;
 
 /** What resolvers get: the context of one request. Introspection and public operations need no key, so no caller. */
 export interface RequestContext extends Context {
   caller: Caller;
   readonly scope: RequestScope;
   readonly answer: AnswerBudget;
-  /** What the first field threw that found no room in the answer. */
-  noRoom?: GraphQLError;
+  readonly errors: FieldErrors;
+  readonly pause: () => Promise<void>;
+  /** Lets a few of the root fields be worked on at a time: each may read a page of megabytes. */
+  readonly roots: Gate;
   /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
   request: string;
 }
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
-  const { caller, clientAddress } = scope;
-  const context = contextOf(services, { caller, clientAddress, door: "graphql" });
-  return { scope, request: "", ...context, answer: new AnswerBudget() };
+  const { caller, clientAddress, patience } = scope;
+  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience });
+  const answer = new AnswerBudget();
+  const pause = () => scope.work.turns.goOn(answer);
+  return { scope, request: "", ...context, answer, errors: new FieldErrors(), pause, roots: new Gate(rootsAtOnce) };
 }
 
 /**

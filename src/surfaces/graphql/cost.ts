@@ -20,7 +20,7 @@ import { LIMITS } from "../../limits.js";
 
 const { cost: COST_MAX, introspectionCost: INTROSPECTION_MAX, selections } = LIMITS.graphql;
 
-class QueryTooCostly extends Failure {
+export class QueryTooCostly extends Failure {
   readonly kind = "bad_request";
   override readonly reason = "query_too_costly";
 

@@ -12,6 +12,7 @@ import {
 } from "graphql";
 import { InvalidInput } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
+import { literalsRule } from "./literals.js";
 
 const { documentBytes, lines, tokens, depth, aliases, fragments, directives, nameLength } = LIMITS.graphql;
 
@@ -87,6 +88,7 @@ function countRule(context: ValidationContext): ASTVisitor {
 /** Rules that a document must keep beside GraphQL's own; a document is checked once and then remembered. */
 export const documentRules: ValidationRule[] = [
   countRule,
+  literalsRule,
   maxDepthRule({ n: depth, flattenFragments: true, ...REPORTED }),
   maxAliasesRule({ n: aliases, allowList: [], ...REPORTED }),
 ];

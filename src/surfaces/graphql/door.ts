@@ -11,6 +11,8 @@ import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { LIMITS } from "../../limits.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
@@ -137,10 +139,11 @@ const chargeFailed =
     throw error;
   };
 
-/** Apollo answers 400 by itself to a body that is not JSON, and to what a page of another origin could send. */
+/** Apollo answers 400 by itself to what is no JSON, and to what a page of another origin could send. */
 const parseBody: Handler = (request, response, next) => {
   const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
   request.body = body;
+  if (request.method === "POST" && claimsJson(request)) assertParameters(body);
   const { query: asked } = request.method === "GET" ? request.query : (body as { query?: unknown });
   if (typeof asked === "string") assertDocumentFits(asked);
   for (const name of ["variables", "extensions"]) {
@@ -150,3 +153,21 @@ const parseBody: Handler = (request, response, next) => {
   response.set("Cache-Control", "no-store");
   next();
 };
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** @throws InvalidInput naming each parameter of GraphQL over HTTP that is missing or wrong: Apollo names none. */
+function assertParameters(body: unknown): void {
+  if (!isObject(body)) {
+    throw new InvalidInput([{ path: "", message: "The body must be one JSON object. Batches are not served." }]);
+  }
+  const { query, operationName, variables, extensions } = body as Readonly<Record<string, unknown>>;
+  const issues = new Issues();
+  if (query == null && extensions == null) issues.add(["query"], "is required: the GraphQL document");
+  else if (query != null && typeof query !== "string") issues.add(["query"], "must be a string: the GraphQL document");
+  if (operationName != null && typeof operationName !== "string") issues.add(["operationName"], "must be a string");
+  if (variables != null && !isObject(variables)) issues.add(["variables"], "must be an object");
+  if (extensions != null && !isObject(extensions)) issues.add(["extensions"], "must be an object");
+  issues.assertNone();
+}

@@ -12,6 +12,13 @@ const CODES: Readonly<Record<string, string>> = {
   INTERNAL_SERVER_ERROR: "INTERNAL_ERROR",
 };
 
+/** Apollo's words that are kept, for documentation. */
+export const GRAPHQL_CODES = {
+  GRAPHQL_PARSE_FAILED: "400: the document is no GraphQL. The message says where.",
+  GRAPHQL_VALIDATION_FAILED: "400: the document does not fit the schema. The message says which field or argument.",
+  PERSISTED_QUERY_NOT_FOUND: "200: only the hash of a document was sent, and it is not known. Send the document too.",
+};
+
 /** What a resolver threw, or the failure that ended the whole request. */
 export function causeOf(error: unknown): unknown {
   const { originalError } = error instanceof GraphQLError ? error : {};
@@ -28,7 +35,7 @@ export function formatError({ locations, ...told }: GraphQLFormattedError, error
   const code = codeOf(error);
   if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
   const message = shorten(formatted.message, LIMITS.refusal.issueLength);
-  const details = code === "BAD_REQUEST" ? [{ path: "", message }] : undefined;
+  const details = formatted.extensions?.["details"] ?? (code === "BAD_REQUEST" ? [{ path: "", message }] : undefined);
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
 

@@ -10,13 +10,14 @@ import type { RequestContext } from "./context.js";
 import { assertAffordable } from "./cost.js";
 import { causeOf, codeOf, httpError, refusalWithin } from "./errors.js";
 import { type IntrospectionMemory, isIntrospection } from "./introspection.js";
+import { explain } from "./literals.js";
 import { assertVariablesFit } from "./variables.js";
 
-class NoSubscriptions extends Failure {
+export class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
 
   constructor() {
-    super("Subscriptions are not offered: ask by queries.");
+    super("Subscriptions are not offered. Ask again with a query.");
   }
 }
 
@@ -42,10 +43,17 @@ export const requestPlugin = ({
     // GraphQL over HTTP: an empty name is as good as none.
     if (request.operationName === "") delete request.operationName;
     return {
+      async validationDidStart({ document }) {
+        return async (errors) => {
+          // Apollo answers with this list.
+          const broken = errors as GraphQLError[] | undefined;
+          if (broken?.length) broken.splice(0, broken.length, ...explain(schema, document, broken));
+        };
+      },
       async didResolveOperation({ contextValue, operation, document, request, source }) {
         const { scope } = contextValue;
         if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());
-        const fields = operation ? fieldsOf(operation.selectionSet, fragmentsOf(document)) : [];
+        const fields = operation ? fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) }) : [];
         const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
         scope.operations.push(...names);
         // Refused as a whole and before anything runs, with the status that REST answers.
@@ -54,7 +62,7 @@ export const requestPlugin = ({
         try {
           await chargeCaller(budgets, scope, fields.length);
           if (operation) {
-            assertVariablesFit(schema, operation, given);
+            assertVariablesFit(schema, { document, operation, given });
             assertAffordable(schema, { document, operation, given: given ?? {} });
           }
         } catch (error) {
@@ -68,9 +76,13 @@ export const requestPlugin = ({
         return isIntrospection(asked) ? introspection.recall(asked) : null;
       },
       async willSendResponse(asked) {
+        // What follows, up to the answer's text, is one piece of work.
+        await asked.contextValue.pause();
         const { body } = asked.response;
         if (body.kind !== "single") return;
         const { singleResult } = body;
+        for (const name of asked.contextValue.errors.rootsWithoutRoom)
+          if (singleResult.data) singleResult.data[name] = null;
         // One cause may fail a list of a thousand fields; saying it so often helps nobody.
         if (singleResult.errors) singleResult.errors = singleResult.errors.slice(0, LIMITS.refusal.issues);
         if (singleResult.errors && !singleResult.data) singleResult.errors = refusalWithin(singleResult.errors);
@@ -78,7 +90,8 @@ export const requestPlugin = ({
       },
       async didEncounterErrors({ contextValue: { scope }, errors }) {
         // Before Apollo makes each of them ready to be told. It passes the list on that it is given here.
-        (errors as GraphQLError[]).splice(LIMITS.refusal.issues);
+        const different = [...new Set(errors)].slice(0, LIMITS.refusal.issues);
+        (errors as GraphQLError[]).splice(0, errors.length, ...different);
         for (const error of errors) {
           const cause = causeOf(error);
           const failure = failureBehind(cause);

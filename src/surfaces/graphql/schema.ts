@@ -7,13 +7,12 @@ import {
   isEnumType,
   isIntrospectionType,
   isObjectType,
-  locatedError,
-  responsePathAsArray,
 } from "graphql";
 import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
 import { execute } from "../../operation/execute.js";
-import { type Class, NoInput, type Operation } from "../../operation/operation.js";
+import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
 import { LIMITS } from "../../limits.js";
+import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
 
 type ResolverClass = Class<object>;
@@ -27,9 +26,19 @@ export async function buildGraphQLSchema(
   const schema = await buildSchema({ resolvers: resolvers as [ResolverClass, ...ResolverClass[]], validate: false });
   Object.assign(schema.getQueryType() ?? {}, { description: "What can be read." });
   Object.assign(schema.getMutationType() ?? {}, { description: "What can be changed; changes follow each other." });
+  schema.description = ["How to ask:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
+  describeScalars(schema);
   countAnswers(schema, new Set(relations.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))));
   boundEnums(schema);
   return schema;
+}
+
+/** What code generators and their readers look up: where each scalar is specified. */
+function describeScalars(schema: GraphQLSchema): void {
+  Object.assign(schema.getType("DateTimeISO") ?? {}, {
+    description: "A moment in UTC, such as 2026-03-02T09:14:31.204Z.",
+    specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
+  });
 }
 
 type Resolve = GraphQLFieldResolver<Readonly<Record<string, unknown>>, RequestContext>;
@@ -42,32 +51,42 @@ function countAnswers(schema: GraphQLSchema, followed: ReadonlySet<string>): voi
     for (const field of Object.values(type.getFields())) {
       // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it at once.
       if (!roots.includes(type) && !followed.has(field.name)) delete field.resolve;
-      else if (field.resolve) field.resolve = counted(field.resolve as Resolve);
+      else if (field.resolve) field.resolve = countField(field.resolve as Resolve);
     }
   }
 }
 
-const counted =
+const countField =
   (resolve: Resolve): Resolve =>
   (source, args, context, info) => {
-    if (context.noRoom) throw context.noRoom;
-    const value: unknown = resolve(source, args, context, info);
-    if (value instanceof Promise) return value.then((settled: unknown) => count(settled, context, info));
-    return count(value, context, info);
+    if (context.errors.noRoom) throw context.errors.locate(context.errors.noRoom, info);
+    try {
+      const value: unknown = resolve(source, args, context, info);
+      return value instanceof Promise ? countSettled(value, context, info) : count(value, context, info);
+    } catch (error) {
+      throw context.errors.locate(error, info);
+    }
   };
 
-/**
- * Thousands of fields may find no room. graphql-js makes an error of its own for each, which costs more than the answer
- * would have, unless what is thrown says already where it happened: so all throw what the first one threw.
- */
-function count<Value>(value: Value, context: RequestContext, { fieldNodes, path }: GraphQLResolveInfo): Value {
-  if (context.noRoom) throw context.noRoom;
+/** What comes of a field is thousands of pieces of work where a batch of them settles at once. */
+async function countSettled(value: Promise<unknown>, context: RequestContext, info: GraphQLResolveInfo) {
   try {
-    context.answer.take(value);
+    const settled = await value;
+    await context.pause();
+    return count(settled, context, info);
+  } catch (error) {
+    throw context.errors.locate(error, info);
+  }
+}
+
+/** @throws AnswerTooLarge, as the field that first found no room. */
+function count<Value>(value: Value, { answer, errors }: RequestContext, info: GraphQLResolveInfo): Value {
+  if (errors.noRoom) throw errors.locate(errors.noRoom, info);
+  try {
+    answer.take(value);
     return value;
   } catch (error) {
-    context.noRoom = locatedError(error, fieldNodes, responsePathAsArray(path));
-    throw context.noRoom;
+    throw errors.locate(error, info);
   }
 }
 
@@ -94,7 +113,7 @@ function boundEnums(schema: GraphQLSchema): void {
  * each. Mutations take one `input`, queries take flat arguments.
  */
 function resolverFor(operation: Operation): ResolverClass {
-  const { name, kind, summary, input, output } = operation;
+  const { name, kind, input, output } = operation;
   const RootField = kind === "query" ? Query : Mutation;
   // GraphQL has no input without fields.
   const Input =
@@ -105,14 +124,20 @@ function resolverFor(operation: Operation): ResolverClass {
   @Resolver()
   class OperationResolver {
     // Nullable: where one of several root fields fails, what the others did and answered must still be told.
-    @RootField(() => output, { nullable: true, description: summary, complexity: costOfList })
+    @RootField(() => output, { nullable: true, description: describeOperation(operation), complexity: costOfList })
     async [name](
       @Input args: object,
       @Ctx() context: RequestContext,
       @Info() info: GraphQLResolveInfo,
     ): Promise<object> {
       if (kind === "mutation") await readCallerAnew(context, info);
-      return execute(operation, fieldContextOf(context, info), args);
+      await context.roots.enter();
+      try {
+        if (context.errors.noRoom) throw context.errors.locate(context.errors.noRoom, info);
+        return await execute(operation, fieldContextOf(context, info), args);
+      } finally {
+        context.roots.leave();
+      }
     }
   }
   return OperationResolver;

@@ -1,44 +1,71 @@
 import {
+  type ASTNode,
+  type DocumentNode,
   type GraphQLInputType,
   type GraphQLSchema,
+  Kind,
   type OperationDefinitionNode,
-  coerceInputValue,
-  isInputObjectType,
   isNonNullType,
-  getNullableType,
   typeFromAST,
+  visit,
 } from "graphql";
-import { shorten } from "../../operation/failure.js";
-import { Issues } from "../../operation/input.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { GRAPHQL_WORDS, Issues, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
+
+/** What is checked, and the values that came with it. */
+export interface Asked {
+  readonly document: DocumentNode;
+  readonly operation: Pick<OperationDefinitionNode, "variableDefinitions">;
+  readonly given?: Readonly<Record<string, unknown>> | undefined;
+}
 
 /**
  * Reads the values of an operation's variables before anything is estimated or run: graphql-js would collect errors
  * without end, each of which repeats what was sent.
- * @throws InvalidInput naming the first that are wrong.
+ * @throws InvalidInput naming the first fields that are wrong, as the schema calls them.
  */
-export function assertVariablesFit(
-  schema: GraphQLSchema,
-  { variableDefinitions = [] }: Pick<OperationDefinitionNode, "variableDefinitions">,
-  given: Readonly<Record<string, unknown>> = {},
-): void {
+export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: Asked): void {
   const issues = new Issues(LIMITS.graphql.coercionErrors);
-  for (const { variable, type: typeNode, defaultValue } of variableDefinitions) {
-    const name = variable.name.value;
-    // The document is valid, so the type exists and can be an input.
-    const type = typeFromAST(schema, typeNode) as GraphQLInputType;
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (value === undefined && defaultValue) continue;
-    if (value == null && isNonNullType(type)) issues.add(name, `is required, of the type ${String(type)}`);
-    else if (value !== undefined) {
-      coerceInputValue(value, type, (path, _value, { message }) => {
-        issues.add(pathOf(name, type, path), shorten(message, LIMITS.refusal.issueLength));
-      });
+  try {
+    for (const { variable, type: typeNode, defaultValue } of operation.variableDefinitions ?? []) {
+      const name = variable.name.value;
+      // The document is valid, so the type exists and can be an input.
+      const type = typeFromAST(schema, typeNode) as GraphQLInputType;
+      const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (value === undefined && (defaultValue || !isNonNullType(type))) continue;
+      readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
     }
+    issues.assertNone();
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw nameFields(error, document);
   }
-  issues.assertNone();
 }
 
-/** Fields of an input go by their own names, whatever the client calls the variable that holds them. */
-const pathOf = (name: string, type: GraphQLInputType, path: ReadonlyArray<string | number>): string =>
-  (isInputObjectType(getNullableType(type)) && path.length > 0 ? path : [name, ...path]).join(".");
+/** Paths begin with the name of a variable, which is the client's affair: told is the field that it is given to. */
+function nameFields({ details }: InvalidInput, document: DocumentNode): InvalidInput {
+  const places = new Map<string, readonly string[]>();
+  visit(document, {
+    Variable({ name }, _key, parent, _path, ancestors) {
+      const place = placeOf([...ancestors, parent]);
+      if (place.length > 0 && !places.has(name.value)) places.set(name.value, place);
+    },
+  });
+  return new InvalidInput(
+    details.map(({ path, message }) => {
+      const [variable = "", ...within] = path.split(".");
+      return { path: nameField([...(places.get(variable) ?? [variable]), ...within]), message };
+    }),
+  );
+}
+
+/** The argument and the fields of objects in which a value stands, from the outside in. */
+const placeOf = (ancestors: ReadonlyArray<ASTNode | readonly ASTNode[] | undefined>): string[] =>
+  ancestors.flatMap((node) =>
+    node && "kind" in node && (node.kind === Kind.ARGUMENT || node.kind === Kind.OBJECT_FIELD) ? [node.name.value] : [],
+  );
+
+/** Fields are named as in REST, without the `input` that holds those of a change. */
+export const nameField = (path: ReadonlyArray<string | number>): string =>
+  (path[0] === "input" && path.length > 1 ? path.slice(1) : path).join(".");

@@ -28,13 +28,13 @@ const returned =
     }
     try {
       const checkout = await find(scopeOf(response).clientAddress, sessionId);
-      response.status(checkout ? 200 : 404).send(shown(checkout));
+      response.status(checkout ? 200 : 404).send(showCheckout(checkout));
     } catch (error) {
       response.send(unsure(noteFailure(error, response)));
     }
   };
 
-const shown = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
+const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
   if (!checkout) return page("No such checkout", html`<p>It has ended, or there never was one.</p>`);
   const { team, seats, state } = checkout;
   if (state === "over") return page("It has ended", html`<p>${team} has no subscription that is paid.</p>`);

@@ -59,7 +59,17 @@ export function invitationPage(invitation: ShownInvitation, { token, codeSent, p
 }
 
 const problemNote = (problem: Failure | undefined): Html | undefined =>
-  problem && html`<p class="problem" role="alert">${problem.message}</p>`;
+  problem && html`<p class="problem" role="alert">${explain(problem)}</p>`;
+
+/** What to say to a person at a page, where the message is for whoever writes a program. */
+const FOR_PEOPLE: Readonly<Record<string, string>> = {
+  code_invalid: "This code is wrong or has expired. Try again, or have another code sent.",
+  already_in_team: "You are in another team already, and can be in one at a time. Leave it, then answer again.",
+  team_full: "The team has no seat left. Ask who invited you to make room, then answer again.",
+  subscription_required: "The team has no seat left that is paid for. Tell who invited you, then answer again.",
+};
+
+const explain = ({ reason = "", message }: Failure): string => FOR_PEOPLE[reason] ?? message.replaceAll("`", "");
 
 const codeForm = ({ maskedEmail }: ShownInvitation, token: string, again: boolean): Html =>
   html`
@@ -104,5 +114,5 @@ const keyNote = (key: string): Html =>
 /** Undefined stands for a bug, of which nothing is told. */
 export function failurePage(failure: Failure | undefined): string {
   const title = failure?.kind === "not_found" ? "Not found" : "That did not work";
-  return page(title, html`<p class="problem" role="alert">${failure?.message ?? BUG_MESSAGE}</p>`);
+  return page(title, html`<p class="problem" role="alert">${failure ? explain(failure) : BUG_MESSAGE}</p>`);
 }

@@ -1,27 +1,43 @@
 import { createHash } from "node:crypto";
 import { Html, html } from "../../platform/html.js";
+import { navigation } from "../navigation.js";
 
 const STYLE = `
   body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
-  body { color: #1b1f24; background: #fff }
+  body { color: #1b1f24; background: #fff; color-scheme: light }
+  body.wide { max-width: 62rem; margin-top: 1.2rem }
+  a { color: #0b57d0 }
+  nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+  nav [aria-current] { color: inherit; font-weight: 600; text-decoration: none }
+  h1 { line-height: 1.25 }
+  h2 { margin-top: 2.2rem; scroll-margin-top: 1rem }
+  dt { font-weight: 600; margin-top: .7rem }
+  dd { margin: 0 }
   input, button { font: inherit; padding: .5rem .9rem; border-radius: .4rem; border: 1px solid #57606a }
   button { cursor: pointer; background: #f6f8fa; color: inherit; margin: .8rem .4rem 0 0 }
   button.main { background: #0b57d0; border-color: #0b57d0; color: #fff }
   label { display: block; font-weight: 600 }
   code { font-size: .95em; overflow-wrap: anywhere; user-select: all }
-  table { border-collapse: collapse; font-size: .9em }
+  .wide code, pre code { user-select: auto }
+  pre { overflow-x: auto; background: #f6f8fa; padding: .8rem; border-radius: .4rem }
+  pre code { overflow-wrap: normal }
+  table { border-collapse: collapse; font-size: .9em; width: 100% }
   th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
+  .aside { margin: .4rem 0 0; opacity: .8; font-weight: 400 }
+  th code, td code { overflow-wrap: normal }
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
-  @media (min-width: 64rem) { table { width: 62rem; margin-left: -13rem } }
   @media (max-width: 63.9rem) {
     thead { display: none }
+    th code, td code { overflow-wrap: anywhere }
+    td > div { display: inline }
     th, td { display: block; border: 0; padding: 0 }
     td::before { content: attr(data-label) ": "; color: #57606a }
     tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8c959f }
   }
   @media (prefers-color-scheme: dark) {
-    body { color: #e6edf3; background: #0d1117 }
-    button { background: #21262d }
+    body { color: #e6edf3; background: #0d1117; color-scheme: dark }
+    a { color: #79b8ff }
+    button, pre { background: #21262d }
     td::before { color: #9198a1 }
   }
 `;
@@ -47,7 +63,17 @@ export const PAGE_HEADERS = {
 };
 
 /** A whole page. It has no script, so it works everywhere. */
-export function page(title: string, body: Html): string {
+export const page = (title: string, body: Html): string => wholePage(title, body);
+
+/** A page of the documentation, with the way to the others; `path` is where it stands. */
+export const documentationPage = (path: string, title: string, body: Html): string =>
+  wholePage(title, body, navigation(path));
+
+/** A text whose names in backticks are shown as code. */
+export const prose = (text: string): Html =>
+  html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+
+function wholePage(title: string, body: Html, around?: Html): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -57,7 +83,8 @@ export function page(title: string, body: Html): string {
         <title>${title} – Memory Graph</title>
         ${STYLE_ELEMENT}
       </head>
-      <body>
+      <body class="${around ? "wide" : "narrow"}">
+        ${around && html`<header>${around}</header>`}
         <main>
           <h1>${title}</h1>
           ${body}

@@ -1,7 +1,8 @@
 import { type Handler, Router } from "express";
 import { LIMITS } from "../../limits.js";
+import { CONNECTIONS_PER_ACCOUNT } from "../../operation/shares.js";
 import { html } from "../../platform/html.js";
-import { PAGE_HEADERS, page } from "./layout.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 /** A step that a request passes: what bounds it, and what that costs in time and memory at most. */
 export interface Step {
@@ -13,7 +14,7 @@ export interface Step {
   readonly beyond: string;
 }
 
-const { http, json, graphql, text, refusal, answer, database, budgets, log, storage } = LIMITS;
+const { http, json, graphql, text, refusal, answer, database, budgets, log, storage, memory } = LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
@@ -84,7 +85,9 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "Turn of the event loop",
-    bound: `work begins within the first ${http.turnMs} ms of a turn, then one request a turn`,
+    bound:
+      `work begins within the first ${http.turnMs} ms of a turn, then one request a turn; answers by GraphQL are made ` +
+      `in pieces, for ${http.turnMs} ms of a turn`,
     time: "constant",
     memory: "constant",
     beyond: "a later turn",
@@ -157,8 +160,10 @@ export const STEPS: readonly Step[] = [
   {
     step: "Database",
     bound:
-      `a third of the connections and ${database.searchesPerAccount} searches at once an account, ` +
-      `${seconds(database.connectionWaitMs)} for a connection, ${count(database.waitingPerAccount)} waiting an account, ` +
+      `${CONNECTIONS_PER_ACCOUNT} of ${database.connections} connections and ${database.searchesPerAccount} searches at ` +
+      `once an account, ${seconds(database.connectionWaitMs)} in all for a place and a connection, ` +
+      `${seconds(database.lockWaitMs)} for a lock or what is left of these, ` +
+      `${count(database.waitingPerAccount)} waiting an account, ` +
       `${seconds(database.statementTimeoutMs)} a statement, ${seconds(database.searchTimeoutMs)} a search`,
     time: seconds(database.statementTimeoutMs),
     memory: "the rows of one page",
@@ -174,10 +179,17 @@ export const STEPS: readonly Step[] = [
     beyond: "409 graph_full",
   },
   {
+    step: "Room at a memory",
+    bound: `${count(memory.versions)} earlier versions, ${count(memory.relationships)} relationships`,
+    time: "one row deleted for one that is kept; one look at its relationships",
+    memory: "constant",
+    beyond: "the oldest version goes; 409 too_many_relationships",
+  },
+  {
     step: "Answer",
     bound:
       `a page by REST ${size(answer.restPageBytes)} (shorter, with a cursor), by GraphQL ${size(answer.graphqlBytes)} ` +
-      `and ${count(answer.graphqlPlaces)} objects and list items`,
+      `and ${count(answer.graphqlPlaces)} objects and list items, ${graphql.rootsAtOnce} root fields at a time`,
     time: "linear in its bytes",
     memory: "six times its bytes",
     beyond: "400 answer_too_large",
@@ -215,11 +227,13 @@ export function limitsPage(): Router {
 
 const showLimits: Handler = (_request, response) => {
   response.set(PAGE_HEADERS).send(
-    page(
+    documentationPage(
+      "/docs/limits",
       "Limits",
       html`<p>
           A request passes these steps in this order. Each bound is checked before the work that it bounds, and every
-          refusal says what the limit is. Time and memory are at most what is written here.
+          refusal says what the limit is. Time and memory are at most what is written here. How to call the service
+          stands in <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
         </p>
         <table>
           <thead>

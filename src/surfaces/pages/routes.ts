@@ -1,8 +1,9 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import { type Services, contextOf } from "../../operation/context.js";
+import { type Services, contextOf, servicesFor } from "../../operation/context.js";
 import { execute } from "../../operation/execute.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
+import type { Database } from "../../platform/database.js";
 import { callerOf } from "../caller.js";
 import { readBodyUpTo } from "../body.js";
 import { noteFailure, scopeOf } from "../http.js";
@@ -46,10 +47,12 @@ const pageHeaders: Handler = (_request, response, next) => {
 class PageDoor {
   readonly #operations: ReadonlyMap<string, Operation>;
   readonly #services: Services;
+  readonly #database: Database;
 
   constructor(operations: readonly Operation[], services: Services) {
     this.#operations = new Map(operations.map((operation) => [operation.name, operation]));
     this.#services = services;
+    this.#database = servicesFor(services, "keys").database;
   }
 
   /** With the key that is given, or without one. `Output` is what the operation of this name declares. */
@@ -59,10 +62,11 @@ class PageDoor {
     const scope = scopeOf(response);
     scope.operations.push(name);
     if (key !== undefined) {
-      scope.caller = await callerOf({ headers: { authorization: `Bearer ${key}` } }, this.#services.database);
+      const headers = { authorization: `Bearer ${key}` };
+      scope.caller = await scope.patience.limit(callerOf({ headers }, this.#database));
     }
-    const { caller, clientAddress } = scope;
-    const context = contextOf(this.#services, { caller, clientAddress, door: "page" });
+    const { caller, clientAddress, patience } = scope;
+    const context = contextOf(this.#services, { caller, clientAddress, door: "page", patience });
     return (await execute(operation, context, inputOf(operation, input))) as Output;
   }
 }
@@ -103,7 +107,7 @@ const answer =
       response.status(409).send(invitationPage(invitation, { token, codeSent: false }));
       return;
     }
-    const made = await confirmed(door, response, invitation.email, code);
+    const made = await confirmAddress(door, response, invitation.email, code);
     if (made instanceof Failure) {
       response.send(invitationPage(invitation, { token, codeSent: true, problem: made }));
       return;
@@ -121,7 +125,7 @@ const answer =
   };
 
 /** The new key; or, where another code can be tried, why there is none. */
-async function confirmed(door: PageDoor, response: Response, email: string, code: string) {
+async function confirmAddress(door: PageDoor, response: Response, email: string, code: string) {
   try {
     return await door.run<{ id: string; key: string }>(response, "confirmSignUp", {
       email,

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type Request, Router } from "express";
+import { prefersPage } from "../http.js";
 
 /** What `client` is built into; this file, be it the source or what it is compiled to, is as far from it. */
 const PAGE = fileURLToPath(new URL("../../../dist/playground", import.meta.url));
@@ -31,9 +32,9 @@ export function playgroundRoutes(): Router {
     response.vary("Accept");
     if (!asksForPage(request)) return next();
     response.set(HEADERS).set("Cache-Control", "no-cache");
-    response.sendFile("index.html", { root: PAGE, cacheControl: false });
+    response.sendFile("index.html", { root: PAGE, cacheControl: false, acceptRanges: false });
   });
-  const assets = { index: false, redirect: false, immutable: true, maxAge: "365d" };
+  const assets = { index: false, redirect: false, acceptRanges: false, immutable: true, maxAge: "365d" };
   // The names hold a hash of what is in them, so a browser need never ask again.
   router.use(
     "/playground/assets",
@@ -42,8 +43,5 @@ export function playgroundRoutes(): Router {
   return router;
 }
 
-/** Whoever would take JSON as readily, such as curl, means GraphQL; so does an address with a query in it. */
-function asksForPage(request: Request): boolean {
-  const wanted = request.accepts("application/json", "application/graphql-response+json", "text/html");
-  return wanted === "text/html" && !("query" in request.query);
-}
+/** An address with a query in it means GraphQL, whoever opens it. */
+const asksForPage = (request: Request): boolean => prefersPage(request) && !("query" in request.query);

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { type Handler, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Operation } from "../../operation/operation.js";
+import { navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
 /**
@@ -15,17 +16,18 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
   const router = Router({ caseSensitive: true, strict: true });
   router.get(
     "/openapi.json",
-    unchanging("application/json", () => openApiJson(operations, schema, publicUrl)),
+    serveUnchanging("application/json", () => openApiJson(operations, schema, publicUrl)),
   );
   router.get(
     "/docs",
-    unchanging("text/html", () => PAGE),
+    serveUnchanging("text/html", () => PAGE),
   );
   router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
+  router.get(`${ASSETS}/start.css`, (_request, response) => forEver(response).type("text/css").send(STYLE));
   router.get(`${ASSETS}/start.js`, (_request, response) => forEver(response).type("text/javascript").send(START));
   for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]) {
     router.get(`${ASSETS}/${name}`, (_request, response) => {
-      forEver(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false });
+      forEver(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false, acceptRanges: false });
     });
   }
   return router;
@@ -59,8 +61,22 @@ SwaggerUIBundle({
 });
 `.trimStart();
 
+/** The way to the other pages, as they have it; and room on a phone, where a column that is always empty has none. */
+const STYLE = `
+body { margin: 0 }
+header { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1.2rem 20px 0; box-sizing: border-box }
+header a { color: #0b57d0 }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+nav [aria-current] { color: #3b4151; font-weight: 600; text-decoration: none }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui .responses-inner { overflow-x: auto }
+.dark-mode .swagger-ui .headers .header-col { color: inherit }
+.dark-mode header a { color: #79b8ff }
+.dark-mode nav [aria-current] { color: #e4e6e6 }
+`.trimStart();
+
 /** A new version of what they hold gives the assets a new path, so a browser may keep them for good. */
-const ASSETS = `/docs/${hash((require(SWAGGER_UI) as { version: string }).version + START).slice(0, 12)}`;
+const ASSETS = `/docs/${hash((require(SWAGGER_UI) as { version: string }).version + START + STYLE).slice(0, 12)}`;
 
 /** Its paths are relative, so that it works behind a proxy that adds a prefix. */
 const PAGE = `<!doctype html>
@@ -71,8 +87,10 @@ const PAGE = `<!doctype html>
 <title>Memory Graph Gateway: REST reference</title>
 <link rel="icon" type="image/png" href=".${ASSETS}/favicon-32x32.png">
 <link rel="stylesheet" href=".${ASSETS}/swagger-ui.css">
+<link rel="stylesheet" href=".${ASSETS}/start.css">
 </head>
-<body style="margin: 0">
+<body>
+<header>${navigation("/docs").text}</header>
 <div id="docs"></div>
 <noscript>This page needs JavaScript; <a href="./openapi.json">openapi.json</a> says the same to programs.</noscript>
 <script src=".${ASSETS}/swagger-ui-bundle.js"></script>
@@ -82,7 +100,7 @@ const PAGE = `<!doctype html>
 `;
 
 /** A text that is the same until the next release: made when it is first asked for, and sent again only if it changed. */
-function unchanging(type: string, make: () => string): Handler {
+function serveUnchanging(type: string, make: () => string): Handler {
   let made: { readonly text: string; readonly tag: string } | undefined;
   return (_request, response) => {
     if (!made) {
@@ -90,15 +108,15 @@ function unchanging(type: string, make: () => string): Handler {
       made = { text, tag: `"${hash(text)}"` };
     }
     // Express answers 304 by itself to whoever has this tag already.
-    guarded(response).set("Cache-Control", "no-cache").set("ETag", made.tag).type(type).send(made.text);
+    guardPage(response).set("Cache-Control", "no-cache").set("ETag", made.tag).type(type).send(made.text);
   };
 }
 
-const guarded = (response: Response): Response =>
+const guardPage = (response: Response): Response =>
   response.set("Content-Security-Policy", POLICY).set("Referrer-Policy", "no-referrer");
 
 const forEver = (response: Response): Response =>
-  guarded(response).set("Cache-Control", "public, max-age=31536000, immutable");
+  guardPage(response).set("Cache-Control", "public, max-age=31536000, immutable");
 
 function hash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");

@@ -1,21 +1,22 @@
 import type { Handler } from "express";
 import { Failure, InvalidInput } from "../../operation/failure.js";
-import { snakeCase } from "../../operation/names.js";
+import { type Routes, inRestNames, routeOf, snakeCase } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
 import { BUG_MESSAGE } from "../http.js";
 
 export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor(methods: readonly string[]) {
-    super(`This path takes ${methods.join(", ")}.`);
+    super(`This path takes only ${methods.join(", ")}. Use one of these methods.`);
   }
 }
 
-class NoSuchPath extends Failure {
+export class NoSuchPath extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("There is nothing at this path.");
+    super("There is nothing at this path. `/docs` shows every path that there is.");
   }
 }
 
@@ -23,15 +24,37 @@ export const noSuchPath: Handler = () => {
   throw new NoSuchPath();
 };
 
-/** A failure as the interface documents it. */
-export function restError(failure: Failure | undefined): object {
+/** Among pages, which need no key: nobody is asked for one where there is nothing. */
+export const noSuchPage: Handler = (request, response) => {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (isRead || request.baseUrl === "/invitations") throw new NoSuchPath();
+  response.set("Allow", "GET, HEAD");
+  throw new MethodNotAllowed(["GET", "HEAD"]);
+};
+
+/** A failure as the interface documents it, with REST's names for fields and, where they are given, for operations. */
+export function restError(failure: Failure | undefined, routes?: Routes): object {
   if (!failure) return { error: { code: "internal_error", message: BUG_MESSAGE } };
   const { kind: code, reason, message, details } = failure;
-  return { error: { code, message, reason, details } };
+  return { error: { code, message: inRestNames(message, routes), reason, details: tellDetails(failure, details) } };
 }
 
-/** Operations name fields as code does. What was read from the request has REST's names already. */
-export function inRestNames(error: unknown): never {
+/** Of an input, what is wrong with which field; else facts such as `{ memberCount: 3 }`. */
+function tellDetails(failure: Failure, details: unknown): unknown {
+  if (failure instanceof InvalidInput) {
+    return failure.details.map(({ path, message }) => ({ path, message: inRestNames(message) }));
+  }
+  return (
+    details && Object.fromEntries(Object.entries(details).map(([name, value]) => [snakeCase(name), value as unknown]))
+  );
+}
+
+/** The method and path of every operation, for messages that say what to do next. */
+export const routesOf = (operations: readonly Operation[]): Routes =>
+  new Map(operations.map(({ name, rest }) => [name, routeOf(rest)] as const));
+
+/** Operations name fields as code does. What was read from the request has the names that it was sent with already. */
+export function throwInRestNames(error: unknown): never {
   if (!(error instanceof InvalidInput)) throw error;
   throw new InvalidInput(error.details.map(({ path, message }) => ({ path: snakeCase(path), message })));
 }

@@ -19,8 +19,9 @@ import {
 } from "graphql";
 import { getMetadataStorage as typesStorage } from "type-graphql";
 import { inputTypeOf } from "../../operation/input.js";
-import { snakeCase } from "../../operation/names.js";
+import { inRestNames, snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
+import { restNameOf } from "../../operation/output.js";
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -35,15 +36,16 @@ export interface PlainField {
   readonly nullable: boolean;
 }
 
-/** The fields of an operation's input, from the two sources that check it: the GraphQL type and the bounds. */
+/** The fields of an operation's input, what is required first, from the two sources that check it: type and bounds. */
 export function plainFieldsOf(schema: GraphQLSchema, operation: Operation): readonly PlainField[] {
   const bounds = boundsStorage().getTargetValidationMetadatas(operation.input, "", false, false);
-  return Object.values(inputTypeOf(schema, operation).getFields()).map((field) =>
+  const fields = Object.values(inputTypeOf(schema, operation).getFields()).map((field) =>
     plainField(
       field,
       bounds.filter(({ propertyName }) => propertyName === field.name),
     ),
   );
+  return fields.sort((one, other) => Number(other.required) - Number(one.required));
 }
 
 /** These fields and no others, as a JSON object. */
@@ -96,6 +98,7 @@ const KEYWORDS: Readonly<Record<string, Keywords>> = {
   differentFrom: () => ({}),
   id: () => ({}),
   asSent: () => ({}),
+  selector: () => ({}),
   isOptional: () => ({}),
 };
 
@@ -138,7 +141,7 @@ function scalarSchema({ name }: GraphQLScalarType): JsonSchema {
 
 /** A field's description with the names that plain values have, and with what each value of an enum means. */
 function plainDescription(description: string | null | undefined, type: GraphQLType): string {
-  const text = (description ?? "").replace(/`([a-z]+[A-Z]\w*)`/g, (_quoted, name: string) => `\`${snakeCase(name)}\``);
+  const text = inRestNames(description ?? "");
   const named = getNamedType(type);
   if (!isEnumType(named)) return text;
   const values = named.getValues().map((choice) => `- \`${String(choice.value)}\`: ${choice.description ?? ""}`);
@@ -188,20 +191,20 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
   const fieldSchema = (field: Field): JsonSchema => {
     const parts = partsOf(field);
     const inner = getNullableType(field.type);
-    return parts?.length && isObjectType(inner) ? typeSchema(inner, named, parts) : outputSchema(field.type, named);
+    if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
+    // GraphQL's null for one that could not be followed: plain answers have it or leave it out.
+    return followed.has(field.name) ? presentSchema(inner, named) : outputSchema(field.type, named);
   };
   return {
     type: "object",
     ...(type.description ? { description: type.description } : {}),
     properties: Object.fromEntries(
       fields.map((field) => [
-        snakeCase(field.name),
+        restNameOf(field),
         { ...fieldSchema(field), description: plainDescription(field.description, field.type) },
       ]),
     ),
-    required: fields
-      .filter((field) => !followed.has(field.name) || partsOf(field)?.length)
-      .map(({ name }) => snakeCase(name)),
+    required: fields.filter((field) => !followed.has(field.name) || partsOf(field)?.length).map(restNameOf),
   };
 }
 

@@ -2,21 +2,21 @@ import { RateLimited } from "../../operation/budget.js";
 import {
   FAILURE_KINDS,
   type Failure,
-  type FailureClass,
   type FailureKind,
   InvalidInput,
   ScopeMissing,
   Unauthorized,
   Unavailable,
+  exampleOf,
 } from "../../operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { GraphQLSchema } from "graphql";
 import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "./json-schema.js";
-import { snakeCase } from "../../operation/names.js";
-import type { Operation } from "../../operation/operation.js";
+import { type Routes, inRestNames, snakeCase } from "../../operation/names.js";
+import { type Operation, keepsResults } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import { BodyTooLarge } from "../body.js";
-import { HTTP_STATUS, UnsupportedMediaType } from "../http.js";
+import { HTTP_STATUS, KIND_DESCRIPTIONS, UnsupportedMediaType } from "../http.js";
 import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -26,17 +26,13 @@ export interface Source {
   readonly schema: GraphQLSchema;
   readonly schemas: NamedSchemas;
   readonly requestBodies: Record<string, Json>;
+  /** How messages call operations. */
+  readonly routes: Routes;
 }
-
-const isPublic = ({ permission }: Pick<Operation, "permission">): boolean => permission === "public";
-
-/** Whether the first result is kept under an Idempotency-Key. */
-export const keepsResults = ({ kind, permission, ownTransactions }: Operation): boolean =>
-  kind === "mutation" && permission !== "public" && !ownTransactions;
 
 /** Every status that an operation answers with. */
 export function answersOf(operation: Operation, source: Source): Json {
-  return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation) };
+  return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation, source) };
 }
 
 function success({ example, ...operation }: Operation, { schema, schemas }: Source): Json {
@@ -64,7 +60,7 @@ function success({ example, ...operation }: Operation, { schema, schemas }: Sour
   };
 }
 
-/** The answers of failure kinds that any operation may meet; operations refer to them. */
+/** The answers of failure kinds that any operation may meet, a wrong key where none is asked for among them. */
 const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   bad_request: restError(InvalidInput.example),
   unauthorized: restError(new Unauthorized()),
@@ -76,49 +72,33 @@ const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   unavailable: restError(new Unavailable()),
 };
 
-const FAILURE_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
-  bad_request: "The request is not as it must be; `details` names each field that is wrong.",
-  unauthorized: "The API key is missing, malformed, unknown, expired or revoked.",
-  forbidden: "The API key or the caller's role does not allow it, or the account is suspended (`account_suspended`).",
-  not_found: "There is no such thing, or none that the caller can see.",
-  method_not_allowed: "The path does not take this method.",
-  conflict: "What is there stands in the way; `reason` says how.",
-  payload_too_large: "The body is larger than 1 MiB, or the URL, the headers or their number larger than is served.",
-  unsupported_media_type: "The body is not JSON in UTF-8.",
-  rate_limited: "The caller has sent too many requests, in a minute or at once; nothing was done.",
-  internal_error: "Something went wrong on our side.",
-  payment_provider_error: "The payment provider failed; nothing was changed.",
-  unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
-};
-
-/** Any request can be too large or have a body that is no JSON, also where none is asked for. */
-function mayMeet(kind: FailureKind, operation: Operation): boolean {
-  if (kind === "unauthorized") return !isPublic(operation);
-  if (kind === "forbidden") return !isPublic(operation);
-  return kind in COMMON_FAILURES;
-}
-
 /** Each kind has one status, so an operation has one answer for all its failures of a kind. */
-function errorAnswers(operation: Operation): Json {
+function errorAnswers(operation: Operation, { routes }: Source): Json {
   const idempotency = keepsResults(operation) ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
   const declared = [...operation.failures, ...idempotency].map(exampleOf);
   const answers = FAILURE_KINDS.flatMap((kind) => {
     const own = declared.filter((failure) => failure.kind === kind);
-    const isCommon = mayMeet(kind, operation);
-    if (own.length > 0) return [[HTTP_STATUS[kind], errorAnswer(kind, own, isCommon)] as const];
+    const isCommon = kind in COMMON_FAILURES;
+    if (own.length > 0) return [[HTTP_STATUS[kind], errorAnswer(kind, { own, isCommon, routes })] as const];
     return isCommon ? [[HTTP_STATUS[kind], { $ref: `#/components/responses/${pascalCase(kind)}` }] as const] : [];
   });
   return Object.fromEntries(answers);
 }
 
-const exampleOf = (declared: FailureClass): Failure =>
-  declared.example === undefined ? new declared() : declared.example;
+/** What an answer tells: an operation's own failures, and whether also those that any may meet. */
+interface Told {
+  readonly own: readonly Failure[];
+  readonly isCommon: boolean;
+  readonly routes?: Routes;
+}
 
-function errorAnswer(kind: FailureKind, own: readonly Failure[], isCommon: boolean): Json {
-  const bodies = own.map((failure) => [failure.constructor.name, restError(failure)] as const);
+function errorAnswer(kind: FailureKind, { own, isCommon, routes }: Told): Json {
+  const bodies = own.map((failure) => [failure.constructor.name, restError(failure, routes)] as const);
   const common = isCommon ? [[pascalCase(kind), COMMON_FAILURES[kind] ?? {}] as const] : [];
   return {
-    description: [FAILURE_DESCRIPTIONS[kind], "", ...own.map(inWords)].join("\n").trim(),
+    description: [KIND_DESCRIPTIONS[kind], "", ...own.map((failure) => inRestNames(inWords(failure), routes))]
+      .join("\n")
+      .trim(),
     headers: {
       ...COMMON_HEADERS,
       ...(kind === "unauthorized" ? { "WWW-Authenticate": headerRef("WWW-Authenticate") } : {}),
@@ -140,7 +120,7 @@ export const commonAnswers = (): Json =>
   Object.fromEntries(
     FAILURE_KINDS.filter((kind) => kind in COMMON_FAILURES).map((kind) => [
       pascalCase(kind),
-      errorAnswer(kind, [], true),
+      errorAnswer(kind, { own: [], isCommon: true }),
     ]),
   );
 

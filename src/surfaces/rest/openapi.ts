@@ -1,9 +1,12 @@
 import { createRequire } from "node:module";
 import type { GraphQLSchema } from "graphql";
+import { LIMITS } from "../../limits.js";
+import { routesOf } from "./errors.js";
 import { type PlainField, objectSchema, plainFieldsOf } from "./json-schema.js";
-import { snakeCase } from "../../operation/names.js";
-import { type HttpMethod, type Operation, methodsOf } from "../../operation/operation.js";
+import { inRestNames, snakeCase } from "../../operation/names.js";
+import { type HttpMethod, type Operation, keepsResults, methodsOf, takesBody } from "../../operation/operation.js";
 import { type Permission, scopesOf } from "../../operation/permission.js";
+import { ROLE_NEEDED } from "../../operation/standing.js";
 import {
   ERROR_SCHEMA,
   HEADERS,
@@ -12,7 +15,6 @@ import {
   answersOf,
   commonAnswers,
   headerRef,
-  keepsResults,
 } from "./openapi-answers.js";
 
 /** The REST interface in OpenAPI 3.1 as JSON, made from the declarations that serve it. */
@@ -21,7 +23,7 @@ export function openApiJson(operations: readonly Operation[], schema: GraphQLSch
 }
 
 function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): Json {
-  const source: Source = { schema, schemas: { Error: ERROR_SCHEMA }, requestBodies: {} };
+  const source: Source = { schema, schemas: { Error: ERROR_SCHEMA }, requestBodies: {}, routes: routesOf(operations) };
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const path = (paths[operation.rest.path.replaceAll(/:(\w+)/g, "{$1}")] ??= {});
@@ -45,18 +47,26 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
     tags: SUBJECTS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths: described,
     components: {
-      schemas: sorted(source.schemas),
-      requestBodies: sorted(source.requestBodies),
+      schemas: sortByName(source.schemas),
+      requestBodies: sortByName(source.requestBodies),
       responses: commonAnswers(),
       headers: HEADERS,
       securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "An API key: `Authorization: Bearer mg_live_…`." },
+        apiKey: { type: "http", scheme: "bearer", description: KEY_DESCRIPTION },
       },
     },
   };
 }
 
 const PACKAGE = createRequire(import.meta.url)("../../../package.json") as { version: string; description: string };
+
+const KEY_DESCRIPTION =
+  "The key alone, such as `mg_live_…`, without the word Bearer: that is put before it in the header `Authorization`.";
+
+const { requestsByPlan, keylessPerAddress, failedKeysPerAddress, networksPer48 } = LIMITS.budgets;
+const { keptHours } = LIMITS.idempotency;
+const count = (number: number): string => number.toLocaleString("en");
+const budgets = Object.entries(requestsByPlan).map(([plan, limit]) => `${count(limit)} (plan \`${plan}\`)`);
 
 const INTRODUCTION = `
 Requests carry an API key: \`Authorization: Bearer <key>\`; \`POST /signup\` is the way to a first one. Bodies are JSON in
@@ -65,12 +75,28 @@ UTF-8, of up to 1 MiB.
 - **Errors** have one form, \`{"error": {"code", "message", "reason"?, "details"?}}\`. \`code\` goes with the status,
   \`reason\` says more where a client could act on it. A path that is asked with a method it does not take answers 405
   (\`method_not_allowed\`) with the header \`Allow\`.
-- **Strictness**: unknown fields and query parameters are refused (400), and so is a query parameter that is given
-  twice, unless it is a list. An id that is malformed is simply not found (404).
-- **Lists** are read page by page: give \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
-- **Updates** leave alone what they do not mention; null clears a field that can be null.
-- **Rate limits** are counted for each user, over all keys, and without a key for each address; the headers \`RateLimit\`
-  and \`RateLimit-Policy\` tell them. Of one address, and under one key, 50 requests are served at a time.
+- **Input**: fields that are not in the path stand in the query string or in the body, but not in both. Unknown fields
+  and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
+  are given as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`tags\` filters by
+  all of the tags, \`types\` by any of the types.
+- **Ids** are texts, also in JSON: a number is refused (400). An id that is malformed is simply not found (404).
+- **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
+  Roles in a team count as of the moment of the change.
+- **Pages**: give \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
+- **Updates** leave alone what they do not mention; null clears a field that can be null. An update without any field to
+  change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are \`If-Match: "3"\` and
+  \`expected_version: 3\`.
+- **Idempotency-Key**: the header works on every change that lists it, whatever its method. For ${keptHours} hours
+  the same key gets the first result again. A failed request leaves its key free. A result is stored encrypted with its
+  \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes that
+  need no API key keep no result: results belong to users.
+- **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and by REST and GraphQL together;
+  an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
+  IPv6 has ${networksPer48} times as much. The headers \`RateLimit\`
+  and \`RateLimit-Policy\` tell what is left; beyond is 429 with \`Retry-After\`. Of one address
+  ${LIMITS.http.connectionsPerAddress} requests are served at a time, and under one key ${LIMITS.http.connectionsPerKey}.
+- **Head**: one that is too large is 413, one that is malformed or too slow is 400. The service does not answer 408, 414,
+  417 or 431.
 - **Overload**: 503 with \`Retry-After\` says that nothing was done and when to try again.
 `.trim();
 
@@ -101,9 +127,9 @@ function subjectOf(path: string): string {
  * says how it differs: ids must be unique, and clients name their functions after them.
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
-  const { name, rest, summary, permission, input } = operation;
+  const { name, rest, summary, notes, permission, team, input } = operation;
   const fields = plainFieldsOf(source.schema, operation);
-  const inBody = ["POST", "PUT", "PATCH"].includes(method) || rest.takesBody === true;
+  const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
   if (bodyFields.length > 0) source.requestBodies[input.name] ??= requestBody(operation, bodyFields);
@@ -117,7 +143,10 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
   return {
     operationId: method === rest.method ? name : `${name}By${method.charAt(0)}${method.slice(1).toLowerCase()}`,
     summary: summary.replace(/\.$/, ""),
-    description: NEEDS[permission] ?? `Needs the scope \`${permission}\`.`,
+    description: [
+      ...(notes === undefined ? [] : [inRestNames(notes, source.routes)]),
+      [NEEDS[permission] ?? `Needs the scope \`${permission}\`.`, ...(team ? [ROLE_NEEDED[team.role]] : [])].join(" "),
+    ].join("\n\n"),
     tags: [subjectOf(rest.path)],
     ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: scopesOf(permission) }] }),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -129,7 +158,7 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
 const NEEDS: Readonly<Partial<Record<Permission, string>>> = {
   any: "Any valid API key will do.",
   all: "Needs a key with every scope.",
-  public: "Needs no API key.",
+  public: "Needs no API key; one that is sent must be valid.",
 };
 
 /** The operation's example input as REST writes it. */
@@ -161,8 +190,8 @@ const IDEMPOTENCY_KEY: Json = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "Makes it safe to repeat the request: for 24 hours the same key gets the first result again. Best a new UUID for " +
-    "each thing to do.",
+    `Makes it safe to repeat the request: for ${keptHours} hours the same key gets the first result again. Best a ` +
+    "new UUID for each thing to do.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
 };
 
@@ -206,5 +235,5 @@ const HEALTH_PATHS = {
   }),
 };
 
-const sorted = (schemas: Json): Json =>
+const sortByName = (schemas: Json): Json =>
   Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -6,10 +6,9 @@ import { UnsupportedMediaType, checkIdempotencyKey, claimsJson } from "../http.j
 /** Bytes of a query that are no UTF-8 would be read as replacement characters, and other things found than were meant. */
 const refuseBrokenText: Handler = (request, _response, next) => {
   if (!request.url.includes("%")) return next();
-  const [, query = ""] = request.url.split("?", 2);
   try {
-    // A per cent sign that begins no escape stands for itself.
-    decodeURIComponent(query.replaceAll(/%(?![0-9a-f]{2})/gi, "%25"));
+    // A per cent sign that begins no escape stands for itself. The path has been decoded by now.
+    decodeURIComponent(request.url.replaceAll(/%(?![0-9a-f]{2})/gi, "%25"));
   } catch {
     throw new InvalidInput([{ path: "", message: "The query must be UTF-8." }]);
   }

@@ -6,7 +6,7 @@ import { inputReader, inputTypeOf } from "../../operation/input.js";
 import { type Operation, methodsOf } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import { jsonBody, scopeOf } from "../http.js";
-import { MethodNotAllowed, inRestNames } from "./errors.js";
+import { MethodNotAllowed, throwInRestNames } from "./errors.js";
 import { readRequest } from "./request.js";
 
 interface RestParts {
@@ -54,11 +54,11 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = request.method === "GET" ? undefined : jsonBody(request);
     const input = read({ path: { ...request.params, ...headers }, query: request.query, body });
-    const { caller, clientAddress, idempotencyKey: key } = scope;
+    const { caller, clientAddress, patience, idempotencyKey: key } = scope;
     // The same request is the same operation with the same input, however it was written.
     const idempotency = key === undefined ? undefined : { key, part: "", request: JSON.stringify([name, input]) };
-    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency });
-    const output = await execute(operation, context, input).catch(inRestNames);
+    const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency, patience });
+    const output = await execute(operation, context, input).catch(throwInRestNames);
     if (rest.status === 204) {
       response.status(204).end();
       return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache, gql } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
-import { documents, isQuery, views } from "./flow.js";
+import { documents, isQuery } from "./flow.js";
 
 const sent = [];
 
@@ -19,10 +19,7 @@ export function connect(url, key) {
       return fetch(address, options);
     },
   });
-  const cache = new InMemoryCache({
-    typePolicies: Object.fromEntries(views.map((type) => [type, { keyFields: false }])),
-  });
-  const client = new ApolloClient({ link: ApolloLink.from([hashed, http]), cache });
+  const client = new ApolloClient({ link: ApolloLink.from([hashed, http]), cache: new InMemoryCache() });
   return async (name, variables) => {
     const document = gql(documents[name]);
     try {

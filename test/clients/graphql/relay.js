@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import relay from "relay-runtime";
-import { documents, views } from "./flow.js";
+import { documents } from "./flow.js";
 
 const { Environment, Network, RecordSource, Store, commitMutation, fetchQuery } = relay;
 
@@ -31,9 +31,7 @@ export function connect(url, key) {
     });
     return response.json();
   });
-  // Ids of the service are a type's own, not global.
-  const getDataID = ({ id }, type) => (views.includes(type) || id === undefined ? undefined : `${type}:${id}`);
-  const environment = new Environment({ network, getDataID, store: new Store(new RecordSource()) });
+  const environment = new Environment({ network, store: new Store(new RecordSource()) });
   const change = (mutation, variables) =>
     new Promise((resolve, reject) => {
       const onCompleted = (data, errors) => resolve({ data, errors: errors ?? undefined });

@@ -8,6 +8,7 @@ import { rotateApiKey } from "../../../src/features/access/rotate-api-key.js";
 import type { Scope } from "../../../src/operation/permission.js";
 import { opens } from "../../support/keys.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
+import { roundsOf } from "../../support/rounds.js";
 
 const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
@@ -176,7 +177,7 @@ it("never lets a key do more than those it comes from, or outlive them, whatever
       ).toEqual(shouldOpen);
     }),
     // Shrinking what fails must not take longer than the test may.
-    { numRuns: 25, interruptAfterTimeLimit: 40_000 },
+    { numRuns: roundsOf(25), interruptAfterTimeLimit: 40_000 },
   );
 });
 

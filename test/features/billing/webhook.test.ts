@@ -99,6 +99,44 @@ describe("what Stripe sends", () => {
     expect((await send(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
   });
 
+  it("is never a failure of ours, whatever stands in the signature or in what is signed", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const url = `${world.app.url}/billing/stripe-webhook`;
+    const unsigned = ["t=1,v1", "t=1,v1=", "v1=,v1=", "t,v1", "=", ",".repeat(9_000), `t=1${",v1=x".repeat(3_000)}`];
+    let count = 0;
+    const event = (object: unknown, rest: object = {}) =>
+      JSON.stringify({ id: `evt_${count++}`, object: "event", type: "x", data: { object }, ...rest });
+    const taken = [
+      event({ customer: "\0" }),
+      event({ customer: "c".repeat(900_000) }),
+      event({ customer: { id: ["cus_x"] } }),
+      event({ customer: 7, object: "customer", id: {} }),
+      event({ nested: "[" }).replace('"["', `${"[".repeat(10_000)}${"]".repeat(10_000)}`),
+      event({ customer: "cus_x" }, { api_version: "1999-01-01", extra: Array(100_000).fill(1) }),
+    ];
+    const refused = [
+      ...["null", "[]", "7", '""', "{}", "{", "[".repeat(10_000), "\u0000", '{"id":"evt_1","type":"x","data":{}}'],
+      JSON.stringify({ id: "evt_1", object: "v2.core.event", type: "x", data: { object: {} } }),
+      ...[{ id: 1 }, { id: "e".repeat(256) }, { id: "\0" }, { type: null }, { data: [] }].map((rest) =>
+        event({}, rest),
+      ),
+    ];
+
+    for (const signature of unsigned) {
+      const answer = await ask(url, { headers: { "stripe-signature": signature }, body: event({}) });
+      expect([signature.slice(0, 20), answer.status]).toEqual([signature.slice(0, 20), 400]);
+    }
+    for (const [payloads, status] of [
+      [taken, 200],
+      [refused, 400],
+    ] as const) {
+      for (const payload of payloads) {
+        expect([payload.slice(0, 99), (await send(world, payload)).status]).toEqual([payload.slice(0, 99), status]);
+      }
+    }
+    expect(world.bugs).toEqual([]);
+  });
+
   it("is answered 502 where there is no payment provider", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
@@ -106,6 +144,28 @@ describe("what Stripe sends", () => {
     const { status, body } = await ask(`${url}/billing/stripe-webhook`, { body: {} });
 
     expect([status, body]).toMatchObject([502, { error: { reason: "billing_not_configured" } }]);
+  });
+
+  it("tells of a checkout that was ended before its time: it keeps no team from being deleted", async () => {
+    await using world = await createBillingWorld();
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+
+    await stripe.checkout.sessions.expire(sessionId);
+    await world.stripe.delivered();
+
+    expect((await accountNow(world, payer)).checkoutUrl).toBe(null);
+    await payer.owner.did(deleteTeam, { teamId: payer.teamId });
+  });
+
+  it("may get lost: a checkout that was ended before its time keeps no team from being deleted", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    await stripeClient(world.stripe.secretKey, world.stripe.url).checkout.sessions.expire(sessionId);
+
+    await payer.owner.did(deleteTeam, { teamId: payer.teamId });
   });
 
   it("is acted upon once, however often it comes", async () => {

@@ -20,7 +20,7 @@ it("takes its relationships and versions along and leaves the memories at their 
   expect(await ann.does(memory, { id: gone.id })).toBeRefused("not_found");
   expect(await ann.did(memory, { id: one.id })).toMatchObject({
     relationshipsTotal: 1,
-    relationships: [{ id: kept.id }],
+    relationships: [{ relationshipId: kept.id }],
   });
   expect(await ann.did(relationship, { id: kept.id })).toMatchObject({ from: one.id, to: other.id });
   expect(await counts(world)).toEqual({ memories: 2, versions: 0, relationships: 1 });

@@ -16,9 +16,30 @@ it("shows its relationships from its own point of view, newest first", async () 
 
   expect(relationshipsTotal).toBe(3);
   expect(relationships).toMatchObject([
-    { id: newest.id, type: "FOLLOWS", direction: "out", from: problem.id, to: cause.id, memory: { title: "Cause" } },
-    { id: newer.id, type: "SOLVES", direction: "in", from: fix.id, to: problem.id, memory: { title: "Fix" } },
-    { id: older.id, type: "CAUSES", direction: "in", from: cause.id, to: problem.id, memory: { id: cause.id } },
+    {
+      relationshipId: newest.id,
+      type: "FOLLOWS",
+      direction: "out",
+      from: problem.id,
+      to: cause.id,
+      memory: { title: "Cause" },
+    },
+    {
+      relationshipId: newer.id,
+      type: "SOLVES",
+      direction: "in",
+      from: fix.id,
+      to: problem.id,
+      memory: { title: "Fix" },
+    },
+    {
+      relationshipId: older.id,
+      type: "CAUSES",
+      direction: "in",
+      from: cause.id,
+      to: problem.id,
+      memory: { id: cause.id },
+    },
   ]);
   expect(relationships).toMatchObject([{ strength: 0.5 }, { confidence: 0.1 }, { strength: 0.9, confidence: 0.8 }]);
   expect(relationships?.map(({ createdAt }) => createdAt)).toEqual(
@@ -43,7 +64,7 @@ it("shows the newest hundred relationships of both directions and counts all", a
     "SELECT id FROM relationship ORDER BY id DESC LIMIT 100",
   );
   expect(relationshipsTotal).toBe(160);
-  expect(relationships.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+  expect(relationships.map(({ relationshipId }) => relationshipId)).toEqual(rows.map(({ id }) => id));
 });
 
 it("finds a memory's relationships without reading all others of its graph", async () => {

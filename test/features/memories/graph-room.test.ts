@@ -75,7 +75,7 @@ describe.each(Object.entries(WAYS))("%s", (_name, prepare) => {
     const taken = await ann.does(operation, input);
 
     expect(refused).toBeRefused("conflict", "graph_full");
-    expect(!refused.ok && refused.failure.details).toEqual({ memories_max: 1_000, bytes_max: used + takes - 1 });
+    expect(!refused.ok && refused.failure.details).toEqual({ memoriesMax: 1_000, bytesMax: used + takes - 1 });
     expect(usedThen).toBe(used);
     expect(taken.ok).toBe(true);
     expect(await bytesOf(ann)).toBe(used + takes);

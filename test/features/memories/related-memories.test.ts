@@ -33,9 +33,17 @@ it("tells how each was reached: by which relationship, which way, and how far", 
   const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 2 });
 
   expect(memories).toMatchObject([
-    { id: out.id, type: "general", title: "Out", relationship: "CAUSES", direction: "out", depth: 1, strength: 0.7 },
     {
-      id: beyond.id,
+      memoryId: out.id,
+      type: "general",
+      title: "Out",
+      relationship: "CAUSES",
+      direction: "out",
+      depth: 1,
+      strength: 0.7,
+    },
+    {
+      memoryId: beyond.id,
       type: "general",
       title: "Beyond",
       relationship: "SOLVES",
@@ -143,7 +151,7 @@ it("answers of a hub with ten thousand relationships with the strongest, and goe
   // Milliseconds on an idle machine; the bound only tells them from a walk without end.
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(memories).toHaveLength(100);
-  expect(memories[0]).toMatchObject({ id: others[0]?.id, strength: 0.9 });
+  expect(memories[0]).toMatchObject({ memoryId: others[0]?.id, strength: 0.9 });
   expect(fromStart.memories.map(({ depth }) => depth)).toEqual([1, ...Array<number>(99).fill(2)]);
 });
 
@@ -161,7 +169,7 @@ it("answers of a graph in which everything is linked to everything", async () =>
   const { memories } = await ann.did(relatedMemories, { id: all[0]?.id, maxDepth: 5, limit: 100 });
 
   expect(performance.now() - startedAt).toBeLessThan(5_000);
-  expect(new Set(memories.map(({ id }) => id)).size).toBe(100);
+  expect(new Set(memories.map(({ memoryId }) => memoryId)).size).toBe(100);
   expect(new Set(memories.map(({ depth }) => depth))).toEqual(new Set([1]));
 });
 
@@ -185,7 +193,7 @@ it("walks a dense graph only as far as it takes to fill the answer", async () =>
   const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, limit: 100 });
 
   expect(performance.now() - startedAt).toBeLessThan(5_000);
-  expect(new Set(memories.map(({ id }) => id)).size).toBe(100);
+  expect(new Set(memories.map(({ memoryId }) => memoryId)).size).toBe(100);
   expect(memories.map(({ depth }) => depth)).toEqual([...Array<number>(60).fill(1), ...Array<number>(40).fill(2)]);
 });
 

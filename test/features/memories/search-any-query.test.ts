@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { createWorld } from "../../support/world.js";
+import { roundsOf } from "../../support/rounds.js";
 
 /** What queries are made of: words that count and words that do not, signs, quotes, joined names, other scripts. */
 const PARTS = [
@@ -81,7 +82,7 @@ it("answers any query, and finds a memory by its own title", async () => {
       const verdict = await ann.does(searchMemories, { query: text });
       expect(verdict.ok).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: roundsOf(300) },
   );
   expect(world.bugs).toEqual([]);
 });

@@ -219,7 +219,7 @@ it("says of words alike by importance which comes first, then the newer", async 
 
   const { memories } = await ann.did(searchMemories, { query: "backoff", limit: 2 });
 
-  expect(memories.map(({ id }) => id)).toEqual([important.id, newer.id]);
+  expect(memories.map(({ memoryId }) => memoryId)).toEqual([important.id, newer.id]);
 });
 
 it("finds what a memory says now, and no longer what it said", async () => {
@@ -246,7 +246,7 @@ it("never finds another's words, nor lets them change what is found of one's own
 
   const { id } = await aMemory(ann, { title: "Zanzibra \u00a7" });
   for (const query of ["zanzibar", "zanzibra", "\u00a7"]) {
-    expect(await ann.did(searchMemories, { query }), query).toMatchObject({ memories: [{ id }], total: 1 });
+    expect(await ann.did(searchMemories, { query }), query).toMatchObject({ memories: [{ memoryId: id }], total: 1 });
   }
 });
 

@@ -29,12 +29,12 @@ it("moves memories with what is between them into the team's graph, and shows it
     version: 2,
     createdBy: member.caller.userId,
     createdAt: one.createdAt,
-    relationships: [{ id: link.id, type: "SOLVES", strength: 0.9, memory: { id: two.id } }],
+    relationships: [{ relationshipId: link.id, type: "SOLVES", strength: 0.9, memory: { id: two.id } }],
   });
   const { versions } = await owner.did(memoryVersions, { id: one.id });
   expect(versions.map(({ title }) => title)).toEqual(["One, changed"]);
   expect(await world.database.models.memoryVersion.count({ where: { memoryId: one.id } })).toBe(0);
-  expect((await owner.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ id: one.id }]);
+  expect((await owner.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ memoryId: one.id }]);
   expect((await member.did(memories, PERSONAL)).memories.map(({ id }) => id)).toEqual([kept.id]);
   expect(await member.does(memory, { id: one.id, ...PERSONAL })).toBeRefused("not_found");
   expect(await owner.does(memory, { id: kept.id })).toBeRefused("not_found");

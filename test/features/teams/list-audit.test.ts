@@ -48,8 +48,8 @@ it("tells who did what to whom, with which key and at which door", async () => {
     { ...byAnn, keyId: secondKeyId, door: "graphql", action: "createTeam", subject: teamId, detail: "max_members: 5" },
     { ...byAnn, action: "inviteMember", subject: invitationId, detail: `${bob.email}, role: member` },
     { ...byBob, action: "acceptInvitation", subject: invitationId, detail: "role: member" },
-    { ...byAnn, action: "updateMemberRole", subject: bob.caller.userId, detail: "role: admin" },
-    { ...byAnn, action: "updateTeam", subject: teamId, detail: "max_members: 6" },
+    { ...byAnn, action: "updateMemberRole", subject: bob.caller.userId, detail: "role: member → admin" },
+    { ...byAnn, action: "updateTeam", subject: teamId, detail: "max_members: 5 → 6" },
     { ...byBob, action: "deleteMemory", subject: memoryId, detail: null },
     { ...byAnn, action: "removeMember", subject: bob.caller.userId, detail: null },
   ]);

@@ -20,7 +20,7 @@ it("is what every member reads and writes unless they say otherwise", async () =
 
   expect(await admin.did(memory, { id: one.id })).toMatchObject({ title: "Changed", relationshipsTotal: 1 });
   expect((await member.did(memories)).memories).toHaveLength(2);
-  expect((await member.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ id: one.id }]);
+  expect((await member.did(searchMemories, { query: "changed" })).memories).toMatchObject([{ memoryId: one.id }]);
   expect(await member.did(memory, { id: one.id, graph: "team" })).toMatchObject({ createdBy: owner.caller.userId });
 });
 

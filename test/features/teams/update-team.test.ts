@@ -45,7 +45,7 @@ it("never makes a team smaller than it is, and says how large that is", async ()
   const verdict = await owner.does(updateTeam, { teamId, name: "Smaller", maxMembers: 2 });
 
   expect(verdict).toBeRefused("conflict", "too_many_members");
-  expect(!verdict.ok && verdict.failure.details).toEqual({ member_count: 3 });
+  expect(!verdict.ok && verdict.failure.details).toEqual({ memberCount: 3 });
   expect(await owner.did(team, { teamId })).toMatchObject({ name: "Team", maxMembers: 10 });
 });
 

@@ -1,41 +1,64 @@
 import { type GraphiQLPlugin, pick, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
-import { type Example, EXAMPLES, memoriesIn } from "./examples.js";
+import type { Example } from "./example.js";
+import { SUBJECTS } from "./examples.js";
+import { knownIds, withoutEmptyKey } from "./fetcher.js";
 
 /** The examples, as a list to choose from. */
 export const EXAMPLES_PLUGIN: GraphiQLPlugin = { title: "Examples", icon: ExamplesIcon, content: ExamplesPanel };
 
 function ExamplesPanel() {
-  const { queryEditor, variableEditor, responseEditor } = useGraphiQL(
-    pick("queryEditor", "variableEditor", "responseEditor"),
+  const { queryEditor, variableEditor, headerEditor, responseEditor } = useGraphiQL(
+    pick("queryEditor", "variableEditor", "headerEditor", "responseEditor"),
   );
+  // GraphiQL makes its editors one after the other; what is chosen or run before would be lost without a word.
+  const isReady = Boolean(queryEditor && variableEditor && headerEditor && responseEditor);
   const actions = useGraphiQLActions();
-  const choose = ({ operation }: Example) => {
-    queryEditor?.setValue(operation(memoriesIn(responseEditor?.getValue() ?? "")));
-    variableEditor?.setValue("");
+  const choose = ({ document: text, variables }: Example) => {
+    queryEditor?.setValue(text);
+    variableEditor?.setValue(variables ? JSON.stringify(variables(knownIds()), null, 2) : "");
     // GraphiQL reads the text a moment later; whoever runs it before must not ask for the operation it held before.
     actions.setOperationFacts({});
+    // Until there is a key the tab to write it into stays in front.
+    if (variables && hasKey(headerEditor?.getValue())) showVariables();
     queryEditor?.focus();
   };
   return (
     <section aria-label="Examples">
       <h2 className="playground-heading">Examples</h2>
       <p>
-        Choose one, then run it with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. The ids of the memories in the last answer are
-        filled in.
+        Choose one, then run it with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. The ids that earlier answers held are filled in
+        its variables.
       </p>
-      <ol className="playground-examples">
-        {EXAMPLES.map((example) => (
-          <li key={example.title}>
-            <button type="button" onClick={() => choose(example)}>
-              <strong>{example.title}</strong>
-              <span>{example.about}</span>
-            </button>
-          </li>
-        ))}
-      </ol>
+      {SUBJECTS.map(({ name, examples }) => (
+        <section key={name} aria-label={name}>
+          <h3 className="playground-subject">{name}</h3>
+          <ol className="playground-examples">
+            {examples.map((example) => (
+              <li key={example.title}>
+                <button type="button" disabled={!isReady} onClick={() => choose(example)}>
+                  <strong>{example.title}</strong>
+                  <span>{example.about}</span>
+                </button>
+              </li>
+            ))}
+          </ol>
+        </section>
+      ))}
     </section>
   );
 }
+
+function hasKey(headers = ""): boolean {
+  try {
+    return Object.keys(withoutEmptyKey(JSON.parse(headers) as object as Record<string, unknown>)).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** GraphiQL offers no other way to bring a tab to the front. */
+const showVariables = (): void =>
+  document.querySelector<HTMLButtonElement>('.graphiql-editor-tools button[data-name="variables"]')?.click();
 
 function ExamplesIcon() {
   return (

@@ -1,15 +1,16 @@
-/** An operation to try. Given ids of memories, it works on those. */
-export interface Example {
-  readonly title: string;
-  readonly about: string;
-  readonly operation: (memories: readonly string[]) => string;
-}
+import type { Subject } from "./example.js";
+import type { Ids } from "./ids.js";
+import { TEAM_SUBJECTS } from "./team-examples.js";
 
-export const EXAMPLES: readonly Example[] = [
-  {
-    title: "Who am I?",
-    about: "The user behind the key, and what the key may do.",
-    operation: () => `query Viewer {
+const memoryIn = ({ memory: [first = "the id of a memory"] = [] }: Ids): string => first;
+
+const YOU: Subject = {
+  name: "You",
+  examples: [
+    {
+      title: "Who am I?",
+      about: "The user behind the key, and what the key may do.",
+      document: `query Viewer {
   viewer {
     email
     plan
@@ -20,105 +21,74 @@ export const EXAMPLES: readonly Example[] = [
   }
 }
 `,
-  },
-  {
-    title: "Store two memories",
-    about: "A problem and its solution, in one request.",
-    operation: () => `mutation StoreMemories {
-  problem: createMemory(
-    input: {
-      type: "problem"
-      title: "Requests time out under load"
-      content: "The upstream API answers 503 when many clients retry at once."
-      tags: ["api", "timeout"]
-      importance: 0.8
-    }
-  ) {
+    },
+    {
+      title: "Sign up",
+      about: "Sends a code to an address. Needs no key.",
+      document: `mutation SignUp($input: SignUpInput!) {
+  signUp(input: $input) {
+    email
+  }
+}
+`,
+      variables: () => ({ input: { email: "ann@example.com" } }),
+    },
+    {
+      title: "Confirm the address",
+      about: "Exchanges the code for a first key. Needs no key.",
+      document: `mutation ConfirmSignUp($input: ConfirmSignUpInput!) {
+  confirmSignUp(input: $input) {
+    key
+    scopes
+  }
+}
+`,
+      variables: () => ({ input: { email: "ann@example.com", code: "12345678" } }),
+    },
+  ],
+};
+
+const MEMORIES: Subject = {
+  name: "Memories",
+  examples: [
+    {
+      title: "Store two memories",
+      about: "A problem and its solution, in one request.",
+      document: `mutation StoreMemories(
+  $problem: CreateMemoryInput!
+  $solution: CreateMemoryInput!
+) {
+  problem: createMemory(input: $problem) {
     id
     title
   }
-  solution: createMemory(
-    input: {
-      type: "solution"
-      title: "Retry with exponential backoff"
-      content: "Wait twice as long after each failure, plus a random time."
-      tags: ["api", "retry"]
-    }
-  ) {
+  solution: createMemory(input: $solution) {
     id
     title
   }
 }
 `,
-  },
-  {
-    title: "Link them",
-    about: "Says that one memory solves another.",
-    operation: ([problem = "the id of a problem", solution = "the id of its solution"]) => `mutation LinkMemories {
-  createRelationship(
-    input: {
-      fromMemoryId: "${solution}"
-      relationshipType: "SOLVES"
-      toMemoryId: "${problem}"
-      strength: 0.9
-    }
-  ) {
-    toMemory {
-      id
-      title
-    }
-    type
-    fromMemory {
-      id
-      title
-    }
-  }
-}
-`,
-  },
-  {
-    title: "Search",
-    about: "Finds memories by words, best first; typing errors are forgiven.",
-    operation: () => `query SearchMemories {
-  searchMemories(query: "timeout", limit: 10) {
-    total
-    memories {
-      relevance
-      id
-      type
-      title
-    }
-  }
-}
-`,
-  },
-  {
-    title: "Walk from a memory",
-    about: "What can be reached from it, up to three relationships away.",
-    operation: ([memory = "the id of a memory"]) => `query WalkFromMemory {
-  relatedMemories(
-    id: "${memory}"
-    maxDepth: 3
-  ) {
-    memories {
-      depth
-      direction
-      relationship
-      id
-      type
-      title
-    }
-  }
-}
-`,
-  },
-  {
-    title: "Read a memory",
-    about: "The note itself, with its relationships.",
-    operation: ([memory = "the id of a memory"]) => `query ReadMemory {
-  memory(
-    id: "${memory}"
-  ) {
+      variables: () => ({
+        problem: {
+          type: "problem",
+          title: "Requests time out under load",
+          content: "The upstream API answers 503 when many clients retry at once.",
+          tags: ["api", "timeout"],
+          importance: 0.8,
+        },
+        solution: {
+          type: "solution",
+          title: "Retry with exponential backoff",
+          content: "Wait twice as long after each failure, plus a random time.",
+          tags: ["api", "retry"],
+        },
+      }),
+    },
+    {
+      title: "Read a memory",
+      about: "The note itself, with its relationships.",
+      document: `query ReadMemory($id: ID!) {
+  memory(id: $id) {
     id
     type
     title
@@ -136,12 +106,27 @@ export const EXAMPLES: readonly Example[] = [
   }
 }
 `,
-  },
-  {
-    title: "List the newest",
-    about: "A page of memories; the cursor leads to the next.",
-    operation: () => `query NewestMemories {
-  memories(limit: 10) {
+      variables: (ids) => ({ id: memoryIn(ids) }),
+    },
+    {
+      title: "Change a memory",
+      about: "What is not mentioned stays as it is.",
+      document: `mutation ChangeMemory($input: UpdateMemoryInput!) {
+  updateMemory(input: $input) {
+    id
+    title
+    importance
+    version
+  }
+}
+`,
+      variables: (ids) => ({ input: { id: memoryIn(ids), importance: 0.9 } }),
+    },
+    {
+      title: "List the newest",
+      about: "A page of memories; the cursor leads to the next.",
+      document: `query NewestMemories($limit: Int!, $cursor: String) {
+  memories(limit: $limit, cursor: $cursor) {
     memories {
       id
       type
@@ -152,19 +137,105 @@ export const EXAMPLES: readonly Example[] = [
   }
 }
 `,
-  },
-];
+      variables: () => ({ limit: 10, cursor: null }),
+    },
+  ],
+};
 
-/** The ids of the memories in an answer, in its order: whatever has an id and a title is one. */
-export function memoriesIn(answer: string): string[] {
-  const ids = new Set<string>();
-  try {
-    JSON.parse(answer, function collect(this: { id?: unknown; title?: unknown }, key, value: unknown) {
-      if (key === "id" && typeof value === "string" && typeof this.title === "string") ids.add(value);
-      return value;
-    });
-  } catch {
-    // Nothing was run yet, or what came is not JSON: there are no memories in it.
+const RELATIONSHIPS: Subject = {
+  name: "Relationships",
+  examples: [
+    {
+      title: "Link them",
+      about: "Says that one memory solves another.",
+      document: `mutation LinkMemories($input: CreateRelationshipInput!) {
+  createRelationship(input: $input) {
+    fromMemory {
+      title
+    }
+    type
+    toMemory {
+      title
+    }
   }
-  return [...ids];
 }
+`,
+      variables: ({ memory: [problem = "the id of a problem", solution = "the id of its solution"] = [] }) => ({
+        input: { fromMemoryId: solution, relationshipType: "SOLVES", toMemoryId: problem, strength: 0.9 },
+      }),
+    },
+    {
+      title: "Walk from a memory",
+      about: "What can be reached from it, up to three relationships away.",
+      document: `query WalkFromMemory($id: ID!, $types: [String!]) {
+  relatedMemories(id: $id, types: $types, maxDepth: 3) {
+    memories {
+      depth
+      direction
+      relationship
+      memoryId
+      type
+      title
+    }
+  }
+}
+`,
+      variables: (ids) => ({ id: memoryIn(ids), types: ["SOLVES", "CAUSES"] }),
+    },
+  ],
+};
+
+const SEARCH: Subject = {
+  name: "Search",
+  examples: [
+    {
+      title: "Find by words",
+      about: "Best first; typing errors are forgiven.",
+      document: `query SearchMemories($query: String!) {
+  searchMemories(query: $query, limit: 10) {
+    total
+    memories {
+      relevance
+      memoryId
+      type
+      title
+    }
+  }
+}
+`,
+      variables: () => ({ query: "timout" }),
+    },
+    {
+      title: "Find among some",
+      about: "By words, type, tags and importance.",
+      document: `query SearchSome(
+  $query: String!
+  $types: [String!]
+  $tags: [String!]
+  $minImportance: Float
+) {
+  searchMemories(
+    query: $query
+    types: $types
+    tags: $tags
+    minImportance: $minImportance
+  ) {
+    total
+    memories {
+      relevance
+      memory {
+        title
+        tags
+        importance
+      }
+    }
+  }
+}
+`,
+      variables: () => ({ query: "time out", types: ["problem"], tags: ["api"], minImportance: 0.5 }),
+    },
+  ],
+};
+
+/** In an order in which one goes on from the other. */
+export const SUBJECTS: readonly Subject[] = [YOU, MEMORIES, RELATIONSHIPS, SEARCH, ...TEAM_SUBJECTS];

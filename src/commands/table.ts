@@ -1,0 +1,23 @@
+type Row = readonly string[];
+
+/** Rows below their headings, in columns as wide as their longest cell. */
+export const tableOf = (head: Row, rows: readonly Row[]): string => alignColumns([head, ...rows]);
+
+/** Names and what they stand for, one a line. */
+export const listOf = (entries: Readonly<Record<string, string>>): string => alignColumns(Object.entries(entries));
+
+function alignColumns(rows: readonly Row[]): string {
+  const columns = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lineOf = (row: Row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return rows.map((row) => lineOf(row).trimEnd()).join("\n");
+}
+
+/** "1 memory", "2 memories". */
+export const countInWords = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** A time to the minute, which is all that a person asks for. */
+export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;

@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Option } from "commander";
+import { configOfProcess } from "../environment.js";
+import { UserError } from "../features/access/index.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { type Person, graphqlDoor, restDoor } from "./tour/doors.js";
+import { Guide } from "./tour/guide.js";
+import { Mails } from "./tour/mails.js";
+import { walkBilling } from "./tour/walk-billing.js";
+import { walkGraph } from "./tour/walk-graph.js";
+import { walkTeam } from "./tour/walk-team.js";
+
+type Part = "graph" | "team" | "billing";
+type DoorName = "rest" | "graphql";
+
+interface Options {
+  readonly url?: string;
+  readonly dataDir?: string;
+  readonly key?: string;
+  readonly only?: Part;
+  readonly door?: DoorName;
+  readonly json?: true;
+}
+
+/** Another company at each door, so that the second walk finds nobody of the first. */
+const DOORS = {
+  rest: { title: "REST", open: restDoor, names: ["Ann", "Bob"] },
+  graphql: { title: "GraphQL", open: graphqlDoor, names: ["Cleo", "Dan"] },
+} as const;
+
+export const program = commandLine({
+  script: "tour",
+  description:
+    "Walks through what the service does, beside a running development server (`npm start` in another terminal): two " +
+    "memories and a link, two people and a team, seats for a card. It shows each request and its answer, by REST and " +
+    "then by GraphQL, with people of its own each time.",
+  notes:
+    "The first walk uses the key of MEMORY_GRAPH_KEY or, beside a server on this machine, that of the demo user, and\n" +
+    "leaves nothing behind. The others sign people up; 30 codes an hour are sent, and a whole tour takes four.",
+  examples: [
+    "npm run tour",
+    "npm run tour -- --only graph --door graphql",
+    "npm run tour -- --url http://127.0.0.1:4100 --data-dir /tmp/graph",
+    "npm run --silent tour -- --json",
+  ],
+})
+  .option("--url <address>", "where the server answers; this machine, at PORT or 4000, unless given")
+  .option(
+    "--data-dir <folder>",
+    "the server's data folder, with its mails and demo key; DATA_DIR or .data, unless given",
+  )
+  .addOption(
+    new Option("--key <key>", "API key; the variable is better, as no shell history keeps it").env("MEMORY_GRAPH_KEY"),
+  )
+  .addOption(new Option("--only <walk>", "one of the walks").choices(["graph", "team", "billing"]))
+  .addOption(new Option("--door <door>", "one of the doors").choices(["rest", "graphql"]))
+  .option(...JSON_OPTION)
+  .action(walk);
+
+async function walk({ only, door, json, ...options }: Options): Promise<void> {
+  const config = configOfProcess();
+  const dataDir = options.dataDir ?? config.dataDir;
+  const url = (options.url ?? `http://127.0.0.1:${config.port || 4_000}`).replace(/\/+$/, "");
+  const write = (text: string) => void (json || process.stdout.write(text));
+  await assertReady(url);
+  const mails = await Mails.watch(dataDir);
+  const run = Date.now().toString(36);
+  const walks = [];
+  for (const name of door ? [door] : (["rest", "graphql"] as const)) {
+    const { title, open, names } = DOORS[name];
+    write(`\nBy ${title}, at ${url}\n`);
+    const guide = new Guide(open(url), { write, colours: process.stdout.hasColors?.() ?? false });
+    const company = { mails, names, addressOf: (person: string) => `${person.toLowerCase()}.${run}@example.com` };
+    if (!only || only === "graph") await walkGraph(guide, await walkerOf(guide, { url, dataDir, key: options.key }));
+    const crew = !only || only === "team" ? await walkTeam(guide, company) : undefined;
+    if (!only || only === "billing") await walkBilling(guide, company, crew);
+    walks.push({ door: name, steps: guide.taken });
+  }
+  const steps = walks.flatMap((each) => each.steps).length;
+  if (json) console.log(JSON.stringify({ url, walks }));
+  else console.log(`\nAll ${steps} steps were answered as expected.`);
+}
+
+/** @throws UserError when nothing answers there, or something else does. */
+async function assertReady(url: string): Promise<void> {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new UserError(`${url} is no address, such as http://127.0.0.1:4000`);
+  const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+  if (answer?.ok) return;
+  const what = answer ? `What answers at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
+  throw new UserError(
+    `${what} Start the service in another terminal with npm start; if it listens elsewhere, say where: ` +
+      "npm run tour -- --url <address>",
+  );
+}
+
+/** Whose graph the first walk uses: that of the key that was given, or the demo user's. */
+async function walkerOf(
+  guide: Guide,
+  { url, dataDir, key }: { url: string; dataDir: string; key?: string | undefined },
+): Promise<Person> {
+  if (key) return { variable: "MEMORY_GRAPH_KEY", key };
+  const file = join(dataDir, "demo-key");
+  // Another server has no use for it, and must not learn it.
+  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
+  const demo = isHere ? await readFile(file, "utf8").catch(() => undefined) : undefined;
+  if (!demo) {
+    throw new UserError(
+      `An API key is needed: set MEMORY_GRAPH_KEY to one. Beside a development server the demo user's is taken from ${file}.`,
+    );
+  }
+  guide.note(`KEY=$(cat ${file})`);
+  return { variable: "KEY", key: demo.trim() };
+}
+
+await runCommand(program, import.meta.url);

@@ -1,0 +1,138 @@
+import { showJson } from "./show-json.js";
+
+/** Somebody with a key, and the shell variable that stands for it in what is shown. */
+export interface Person {
+  readonly variable: string;
+  readonly key: string;
+}
+
+/** What a step asks for, in the words of both doors. */
+export interface Question {
+  readonly as?: Person | undefined;
+  readonly rest: { readonly method: "GET" | "POST" | "PUT" | "DELETE"; readonly path: string; readonly body?: object };
+  readonly graphql: { readonly document: string; readonly variables?: object };
+}
+
+/** An answer that reads the same whichever door gave it. */
+export interface Answer {
+  /** "201", or "200, with errors". */
+  readonly status: string;
+  /** As it came. */
+  readonly body: unknown;
+  /** What was asked for: names in snake_case, as at REST. Empty after a refusal. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Undefined where it was done. */
+  readonly refusal: Refusal | undefined;
+}
+
+export interface Refusal {
+  /** The stable word for it, such as `team_full`. */
+  readonly reason: string;
+  /** What a person is told. */
+  readonly message: string;
+}
+
+export interface Door {
+  /** The request as one would type it. */
+  show(question: Question): string;
+  ask(question: Question): Promise<Answer>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const WIDTH = 96;
+
+export const restDoor = (url: string): Door => ({
+  show: ({ as, rest: { method, path, body } }) => showCurl({ url: url + path, method, as, body }),
+  async ask({ as, rest: { method, path, body } }) {
+    const answer = await send(url + path, { method, key: as?.key, body });
+    const { reason, code = answer.status, message } = objectIn(answer.body, "error");
+    const refusal = answer.ok ? undefined : { reason: String(reason ?? code), message: String(message) };
+    return { status: String(answer.status), body: answer.body, value: answer.ok ? objectOf(answer.body) : {}, refusal };
+  },
+});
+
+export const graphqlDoor = (url: string): Door => ({
+  show({ as, graphql: { document, variables } }) {
+    const who = as ? `as $${as.variable}` : "without a key";
+    return [
+      `POST ${url}/graphql, ${who}`,
+      `  ${document}`,
+      ...(variables ? [`  variables ${showJson(variables, WIDTH, "  ")}`] : []),
+    ].join("\n");
+  },
+  async ask({ as, graphql: { document, variables } }) {
+    const body = { query: document, ...(variables && { variables }) };
+    const answer = await send(`${url}/graphql`, { method: "POST", key: as?.key, body });
+    const { errors, data } = objectOf(answer.body);
+    const [error] = Array.isArray(errors) ? errors.map(objectOf) : [];
+    const { reason, code } = objectIn(error, "extensions");
+    const refusal = error && { reason: String(reason ?? code).toLowerCase(), message: String(error["message"]) };
+    const [field] = Object.values(objectOf(data));
+    const status = `${answer.status}${error ? ", with errors" : ""}`;
+    return { status, body: answer.body, value: objectOf(inSnakeCase(field)), refusal };
+  },
+});
+
+interface Call {
+  readonly method: string;
+  readonly key?: string | undefined;
+  readonly body?: object | undefined;
+}
+
+/** One request. An answer that is no JSON is its text. */
+export async function send(url: string, { method, key, body }: Call) {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(body && { "Content-Type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  return { ok: response.ok, status: response.status, body: parse(await response.text()) };
+}
+
+/** As one types it into bash or zsh. */
+export function showCurl({
+  url,
+  method,
+  as,
+  body,
+}: Omit<Call, "key"> & { url: string; as?: Person | undefined }): string {
+  const isUsual = method === (body ? "POST" : "GET");
+  const headers = [
+    ...(as ? [`-H "Authorization: Bearer $${as.variable}"`] : []),
+    ...(body ? ["-H 'Content-Type: application/json'"] : []),
+  ];
+  return [
+    `curl -s ${isUsual ? "" : `-X ${method} `}${quote(url)}`,
+    ...(headers.length > 0 ? [headers.join(" ")] : []),
+    ...(body ? [`-d ${quote(showJson(body, WIDTH, "  "))}`] : []),
+  ].join(" \\\n  ");
+}
+
+const quote = (text: string): string => (/^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text === "" ? null : text;
+  }
+}
+
+const objectOf = (value: unknown): Json => (typeof value === "object" && value !== null ? (value as Json) : {});
+const objectIn = (value: unknown, name: string): Json => objectOf(objectOf(value)[name]);
+
+function inSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inSnakeCase);
+  if (typeof value !== "object" || value === null) return value;
+  const renamed = Object.entries(value).map(([name, member]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    inSnakeCase(member),
+  ]);
+  return Object.fromEntries(renamed);
+}

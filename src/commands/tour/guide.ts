@@ -1,0 +1,124 @@
+import { styleText } from "node:util";
+import { UserError } from "../../features/access/index.js";
+import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
+import { shorten, showJson } from "./show-json.js";
+
+/** The tour cannot go on; the message says why and what to do. */
+export class TourStopped extends UserError {}
+
+/** One step: what is asked for, what must come back, and what that shows. */
+export interface Step extends Question {
+  readonly title: string;
+  /** What whoever watches has seen by it. */
+  readonly shows: string;
+  /** Whether the answer is as it should be; every answer that is no refusal is, unless this is given. */
+  readonly isRight?: (value: Answer["value"]) => boolean;
+  /** The refusal that the step shows, such as `team_full`. */
+  readonly refusal?: string;
+}
+
+/** A request to something beside the service, the same at every door. */
+export interface Aside {
+  readonly title: string;
+  readonly shows: string;
+  readonly url: string;
+  readonly body: object;
+}
+
+export interface StepReport {
+  readonly title: string;
+  readonly status: string;
+  readonly shows: string;
+}
+
+const WIDTH = 96;
+const INDENT = "   ";
+
+/** Takes one step after the other, shows each with its answer, and stops at the first that is not as expected. */
+export class Guide {
+  /** The steps that were as expected. */
+  readonly taken: StepReport[] = [];
+
+  constructor(
+    private readonly door: Door,
+    private readonly screen: { readonly write: (text: string) => void; readonly colours: boolean },
+  ) {}
+
+  heading(text: string): void {
+    this.print("");
+    this.print(this.paint("bold", `── ${text} ${"─".repeat(Math.max(0, WIDTH - text.length))}`));
+  }
+
+  /** A line of explanation, or a shell variable that later requests use. */
+  note(text: string): void {
+    this.print(INDENT + text);
+  }
+
+  /** @throws TourStopped when the answer is not the expected one. */
+  async step(step: Step): Promise<Answer["value"]> {
+    this.begin(step.title, this.door.show(step));
+    const answer = await this.door.ask(step).catch(stopAtLostServer);
+    const { refusal, status, value } = answer;
+    this.showAnswer(status, answer.body);
+    if (refusal?.reason !== step.refusal) throw unexpected(step, refusal);
+    if (step.isRight && !step.isRight(value)) throw unexpected(step, value);
+    this.end({ title: step.title, status, shows: step.shows });
+    return value;
+  }
+
+  /** @throws TourStopped when it is refused. */
+  async aside({ title, shows, url, body }: Aside): Promise<void> {
+    this.begin(title, showCurl({ url, method: "POST", body }));
+    const answer = await send(url, { method: "POST", body }).catch(stopAtLostServer);
+    this.showAnswer(String(answer.status), answer.body);
+    if (!answer.ok) throw unexpected({ title, shows }, { reason: String(answer.status), message: "" });
+    this.end({ title, status: String(answer.status), shows });
+  }
+
+  /** Keeps a new key under the name of a shell variable, by which requests show it from then on. */
+  meet(name: string, key: unknown): Person {
+    const variable = name.toUpperCase();
+    this.note(`${variable}=${String(key)}`);
+    return { variable, key: String(key) };
+  }
+
+  private begin(title: string, request: string): void {
+    this.print("");
+    this.print(this.paint("bold", `${this.taken.length + 1}. ${title}`));
+    this.print(indent(this.paint("cyan", request)));
+  }
+
+  private showAnswer(status: string, body: unknown): void {
+    const text = body === null ? "" : showJson(shorten(body), WIDTH);
+    this.print(indent(this.paint("dim", `${status}\n${text}`.trimEnd())));
+  }
+
+  private end(report: StepReport): void {
+    this.taken.push(report);
+    this.print(`${INDENT}${this.paint("green", "✓")} ${report.shows}`);
+  }
+
+  private paint(style: "bold" | "cyan" | "dim" | "green", text: string): string {
+    return this.screen.colours ? styleText(style, text) : text;
+  }
+
+  private print(line: string): void {
+    this.screen.write(`${line}\n`);
+  }
+}
+
+const indent = (text: string): string => text.replaceAll(/^/gm, INDENT);
+
+function unexpected(
+  { title, shows, refusal }: Pick<Step, "title" | "shows" | "refusal">,
+  came: Refusal | Answer["value"] | undefined,
+): TourStopped {
+  const expected = refusal === undefined ? "" : ` It should have been refused: ${refusal}.`;
+  const answer = came ? ` The answer: ${JSON.stringify(shorten(came))}` : " It was not refused.";
+  return new TourStopped(`"${title}" was not answered as expected: "${shows}"${expected}${answer}`);
+}
+
+function stopAtLostServer(error: unknown): never {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  throw new TourStopped(`The server did not answer: ${cause instanceof Error ? cause.message : String(cause)}.`);
+}

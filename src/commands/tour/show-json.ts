@@ -1,0 +1,50 @@
+/** How much of an answer is shown; what is left out is counted. */
+const ITEMS_SHOWN = 3;
+const TEXT_SHOWN = 300;
+
+/** JSON as a person reads it: on one line where it fits into the width, else as many members a line as fit. */
+export function showJson(value: unknown, width: number, indent = "", before = 0): string {
+  const line = onOneLine(value);
+  const fits = indent.length + before + line.length <= width;
+  if (fits || typeof value !== "object" || value === null) return line;
+  const inner = `${indent}  `;
+  const names = Array.isArray(value) ? [] : Object.keys(value).map((name) => `${JSON.stringify(name)}: `);
+  const members = Object.values(value).map((member, index) => {
+    const name = names[index] ?? "";
+    return name + showJson(member, width, inner, name.length);
+  });
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${fillLines(members, width, inner)}\n${indent}${close}`;
+}
+
+/** Puts members beside each other while they fit; one that needs several lines stands alone. */
+function fillLines(members: readonly string[], width: number, indent: string): string {
+  const lines: string[] = [];
+  for (const [index, member] of members.entries()) {
+    const text = index < members.length - 1 ? `${member},` : member;
+    const last = lines.at(-1);
+    const joined = `${last} ${text}`;
+    const fits = last !== undefined && !joined.includes("\n") && joined.length <= width;
+    if (fits) lines.splice(-1, 1, joined);
+    else lines.push(indent + text);
+  }
+  return lines.join("\n");
+}
+
+function onOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(onOneLine).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${onOneLine(member)}`);
+  return `{${members.join(", ")}}`;
+}
+
+/** The same value with long texts cut and long lists ended early. */
+export function shorten(value: unknown): unknown {
+  if (typeof value === "string") return value.length > TEXT_SHOWN ? `${value.slice(0, TEXT_SHOWN)}…` : value;
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, ITEMS_SHOWN).map(shorten);
+    return value.length > ITEMS_SHOWN ? [...shown, `… ${value.length - ITEMS_SHOWN} more`] : shown;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shorten(member)]));
+}

@@ -1,0 +1,116 @@
+import type { Guide, Step } from "./guide.js";
+import { TourStopped } from "./guide.js";
+import { type Company, type Crew, foundTeam, invite, isWord } from "./walk-team.js";
+
+const SEATS = 6;
+const MORE_SEATS = 8;
+const MONTH_MS = 32 * 24 * 3_600_000;
+
+/** A team buys seats at the stand-in for Stripe, fills them, buys more, and gives them up. */
+export async function walkBilling(guide: Guide, company: Company, known?: Crew): Promise<void> {
+  guide.heading("Seats for a card");
+  const crew = known ?? (await foundTeam(guide, company));
+  const { owner, teamId } = crew;
+  await guide.step({
+    ...{ title: `Make room for ${SEATS} members`, as: owner },
+    rest: { method: "PUT", path: `/teams/${teamId}`, body: { max_members: SEATS } },
+    graphql: {
+      document: "mutation ($input: UpdateTeamInput!) { updateTeam(input: $input) { id maxMembers } }",
+      variables: { input: { teamId, maxMembers: SEATS } },
+    },
+    shows: "Five are free; a checkout buys as many seats as the team has room for.",
+  });
+  const checkout = await guide.step({
+    ...{ title: "Begin the checkout", as: owner },
+    rest: { method: "POST", path: "/billing/team-checkout", body: {} },
+    graphql: {
+      document: "mutation { createTeamCheckout(input: {}) { sessionId url } }",
+    },
+    shows: "In a browser one opens the url and presses Pay.",
+  });
+  const standIn = await standInBehind(String(checkout["url"]));
+  await guide.aside({
+    title: "Pay, as the page would",
+    url: `${standIn}/pay`,
+    body: { session: checkout["session_id"] },
+    shows: "The stand-in took the money: no card is charged.",
+  });
+  await settle(guide, standIn);
+  const paid = await lookAt(guide, crew, {
+    title: "Look at the subscription",
+    isRight: ({ status, seats }) => isWord(status, "active") && seats === SEATS,
+    shows: `It is active, with ${SEATS} seats, and every member has 1,000 requests a minute.`,
+  });
+  for (let seat = Number(paid["member_count"]) + 1; seat <= SEATS; seat++) {
+    await invite(guide, crew, { email: company.addressOf(`member${seat}`), shows: `Seat ${seat} of ${SEATS}.` });
+  }
+  await invite(guide, crew, {
+    email: company.addressOf("onemore"),
+    refusal: "team_full",
+    shows: "Open invitations take seats, so one more is refused: team_full.",
+  });
+  await growAndCancel(guide, crew);
+  await guide.aside({
+    title: "Let 32 days pass at the stand-in",
+    url: `${standIn}/advance`,
+    body: { milliseconds: MONTH_MS },
+    shows: "Its clock is its own; the service's did not move.",
+  });
+  await settle(guide, standIn);
+  await lookAt(guide, crew, {
+    title: "Look at the subscription again",
+    isRight: ({ status }) => isWord(status, "canceled"),
+    shows: "It has ended. Nobody was removed; nobody more comes in than five.",
+  });
+}
+
+async function growAndCancel(guide: Guide, crew: Crew): Promise<void> {
+  const as = crew.owner;
+  await guide.step({
+    ...{ title: `Buy more: ${MORE_SEATS} seats`, as },
+    rest: { method: "POST", path: "/billing/team-upgrade", body: { max_members: MORE_SEATS } },
+    graphql: {
+      document: "mutation ($input: UpgradeTeamInput!) { upgradeTeam(input: $input) { status seats } }",
+      variables: { input: { maxMembers: MORE_SEATS } },
+    },
+    isRight: ({ seats }) => seats === MORE_SEATS,
+    shows: "The rest of the month was charged at once, so the seats count at once.",
+  });
+  await guide.step({
+    ...{ title: "Cancel", as },
+    rest: { method: "POST", path: "/billing/team-cancel" },
+    graphql: { document: "mutation { cancelTeamSubscription { status cancelAtPeriodEnd currentPeriodEnd } }" },
+    isRight: ({ status, cancel_at_period_end }) => isWord(status, "active") && cancel_at_period_end === true,
+    shows: "What is paid for stays until the month is over.",
+  });
+}
+
+const lookAt = (guide: Guide, { owner }: Crew, step: Pick<Step, "title" | "isRight" | "shows">) =>
+  guide.step({
+    ...{ as: owner, ...step },
+    rest: { method: "GET", path: "/billing/team-subscription" },
+    graphql: { document: "{ teamSubscription { status seats memberCount pendingUpdate { seats } } }" },
+  });
+
+/** Events are sent after the answer. */
+const settle = (guide: Guide, standIn: string): Promise<void> =>
+  guide.aside({
+    title: "Wait until the stand-in has told the service",
+    url: `${standIn}/delivered`,
+    body: {},
+    shows: "Every webhook event was delivered.",
+  });
+
+/**
+ * Where the stand-in for Stripe is told what to do.
+ * @throws TourStopped when the checkout leads to Stripe itself, where money is real.
+ */
+async function standInBehind(checkoutUrl: string): Promise<string> {
+  const control = `${new URL(checkoutUrl).origin}/_stand-in`;
+  const answer = await fetch(`${control}/`).catch(() => undefined);
+  if (answer?.ok) return control;
+  throw new TourStopped(
+    "The server asks Stripe itself for payments, and the tour pays at the stand-in alone, which `npm start` brings " +
+      "where STRIPE_SECRET_KEY is not set. --only graph and --only team need no payments.",
+  );
+}

@@ -1,0 +1,128 @@
+import type { Person } from "./doors.js";
+import type { Guide } from "./guide.js";
+import type { Mails } from "./mails.js";
+import { titlesIn } from "./walk-graph.js";
+
+/** Who walks, and where their mails arrive. */
+export interface Company {
+  readonly mails: Mails;
+  readonly names: readonly [string, string];
+  readonly addressOf: (name: string) => string;
+}
+
+/** A team and its owner. */
+export interface Crew {
+  readonly owner: Person;
+  readonly teamId: string;
+}
+
+const CODE = /^ *(\d{8})$/m;
+const TOKEN = /\/invitations\/([\w-]{43})$/m;
+const INVITE = "mutation ($input: InviteMemberInput!) { inviteMember(input: $input) { id status expiresAt } }";
+
+/** Two people sign up by e-mail, become a team and read the same graph. */
+export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
+  const [ann, bob] = company.names;
+  guide.heading("Two people, one team");
+  const crew = await foundTeam(guide, company);
+  const email = company.addressOf(bob);
+  await invite(guide, crew, { email, shows: `${bob} gets a mail with a link and a token, which stand nowhere else.` });
+  const { file, found: token } = await company.mails.find(email, TOKEN);
+  guide.note(`${bob} reads the token in ${file}: ${token}`);
+
+  const invitee = await signUp(guide, company, bob);
+  await guide.step({
+    ...{ title: `${bob} accepts`, as: invitee },
+    rest: { method: "POST", path: `/teams/invitations/${token}/accept` },
+    graphql: {
+      document: "mutation ($input: AnswerInvitationInput!) { acceptInvitation(input: $input) { status } }",
+      variables: { input: { token } },
+    },
+    isRight: ({ status }) => isWord(status, "accepted"),
+    shows: `${bob} is a member now. In a browser the link of the mail leads to the same.`,
+  });
+
+  const memory = { type: "solution", title: "Use jitter", content: "So that not all retry at once." };
+  await guide.step({
+    ...{ title: `${ann} stores a memory`, as: crew.owner },
+    rest: { method: "POST", path: "/v1/memories", body: memory },
+    graphql: {
+      document: "mutation ($input: CreateMemoryInput!) { createMemory(input: $input) { id title } }",
+      variables: { input: memory },
+    },
+    shows: "Whoever is in a team works on the team's graph, unless they say graph=personal.",
+  });
+  await guide.step({
+    ...{ title: `${bob} searches`, as: invitee },
+    rest: { method: "GET", path: "/v1/memories/search?query=jitter" },
+    graphql: { document: `{ searchMemories(query: "jitter") { memories { relevance memory { title } } } }` },
+    isRight: ({ memories }) => titlesIn(memories).includes(memory.title),
+    shows: `${bob} finds what ${ann} stored.`,
+  });
+  await guide.step({
+    ...{ title: `${ann} looks who is in the team`, as: crew.owner },
+    rest: { method: "GET", path: `/teams/${crew.teamId}/members` },
+    graphql: {
+      document: "query ($id: ID!) { teamMembers(teamId: $id) { members { email role } } }",
+      variables: { id: crew.teamId },
+    },
+    isRight: ({ members }) => Array.isArray(members) && members.length === 2,
+    shows: "Two members: the owner and who was invited.",
+  });
+  return crew;
+}
+
+/** One person signs up and founds a team of up to five, which costs nothing. */
+export async function foundTeam(guide: Guide, company: Company): Promise<Crew> {
+  const [name] = company.names;
+  const owner = await signUp(guide, company, name);
+  const team = await guide.step({
+    ...{ title: `${name} founds a team`, as: owner },
+    rest: { method: "POST", path: "/teams", body: { name: "Platform", max_members: 5 } },
+    graphql: {
+      document: "mutation ($input: CreateTeamInput!) { createTeam(input: $input) { id name maxMembers } }",
+      variables: { input: { name: "Platform", maxMembers: 5 } },
+    },
+    shows: `${name} owns it. Up to five members cost nothing.`,
+  });
+  return { owner, teamId: String(team["id"]) };
+}
+
+async function signUp(guide: Guide, { mails, addressOf }: Company, name: string): Promise<Person> {
+  const email = addressOf(name);
+  await guide.step({
+    title: `${name} asks for a code`,
+    rest: { method: "POST", path: "/signup", body: { email } },
+    graphql: {
+      document: "mutation ($input: SignUpInput!) { signUp(input: $input) { email } }",
+      variables: { input: { email } },
+    },
+    shows: "The answer is the same for known and unknown addresses; the code comes by mail.",
+  });
+  const { file, found: code } = await mails.find(email, CODE);
+  guide.note(`${name} reads the code in ${file}: ${code}`);
+  const confirmed = await guide.step({
+    title: `${name} confirms the address`,
+    rest: { method: "POST", path: "/signup/confirm", body: { email, code } },
+    graphql: {
+      document: "mutation ($input: ConfirmSignUpInput!) { confirmSignUp(input: $input) { key } }",
+      variables: { input: { email, code } },
+    },
+    shows: "The answer has a key, which is shown only now.",
+  });
+  return guide.meet(name, confirmed["key"]);
+}
+
+export const invite = (
+  guide: Guide,
+  { owner, teamId }: Crew,
+  { email, ...rest }: { email: string; shows: string; refusal?: string },
+) =>
+  guide.step({
+    ...{ title: `Invite ${email}`, as: owner, ...rest },
+    rest: { method: "POST", path: `/teams/${teamId}/invitations`, body: { email, role: "member" } },
+    graphql: { document: INVITE, variables: { input: { teamId, email, role: "MEMBER" } } },
+  });
+
+/** GraphQL writes such words in upper case. */
+export const isWord = (value: unknown, word: string): boolean => String(value).toLowerCase() === word;

@@ -1,0 +1,61 @@
+import { InvalidSignature } from "./features/billing/index.js";
+import { TooManyFollowed } from "./features/memories/index.js";
+import { LIMITS } from "./limits.js";
+import { AnswerTooLarge } from "./operation/answer-budget.js";
+import { RateLimited } from "./operation/budget.js";
+import {
+  AccountSuspended,
+  type Failure,
+  InvalidInput,
+  ScopeMissing,
+  Unauthorized,
+  Unavailable,
+  exampleOf,
+} from "./operation/failure.js";
+import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempotency.js";
+import type { Operation } from "./operation/operation.js";
+import { refusalOf } from "./surfaces/admission.js";
+import { BodyTooLarge, UnsupportedEncoding } from "./surfaces/body.js";
+import { parserRefusals } from "./surfaces/closing.js";
+import { QueryTooCostly } from "./surfaces/graphql/cost.js";
+import { NoSubscriptions } from "./surfaces/graphql/request.js";
+import { UnsupportedMediaType, headRefusals, refusedByHttp } from "./surfaces/http.js";
+import { MethodNotAllowed, NoSuchPath } from "./surfaces/rest/errors.js";
+import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
+
+/** A failure, and the operations that raise it, or who raises it in words. */
+export interface Raised {
+  readonly failure: Failure;
+  readonly by: readonly Operation[] | string;
+}
+
+/** One of each failure that a caller may be told of, by whatever door, with who raises it: for documentation. */
+export function raisedFailures(operations: readonly Operation[]): Raised[] {
+  const declared = new Set(operations.flatMap(({ failures }) => failures));
+  return [
+    ...[...declared].map((failure) => ({
+      failure: exampleOf(failure),
+      by: operations.filter(({ failures }) => failures.includes(failure)),
+    })),
+    ...raisedBy("any operation", [
+      ...[InvalidInput.example, new Unauthorized(), new AccountSuspended(), ScopeMissing.example, new Unavailable()],
+      RateLimited.example,
+    ]),
+    ...raisedBy("any change with an Idempotency-Key", [new IdempotencyKeyReused(), new IdempotencyInProgress()]),
+    ...raisedBy("GraphQL", [
+      ...[new TooManyFollowed(), new AnswerTooLarge(), new NoSubscriptions()],
+      new QueryTooCostly(LIMITS.graphql.cost + 1, LIMITS.graphql.cost),
+    ]),
+    ...raisedBy("the webhook of the payment provider", [new InvalidSignature()]),
+    ...raisedBy("any request", [
+      refusalOf("key", { places: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),
+      ...[new NoSuchPath(), new MethodNotAllowed(["GET", "HEAD"]), new NoTunnel(), new UnreadableTarget()],
+      ...[BodyTooLarge.example, new UnsupportedEncoding(), new UnsupportedMediaType()],
+      ...[400, 412].flatMap((status) => refusedByHttp({ status }) ?? []),
+      ...headRefusals(LIMITS.http),
+      ...parserRefusals(LIMITS.http),
+    ]),
+  ];
+}
+
+const raisedBy = (by: string, failures: readonly Failure[]): Raised[] => failures.map((failure) => ({ failure, by }));

@@ -1,0 +1,265 @@
+import type { ImportedGraph, Kind, Link, Note, NotTaken } from "./graph.js";
+import { labelOf } from "./graph.js";
+import { type Entry, TAG, noteOf, noteProblem } from "./note.js";
+import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { lostInType, relationshipType } from "./type-names.js";
+
+/** A memory as a file tells of it. */
+export interface FoundMemory {
+  readonly place: string;
+  readonly name: string;
+  /** What else relationships may call it by. */
+  readonly id?: string | undefined;
+  readonly type?: string | undefined;
+  readonly texts: readonly string[];
+  /** Fields without a place in a memory, as lines. */
+  readonly details: readonly string[];
+  readonly tags: readonly string[];
+  readonly summary?: string | undefined;
+  readonly importance?: number | undefined;
+  /** Whether more texts of the same name are of the same memory. */
+  readonly grows: boolean;
+}
+
+/** A relationship as a file tells of it. */
+export interface FoundRelationship {
+  readonly place: string;
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
+  readonly context: readonly string[];
+  readonly strength?: number | undefined;
+  readonly confidence?: number | undefined;
+  /** A text that is a relationship if a memory is called so, and else a line of the memory that it stands in. */
+  readonly line?: { readonly of: Entry; readonly text: string };
+}
+
+/** The graph of a file while it is read: what fits goes in, the rest is reported. */
+export class GraphDraft {
+  readonly #entries: Entry[] = [];
+  readonly #byName = new Map<string, Entry>();
+  readonly #byId = new Map<string, Entry>();
+  readonly #found: FoundRelationship[] = [];
+  /** Names of memories that cannot be stored. */
+  readonly #refused = new Set<string>();
+  readonly #memories = { read: 0, merged: 0 };
+  readonly #relationships = { read: 0, merged: 0 };
+  readonly #others = { read: 0 };
+  readonly #notTaken: NotTaken[] = [];
+  readonly #ignored: NotTaken[] = [];
+  readonly #notCarried = new Map<string, number>();
+
+  /** For something that was read and is not in the graph; a part is only noted. */
+  refuse(kind: Kind, what: string, reason: string): void {
+    if (kind === "memory") this.#memories.read++;
+    if (kind === "relationship") this.#relationships.read++;
+    if (kind === "other") this.#others.read++;
+    this.#notTaken.push({ kind, what, reason });
+  }
+
+  ignore(what: string, reason: string): void {
+    this.#others.read++;
+    this.#ignored.push({ kind: "other", what, reason });
+  }
+
+  notCarry(field: string, times = 1): void {
+    this.#notCarried.set(field, (this.#notCarried.get(field) ?? 0) + times);
+  }
+
+  /** Undefined where it cannot be taken. */
+  addMemory(found: FoundMemory): Entry | undefined {
+    const problem = textProblem(found.name);
+    if (problem !== undefined) {
+      this.#refused.add(found.name);
+      this.refuse("memory", `${labelOf({ title: found.name })} (${found.place})`, problem);
+      return undefined;
+    }
+    const known = found.grows ? this.#byName.get(found.name) : this.#byId.get(found.id ?? "");
+    if (known && !found.grows && !isRepeat(known, found)) {
+      this.refuse("memory", found.place, `the id ${quote(found.id ?? "")} is another memory's already`);
+      return undefined;
+    }
+    this.#memories.read++;
+    if (known && known.grows === found.grows) {
+      this.#memories.merged++;
+      return this.#extend(known, found);
+    }
+    const { name, summary, importance, grows } = found;
+    const entry: Entry = { name, type: "", texts: new Set(), details: new Set(), tags: new Set(), grows };
+    this.#extend(entry, { ...found, summary, importance });
+    this.#entries.push(entry);
+    if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
+    return entry;
+  }
+
+  addRelationship(found: FoundRelationship): void {
+    this.#found.push(found);
+  }
+
+  /** @param createMissing whether names that relationships alone speak of become memories. */
+  finish({ createMissing = false }: FinishOptions = {}): ImportedGraph {
+    const missing = this.#found.flatMap(({ from, to, line }) =>
+      line ? [] : [from, to].filter((end) => !this.#entryOf(end)),
+    );
+    for (const name of createMissing ? new Set(missing) : []) {
+      this.addMemory({ place: name, name, texts: [], details: [], tags: [], grows: true });
+    }
+    for (const { to, line } of this.#found) if (line && !this.#entryOf(to)) line.of.details.add(line.text);
+    const keys = new Map<Entry, string>();
+    const notes = this.#notes(keys);
+    const links = new Map<string, Link>();
+    for (const found of this.#found)
+      if (!found.line || this.#entryOf(found.to)) this.#addLink(found, { keys, notes, links });
+    return {
+      tag: this.#entries.every(({ grows }) => grows) ? TAG : undefined,
+      notes,
+      links,
+      memories: this.#memories,
+      relationships: this.#relationships,
+      others: this.#others,
+      notTaken: this.#notTaken,
+      ignored: this.#ignored,
+      notCarried: this.#notCarried,
+    };
+  }
+
+  #entryOf(nameOrId: string): Entry | undefined {
+    return this.#byName.get(nameOrId) ?? this.#byId.get(nameOrId);
+  }
+
+  /** A further line for one name adds what it says: nothing of it replaces what was there. */
+  #extend(entry: Entry, { id, type, texts, details, tags, summary, importance }: FoundMemory): Entry {
+    const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
+    if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, entry);
+    if (entry.type === "") entry.type = type ?? "";
+    else if (type !== undefined && type !== entry.type) also("type", type);
+    if (entry.summary === undefined) entry.summary = summary;
+    else if (summary !== undefined && summary !== entry.summary) also("summary", summary);
+    if (entry.importance === undefined) entry.importance = importance;
+    else if (importance !== undefined && importance !== entry.importance) also("importance", importance);
+    for (const text of texts) entry.texts.add(text);
+    for (const line of details) entry.details.add(line);
+    for (const tag of tags) entry.tags.add(tag);
+    return entry;
+  }
+
+  /** Those that grow have their names for keys; of the others, those of one type, title and content are one. */
+  #notes(keys: Map<Entry, string>): Map<string, Note> {
+    const notes = new Map<string, Note>();
+    const identities = new Map<string, string>();
+    for (const entry of [...this.#entries].sort((one, other) => Number(other.grows) - Number(one.grows))) {
+      const key = entry.grows ? entry.name : `${entry.name}\n${keys.size}`;
+      const note = noteOf(key, entry, (what, reason) => this.refuse("part", what, reason));
+      const identity = JSON.stringify([note.type, note.title, note.content]);
+      const same = entry.grows ? undefined : notes.get(identities.get(identity) ?? "");
+      keys.set(entry, same?.key ?? key);
+      const problem = noteProblem(note);
+      if (same) {
+        this.#memories.merged++;
+        notes.set(same.key, { ...same, ...this.#united(same, note) });
+      } else if (problem === undefined) {
+        notes.set(key, note);
+        identities.set(identity, key);
+      } else this.#notTaken.push({ kind: "memory", what: labelOf(note), reason: problem });
+    }
+    return notes;
+  }
+
+  /** What two memories of one content say beside it; where they differ, what the first one says. */
+  #united(first: Note, second: Note): Partial<Note> {
+    const lost = (["summary", "importance"] as const).filter(
+      (field) => second[field] !== undefined && first[field] !== undefined && first[field] !== second[field],
+    );
+    for (const field of lost) {
+      this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one counts");
+    }
+    return {
+      tags: [...new Set([...first.tags, ...second.tags])],
+      summary: first.summary ?? second.summary,
+      importance: first.importance ?? second.importance,
+    };
+  }
+
+  /** Two relationships of one type between the same two notes are one, whose context says what each of them said. */
+  #addLink(found: FoundRelationship, { keys, notes, links }: Linking): void {
+    this.#relationships.read++;
+    const [from, to] = [found.from, found.to].map((end) => {
+      const entry = this.#entryOf(end);
+      return { end, entry, key: entry && keys.get(entry) };
+    });
+    const type = relationshipType(found.type) ?? "RELATED_TO";
+    const said = [from?.entry?.name ?? found.from, found.type, to?.entry?.name ?? found.to];
+    const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
+    const own = [lostInType(found.type, type), ...found.context].filter((text) => text !== undefined);
+    const problem = this.#linkProblem([from, to], notes) ?? textProblem(own.join(" "));
+    if (problem !== undefined || from?.key === undefined || to?.key === undefined) {
+      this.#notTaken.push({ kind: "relationship", what: label, reason: problem ?? "" });
+      return;
+    }
+    const place = JSON.stringify([from.key, type, to.key]);
+    const same = links.get(place);
+    if (same) this.#relationships.merged++;
+    const { strength, confidence } = found;
+    for (const [name, value, first] of [
+      ["strength", strength, same?.strength],
+      ["confidence", confidence, same?.confidence],
+    ] as const) {
+      if (first !== undefined && value !== undefined && first !== value) own.push(`${name}: ${value}`);
+    }
+    const context = joinTexts(same?.context, own);
+    if (context !== undefined && isLonger(context, CONTEXT_MAX)) {
+      const end = quote(context.slice(cut(context, CONTEXT_MAX).length));
+      this.refuse(
+        "part",
+        `the end of the context of ${label}: ${end}`,
+        `a context has at most ${CONTEXT_MAX} characters`,
+      );
+    }
+    links.set(place, {
+      ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
+      ...{ strength: same?.strength ?? strength, confidence: same?.confidence ?? confidence },
+      context: context === undefined ? undefined : cut(context, CONTEXT_MAX),
+    });
+  }
+
+  #linkProblem(ends: readonly (End | undefined)[], notes: ReadonlyMap<string, Note>): string | undefined {
+    for (const { end, entry, key } of ends.filter((found) => found !== undefined)) {
+      const isRefused = entry ? key === undefined || !notes.has(key) : this.#refused.has(end);
+      if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not taken`;
+      if (!entry) return `the file has no memory called ${quote(end)}: --create-missing makes one`;
+    }
+    return ends[0]?.key === ends[1]?.key ? "it leads from a memory to itself" : undefined;
+  }
+}
+
+export interface FinishOptions {
+  readonly createMissing?: boolean | undefined;
+}
+
+interface Linking {
+  readonly keys: ReadonlyMap<Entry, string>;
+  readonly notes: ReadonlyMap<string, Note>;
+  readonly links: Map<string, Link>;
+}
+
+interface End {
+  readonly end: string;
+  readonly entry: Entry | undefined;
+  readonly key: string | undefined;
+}
+
+/** Whether a memory of an id that is known already says nothing else. */
+const isRepeat = ({ name, texts, details }: Entry, found: FoundMemory): boolean =>
+  name === found.name &&
+  [...found.texts].every((text) => texts.has(text)) &&
+  found.details.every((line) => details.has(line));
+
+/** A context with what it does not say yet. */
+function joinTexts(context: string | undefined, texts: readonly string[]): string | undefined {
+  let whole = context;
+  for (const text of texts) {
+    if (whole === undefined) whole = text;
+    else if (!`; ${whole}; `.includes(`; ${text}; `)) whole = `${whole}; ${text}`;
+  }
+  return whole;
+}

@@ -1,0 +1,88 @@
+import type { Note } from "./graph.js";
+import { CONTENT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { lostInType, memoryType } from "./type-names.js";
+
+/** The tag by which a later import finds what an earlier one made. */
+export const TAG = "mcp-memory";
+
+/** A memory while its file is read. */
+export interface Entry {
+  readonly name: string;
+  type: string;
+  /** In the order in which they were first there. */
+  readonly texts: Set<string>;
+  readonly details: Set<string>;
+  readonly tags: Set<string>;
+  summary?: string | undefined;
+  importance?: number | undefined;
+  readonly grows: boolean;
+}
+
+type Refuse = (what: string, reason: string) => void;
+
+/** The memory to store. What has no place in its field is in its content; what fits nowhere is refused by name. */
+export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
+  const { name, grows } = entry;
+  const title = cut(name, TITLE_MAX);
+  const type = memoryType(entry.type) ?? "general";
+  const { tags, details } = tagsOf(entry, type);
+  const whole = title === name ? [] : [name];
+  const label = (kind: string) => (text: string) => `${kind} of ${quote(name)}: ${quote(text)}`;
+  const texts = storable([...entry.texts], label("an observation"), refuse);
+  const more = storable([...details, ...entry.details], label("a field"), refuse);
+  const rest = { key, type, title, summary: entry.summary, tags, importance: entry.importance };
+  if (!grows) {
+    const content = [...whole, ...texts, ...(more.length > 0 ? ["", ...more] : [])].join("\n");
+    return { ...rest, content: fitLines([content || name], name, refuse).join("\n") };
+  }
+  const lines = fitLines([...whole, ...texts, ...more], name, refuse);
+  return { ...rest, content: lines.join("\n") || title, lines };
+}
+
+/** What a type cannot say, as in another script, is still something to find the memory by. */
+function tagsOf(entry: Entry, type: string): { tags: string[]; details: string[] } {
+  const lost = lostInType(entry.type, type);
+  const all = [...(entry.grows ? [TAG] : []), ...(lost === undefined ? [] : [lost]), ...entry.tags];
+  const said = [...new Set(all.map((tag) => tag.trim()).filter((tag) => tag !== ""))];
+  const fit = said.filter((tag) => !isLonger(tag, TAG_MAX) && textProblem(tag) === undefined).slice(0, TAGS_MAX);
+  const others = said.filter((tag) => !fit.includes(tag));
+  return { tags: fit, details: others.map((tag) => (tag === lost ? `type: ${tag}` : `tag: ${tag}`)) };
+}
+
+/** One that cannot be stored costs no other. */
+function storable(texts: readonly string[], labelOf: (text: string) => string, refuse: Refuse): string[] {
+  return texts.filter((text) => {
+    const problem = textProblem(text);
+    if (problem !== undefined) refuse(labelOf(text), problem);
+    return problem === undefined;
+  });
+}
+
+/** The lines that a content has room for, the last of them cut. */
+function fitLines(lines: readonly string[], name: string, refuse: Refuse): string[] {
+  const content = lines.join("\n");
+  if (!isLonger(content, CONTENT_MAX)) return [...lines];
+  const taken = cut(content, CONTENT_MAX);
+  const end = content.slice(taken.length);
+  refuse(
+    `the last ${end.length} characters of the content of memory ${quote(name)}: ${quote(end)}`,
+    `a content has at most ${CONTENT_MAX} characters: divide the memory`,
+  );
+  const kept: string[] = [];
+  let room = taken.length;
+  for (const line of lines) {
+    if (room <= 0) break;
+    kept.push(line.slice(0, room));
+    room -= line.length + 1;
+  }
+  return kept;
+}
+
+/** Why the service would not take a note, as far as that can be told without asking it. */
+export function noteProblem({ title, content, summary = "" }: Note): string | undefined {
+  const badText = [title, content, summary].map(textProblem).find((problem) => problem !== undefined);
+  if (badText !== undefined) return badText;
+  if (title.trim() === "") return "its title is blank";
+  if (isLonger(summary, SUMMARY_MAX)) return `its summary has more than ${SUMMARY_MAX} characters`;
+  return undefined;
+}

@@ -1,0 +1,280 @@
+import type { GraphDraft } from "./draft.js";
+import { type Field, Fields, asKey, asShare, asText, asTexts, plainName, showValue } from "./fields.js";
+import {
+  AMBIGUOUS_LISTS,
+  FILE_FIELDS,
+  FROM,
+  IDS,
+  MEMORY_LISTS,
+  NAMES,
+  NESTED_RELATIONS,
+  OTHER_END,
+  RELATION_LISTS,
+  RELATION_TYPES,
+  TAGS,
+  TEXTS,
+  TO,
+  TYPES,
+  WRAPPERS,
+  shapeOf,
+} from "./names.js";
+import type { Entry } from "./note.js";
+import type { FileRecord } from "./record-reader.js";
+import { type JsonObject, SUMMARY_MAX, cut, isLonger, isObject, quote } from "./text.js";
+
+type Shape = "memory" | "relationship" | undefined;
+
+/** Characters of a text without a name that are its title. */
+const TITLE_FROM_TEXT = 100;
+
+/** Puts a value of a file into the draft, by the fields that it has. @param shape what the list says that it is in. */
+export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shape?: Shape): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) readRecord({ place: `${place}[${index}]`, value: item }, draft, shape);
+  } else if (isObject(value)) readObject({ place, value }, draft, shape);
+  else if (shape === "memory" && asText(value) !== undefined)
+    readObject({ place, value: { text: value } }, draft, shape);
+  else draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it is no object with fields");
+}
+
+interface ObjectRecord extends FileRecord {
+  readonly value: JsonObject;
+}
+
+function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
+  if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
+  const fields = new Fields(value);
+  const markers = fields.takeAll(({ name, value }) => name === "type" && shapeOf(value) !== undefined);
+  const said = shape ?? shapeOf(markers[0]?.value);
+  const hasEnds = fields.has(FROM, asEnd) && fields.has(TO, asEnd);
+  const isMemory = ["observations", "title", "entitytype", "content"].some((name) => fields.has([name], asSomething));
+  if (said === "relationship" || (said === undefined && hasEnds && !isMemory)) {
+    readRelationship({ place, value }, fields, draft);
+  } else if (isMarker(value)) {
+    draft.ignore(`${place}: ${quote(JSON.stringify(value))}`, "it marks the file, and says nothing of memories");
+  } else readMemory({ place, value }, fields, draft);
+}
+
+const asSomething = (value: unknown) => showValue(value) || undefined;
+
+/** The line by which a tool knows its own files, such as `{"type":"_aim","source":"mcp-knowledge-graph"}`. */
+function isMarker(value: JsonObject): boolean {
+  const type = value["type"] ?? value["_type"];
+  const isScalar = (field: unknown) => typeof field !== "object" || field === null;
+  return typeof type === "string" && type.startsWith("_") && Object.values(value).every(isScalar) && !("name" in value);
+}
+
+/** What relationships call a memory: its name or id, or an object that has one. */
+const asEnd = (value: unknown): string | undefined =>
+  isObject(value) ? new Fields(value).take([...NAMES, ...IDS], asKey) : asKey(value);
+
+function isContainer(value: JsonObject): boolean {
+  const fields = new Fields(value);
+  const isOne = fields.has([...NAMES, ...TEXTS], asKey) || fields.has([...IDS, "entitytype"], asKey);
+  return Object.entries(value).some(([label, list]) => {
+    const name = plainName(label);
+    if (MEMORY_LISTS.has(name)) return isOne ? !AMBIGUOUS_LISTS.has(name) && hasObjects(list) : holdsObjects(list);
+    if (RELATION_LISTS.has(name)) return Array.isArray(list) && !isOne && !fields.has(["observations"], asSomething);
+    if (name === "observations") return Array.isArray(list) && list.some(isOfEntity);
+    return WRAPPERS.has(name) && !isOne && (isObject(list) ? isContainer(list) : holdsObjects(list));
+  });
+}
+
+const hasObjects = (list: unknown) => Array.isArray(list) && list.some(isObject);
+/** An observation that says which memory it is of. */
+const isOfEntity = (item: unknown) => isObject(item) && new Fields(item).has(["entityname"], asKey);
+
+const holdsObjects = (list: unknown): boolean =>
+  Array.isArray(list)
+    ? list.length === 0 || list.some((item) => isObject(item) || typeof item === "string")
+    : isObject(list) && Object.values(list).every((item) => isObject(item) || Array.isArray(item));
+
+/** An object whose fields are lists of memories and relationships; each of its other fields is told of. */
+function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void {
+  const isWhole = /^lines? 1\b/.test(place);
+  for (const [label, list] of Object.entries(value)) {
+    const name = plainName(label);
+    const path = isWhole ? label : `${place} ${label}`;
+    const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name);
+    if (showValue(list) === "") continue;
+    if (isList || name === "observations") {
+      readList({ place: path, value: list }, draft, RELATION_LISTS.has(name) ? "relationship" : "memory");
+    } else if (WRAPPERS.has(name) && typeof list === "object") readRecord({ place: path, value: list }, draft);
+    else if (FILE_FIELDS.has(name) || typeof list !== "object") {
+      draft.notCarry(label, Array.isArray(list) ? list.length : 1);
+    } else {
+      draft.refuse("other", `the field ${quote(path)} of the file`, "it is no list of memories or relationships");
+    }
+  }
+}
+
+/** A list, or a map of the memories by their names. */
+function readList({ place, value }: FileRecord, draft: GraphDraft, shape: "memory" | "relationship"): void {
+  if (!isObject(value)) return readRecord({ place, value }, draft, shape);
+  for (const [name, item] of Object.entries(value)) {
+    const isNamed = !isObject(item) || new Fields(item).has(NAMES, asKey);
+    const named = isObject(item) ? (isNamed ? item : { name, ...item }) : { name, observations: item };
+    readRecord({ place: `${place}.${name}`, value: shape === "memory" ? named : item }, draft, shape);
+  }
+}
+
+function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
+  if (readMapOfMemories({ place, value }, draft)) return;
+  const isTitled = !fields.has(["name", "entityname"], asKey) && fields.has(["title"], asKey);
+  const called = fields.take(NAMES, asKey);
+  const found = fields.take(TEXTS, asLines);
+  const identifier = fields.takeLabelled(IDS, asKey);
+  const id = identifier?.value;
+  const name = called ?? (found ? titleOf(found.lines) : id);
+  if (name === undefined) {
+    return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
+  }
+  const labels = fields.take(["labels"], asTexts) ?? [];
+  const type = fields.take(TYPES, asText) ?? labels[0];
+  const tags = [...labels, ...(fields.take(TAGS, asTexts) ?? [])];
+  const summary = fields.take(["summary"], asSummary);
+  const importance = fields.take(["importance"], asShare);
+  const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
+  leaveToService(fields, draft);
+  if (identifier && id !== name) draft.notCarry(identifier.label);
+  const grows = !found?.isProse || (called !== undefined && !isTitled);
+  const memory = { place, name, id, type, tags, summary, importance, grows, texts: found?.lines ?? [] };
+  const entry = draft.addMemory({ ...memory, details: fields.rest() });
+  for (const field of nested) readNested(field, { place, draft, entry, name });
+}
+
+/** `{"Alice": {"observations": […]}, …}` */
+function readMapOfMemories({ place, value }: ObjectRecord, draft: GraphDraft): boolean {
+  const items = Object.values(value);
+  const isMemory = (item: unknown) => isObject(item) && ("observations" in item || "entityType" in item);
+  if (items.length === 0 || !items.every(isMemory)) return false;
+  readList({ place, value }, draft, "memory");
+  return true;
+}
+
+interface Lines {
+  readonly lines: string[];
+  /** Whether it is one text, rather than a list of what is known. */
+  readonly isProse: boolean;
+}
+
+/** What is known of a memory: a text, a list of texts or of objects, or an object. */
+function asLines(value: unknown): Lines | undefined {
+  const lines = isObject(value) ? linesOfObject(value) : Array.isArray(value) ? value.flatMap(linesOf) : linesOf(value);
+  return lines.length > 0 ? { lines, isProse: typeof value === "string" } : undefined;
+}
+
+function linesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(linesOf);
+  if (isObject(value)) return [linesOfObject(value).join("; ")].filter(Boolean);
+  const text = showValue(value).normalize("NFC");
+  return text === "" ? [] : [text];
+}
+
+/** A text with what else is said of it in brackets; without a text, each field. */
+function linesOfObject(value: JsonObject): string[] {
+  const fields = new Fields(value);
+  fields.takeAll(isEmbedding);
+  const text = fields.take(TEXTS, asKey);
+  const rest = fields.rest();
+  if (text === undefined) return rest;
+  return [rest.length > 0 ? `${text} (${rest.join("; ")})` : text];
+}
+
+const titleOf = (lines: readonly string[]): string =>
+  cut(lines.join("\n").trim().split("\n")[0] ?? "", TITLE_FROM_TEXT).trim();
+
+const asSummary = (value: unknown) => {
+  const text = asText(value);
+  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
+};
+
+const isEmbedding = ({ name, value }: Field) =>
+  ["embedding", "embeddings", "vector"].includes(name) && (Array.isArray(value) || isObject(value));
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What the service has of its own for each memory and relationship, and what is made from texts. */
+function isOfService(field: Field): boolean {
+  const { name, value, isInner } = field;
+  if (isEmbedding(field)) return true;
+  if (isInner) return false;
+  if (["createdat", "updatedat", "savedat"].includes(name)) return typeof value !== "object";
+  if (["version", "relationshipstotal"].includes(name)) return Number.isInteger(value);
+  return name === "createdby" && typeof value === "string" && UUID.test(value);
+}
+
+function leaveToService(fields: Fields, draft: GraphDraft): void {
+  for (const { label } of fields.takeAll(isOfService)) draft.notCarry(label);
+}
+
+interface Owner {
+  readonly place: string;
+  readonly draft: GraphDraft;
+  readonly entry: Entry | undefined;
+  readonly name: string;
+}
+
+/** The relationships that stand within a memory: objects, names, or names by type. */
+function readNested({ label, value }: Field, owner: Owner): void {
+  const { place, draft, name, entry } = owner;
+  const readNames = (type: string, names: unknown) => {
+    for (const to of Array.isArray(names) ? names : [names]) {
+      if (isObject(to)) readEnds(to, { ...owner, place: `${place}.${label}` }, type);
+      else if (asKey(to) !== undefined && entry) {
+        const line = { of: entry, text: `${type}: ${asKey(to)}` };
+        draft.addRelationship({ place, from: name, to: asKey(to) ?? "", type, context: [], line });
+      } else if (showValue(to) !== "") {
+        draft.refuse("relationship", `${place}.${label}: ${quote(JSON.stringify(to))}`, "it names no memory");
+      }
+    }
+  };
+  if (!isObject(value)) return readNames(label, value);
+  if (new Fields(value).has(OTHER_END, asEnd)) return readEnds(value, { ...owner, place: `${place}.${label}` }, label);
+  for (const [type, names] of Object.entries(value)) readNames(type, names);
+}
+
+function readEnds(value: JsonObject, { place, draft, name }: Owner, type: string): void {
+  const fields = new Fields(value);
+  fields.takeAll((field) => field.name === "type" && shapeOf(field.value) !== undefined);
+  readRelationship({ place, value }, fields, draft, { name, type });
+}
+
+/** @param owner the memory that it stands in, and what the list there is called. */
+function readRelationship(
+  { place, value }: ObjectRecord,
+  fields: Fields,
+  draft: GraphDraft,
+  owner?: { readonly name: string; readonly type: string },
+): void {
+  const from = takeEnd(fields, FROM, "from");
+  const to = takeEnd(fields, owner && !from ? OTHER_END : TO, "to");
+  const [fromKey, toKey] = [from?.key ?? owner?.name, to?.key ?? owner?.name];
+  if (fromKey === undefined || toKey === undefined || (!from && !to)) {
+    const missing = [from ? "" : "from", to ? "" : "to"].filter(Boolean).join(" and ");
+    return draft.refuse("relationship", `${place}: ${quote(JSON.stringify(value))}`, `it has no field ${missing}`);
+  }
+  const said = fields.take(RELATION_TYPES, asText);
+  const strength = fields.take(["strength", "weight"], asShare);
+  const confidence = fields.take(["confidence", "certainty"], asShare);
+  const context = fields.take(["context"], asText);
+  leaveToService(fields, draft);
+  for (const { label } of fields.takeAll(({ name, isInner }) => name === "id" && !isInner)) draft.notCarry(label);
+  draft.addRelationship({
+    ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to", strength, confidence },
+    context: [
+      ...(context === undefined ? [] : [context]),
+      ...(from?.rest ?? []),
+      ...(to?.rest ?? []),
+      ...fields.rest(),
+    ],
+  });
+}
+
+/** An end, and what else it says of itself, which stays with the relationship. */
+function takeEnd(fields: Fields, names: readonly string[], label: string) {
+  return fields.take(names, (value) => {
+    const end = isObject(value) ? new Fields(value) : undefined;
+    const key = end ? end.take([...NAMES, ...IDS], asKey) : asKey(value);
+    return key === undefined ? undefined : { key, rest: end?.rest().map((line) => `${label}.${line}`) ?? [] };
+  });
+}

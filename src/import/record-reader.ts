@@ -1,0 +1,161 @@
+import { LIMITS } from "../limits.js";
+import { type Brackets, NO_BRACKETS, countBrackets, parseJson } from "./json-text.js";
+
+/** A JSON value of a file, and where it stands, such as "line 3". */
+export interface FileRecord {
+  readonly place: string;
+  readonly value: unknown;
+}
+
+/** A part of a file that is no JSON. */
+export interface Unread {
+  readonly place: string;
+  readonly text: string;
+  readonly reason: string;
+}
+
+type Bounds = Pick<typeof LIMITS.importFile, "valueLength" | "depth">;
+
+export interface ReaderOptions {
+  readonly onRecord: (record: FileRecord) => void;
+  readonly onUnread: (unread: Unread) => void;
+  /** A line that is a comment: it says something to people alone. */
+  readonly onComment: (unread: Unread) => void;
+  readonly bounds?: { readonly [Name in keyof Bounds]: number };
+}
+
+/**
+ * Cuts the text of a file into its JSON values while it comes in: one a line, with or without a comma behind it, or over
+ * several lines. What is broken costs nothing else, and every line is looked at twice at most.
+ */
+export class RecordReader {
+  readonly #bounds: { readonly [Name in keyof Bounds]: number };
+  /** The beginning of a line whose end is still to come. */
+  #line: string[] = [];
+  #lineLength = 0;
+  #lineNumber = 0;
+  /** The lines of a value that is not closed yet. */
+  #held: string[] = [];
+  #heldFrom = 0;
+  #heldLength = 0;
+  #brackets: Brackets = NO_BRACKETS;
+
+  constructor(private readonly options: ReaderOptions) {
+    this.#bounds = options.bounds ?? LIMITS.importFile;
+  }
+
+  push(text: string): void {
+    const [first = "", ...others] = text.split("\n");
+    this.#addToLine(first);
+    for (const part of others) {
+      this.#endLine();
+      this.#addToLine(part);
+    }
+  }
+
+  end(): void {
+    this.#endLine();
+    this.#release("its brackets are never closed");
+  }
+
+  /** Of a line that is too long, only the beginning is kept. */
+  #addToLine(part: string): void {
+    this.#lineLength += part.length;
+    if (part !== "") this.#line.push(part.slice(0, this.#bounds.valueLength + 1));
+    if (this.#lineLength > this.#bounds.valueLength) this.#line = [this.#line.join("").slice(0, KEPT_OF_LONG_LINE)];
+  }
+
+  #endLine(): void {
+    const text = this.#line
+      .join("")
+      .replace(/^\uFEFF/, "")
+      .trim();
+    const isTooLong = this.#lineLength > this.#bounds.valueLength;
+    [this.#line, this.#lineLength] = [[], 0];
+    this.#lineNumber++;
+    if (isTooLong) {
+      this.#release("its brackets are never closed");
+      const reason = `the line has more than ${this.#bounds.valueLength} characters: split it`;
+      this.options.onUnread({ place: `line ${this.#lineNumber}`, text, reason });
+    } else if (this.#held.length > 0) this.#hold(text);
+    else this.#readLine(text);
+  }
+
+  #readLine(text: string): void {
+    if (text === "" || text === ",") return;
+    const place = `line ${this.#lineNumber}`;
+    if (/^(\/\/|#)/.test(text)) return this.options.onComment({ place, text, reason: "a comment" });
+    const brackets = countBrackets(text);
+    // Where a line was cut off within a string, it is no beginning of a value over several lines.
+    if (/^[[{]/.test(text) && brackets.open > 0 && !brackets.inString) this.#hold(text);
+    else this.#readValue({ text, place, value: parseJson(withoutComma(text)), deepest: brackets.deepest });
+  }
+
+  #hold(text: string): void {
+    if (this.#held.length === 0) this.#heldFrom = this.#lineNumber;
+    else this.#heldLength++;
+    this.#held.push(text);
+    this.#heldLength += text.length;
+    this.#brackets = countBrackets(text, this.#brackets);
+    if (this.#heldLength > this.#bounds.valueLength) {
+      return this.#release(`it goes on for more than ${this.#bounds.valueLength} characters`);
+    }
+    if (this.#brackets.open > 0) return;
+    const whole = this.#held.join("\n");
+    const value = parseJson(withoutComma(whole));
+    if (value === undefined) return this.#release("it is not JSON");
+    const place = `lines ${this.#heldFrom} to ${this.#lineNumber}`;
+    const { deepest } = this.#brackets;
+    this.#forget();
+    this.#readValue({ text: whole, place, value, deepest });
+  }
+
+  /** What seemed to be one value is none: each of its lines may still be one. */
+  #release(reason: string): void {
+    const [lines, from] = [this.#held, this.#heldFrom];
+    this.#forget();
+    let broken: { first: number; last: number; texts: string[] } | undefined;
+    const endBroken = () => {
+      if (!broken) return;
+      const { first, last, texts } = broken;
+      const place = first === last ? `line ${first}` : `lines ${first} to ${last}`;
+      this.options.onUnread({ place, text: texts.join(" "), reason });
+      broken = undefined;
+    };
+    for (const [index, text] of lines.entries()) {
+      if (text === "") continue;
+      const last = from + index;
+      const { open, deepest } = countBrackets(text);
+      const value = open === 0 && /^[[{]/.test(text) ? parseJson(withoutComma(text)) : undefined;
+      if (value === undefined) {
+        broken ??= { first: last, last, texts: [] };
+        broken.last = last;
+        if (broken.texts.length < LINES_SHOWN) broken.texts.push(text);
+      } else {
+        endBroken();
+        this.#readValue({ text, place: `line ${last}`, value, deepest });
+      }
+    }
+    endBroken();
+  }
+
+  #readValue({ text, place, value, deepest }: FileRecord & { text: string; deepest: number }): void {
+    const { depth } = this.#bounds;
+    const reason =
+      deepest > depth
+        ? `it is nested deeper than ${depth} levels: flatten it`
+        : value === undefined && "it is not JSON";
+    if (reason) this.options.onUnread({ place, text, reason });
+    else this.options.onRecord({ place, value });
+  }
+
+  #forget(): void {
+    [this.#held, this.#heldLength, this.#brackets] = [[], 0, NO_BRACKETS];
+  }
+}
+
+const KEPT_OF_LONG_LINE = 200;
+/** Of several broken lines in a row, so many are shown. */
+const LINES_SHOWN = 3;
+
+const withoutComma = (text: string): string => (text.endsWith(",") ? text.slice(0, -1) : text);

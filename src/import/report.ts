@@ -1,0 +1,59 @@
+import type { Kind, NotTaken } from "./graph.js";
+import type { ImportReport } from "./run-import.js";
+
+const SHOWN_MAX = 20;
+
+/** How much of a report was left out, by kind. */
+export function countNotTaken({ notTaken }: ImportReport): Readonly<Record<Kind, number>> {
+  const counts = { memory: 0, relationship: 0, part: 0, other: 0 };
+  for (const { kind } of notTaken) counts[kind]++;
+  return counts;
+}
+
+/** The report as other programs read it, with REST's names. */
+export function plainReport(report: ImportReport, { isComplete }: { readonly isComplete: boolean }) {
+  const { memories, relationships, others, notTaken, ignored, notCarried } = report;
+  const counts = countNotTaken(report);
+  return {
+    complete: isComplete,
+    memories: { ...memories, not_taken: counts.memory },
+    relationships: { ...relationships, not_taken: counts.relationship },
+    others: { read: others.read, ignored: ignored.length, not_taken: counts.other },
+    parts_not_taken: counts.part,
+    not_taken: notTaken,
+    ignored: ignored.map(({ what, reason }) => ({ what, reason })),
+    not_carried: Object.fromEntries(notCarried),
+  };
+}
+
+/** The report as people read it: the sum of each row is what was read. */
+export function textReport(report: ImportReport): string {
+  const { memories, relationships, others, notTaken, ignored, notCarried } = report;
+  const counts = countNotTaken(report);
+  const lines = [
+    `  Memories       ${memories.read} read = ${memories.created} made + ${memories.updated} updated + ` +
+      `${memories.existing} already there + ${memories.merged} merged as repeats + ${counts.memory} left out`,
+    `  Relationships  ${relationships.read} read = ${relationships.created} made + ` +
+      `${relationships.existing} already there + ${relationships.merged} merged as repeats + ` +
+      `${counts.relationship} left out`,
+  ];
+  if (others.read > 0) {
+    lines.push(
+      `  Other          ${others.read} read = ${ignored.length} that only mark the file + ${counts.other} left out`,
+    );
+  }
+  if (counts.part > 0) lines.push(`  Parts          ${counts.part} left out of what was taken`);
+  if (notCarried.size > 0) {
+    const fields = Array.from(notCarried, ([field, times]) => `${field} (${times})`).join(", ");
+    lines.push("", `Not carried over, since the service has its own: ${fields}`);
+  }
+  lines.push(...listOf("Only marks", ignored), ...listOf("Left out", notTaken));
+  return lines.join("\n");
+}
+
+function listOf(title: string, items: readonly NotTaken[]): string[] {
+  if (items.length === 0) return [];
+  const shown = items.slice(0, SHOWN_MAX).map(({ what, reason }) => `  ${what}: ${reason}`);
+  const more = items.length > SHOWN_MAX ? ["  … --json lists all of them."] : [];
+  return ["", `${title}: ${items.length}`, ...shown, ...more];
+}

@@ -1,0 +1,149 @@
+import {
+  type GraphQLEnumType,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLLeafType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from "graphql";
+import { LIMITS } from "../limits.js";
+import { InvalidInput, type InputIssue } from "./failure.js";
+import { snakeCase } from "./names.js";
+
+/** How a door writes what code calls by another name. */
+export interface Words {
+  /** The name of a field of an input. */
+  field(name: string): string;
+  /** A value of an enum: its name in the schema, and the value behind it. */
+  choice(choice: { readonly name: string; readonly value: unknown }): string;
+}
+
+/** Names in snake_case; the values of enums are lower-case texts. */
+export const REST_WORDS: Words = { field: snakeCase, choice: ({ value }) => String(value) };
+
+/** Names as in the schema. */
+export const GRAPHQL_WORDS: Words = { field: (name) => name, choice: ({ name }) => name };
+
+/** Field names and positions in lists, from the outside in. */
+export type Path = ReadonlyArray<string | number>;
+
+/** What is wrong with an input. Reading stops when there are as many as an answer tells. */
+export class Issues {
+  readonly #found: InputIssue[] = [];
+
+  constructor(private readonly max: number = LIMITS.refusal.issues) {}
+
+  /** @throws InvalidInput when these are enough. */
+  add(path: Path, message: string): void {
+    this.#found.push({ path: path.join("."), message });
+    if (this.#found.length >= this.max) this.assertNone();
+  }
+
+  /** @throws InvalidInput when anything is wrong. */
+  assertNone(): void {
+    if (this.#found.length > 0) throw new InvalidInput(this.#found);
+  }
+}
+
+/** Where the value stands, in whose words an issue is told, and who collects them. */
+export interface Reading {
+  readonly words: Words;
+  readonly issues: Issues;
+}
+
+/**
+ * A JSON value as its type holds it. What graphql-js would forgive in a variable is an issue, so that every door says
+ * the same: one item in place of a list ("a, b" was hardly meant as one tag), and a number in place of an id.
+ * @returns what operations take; of no use where an issue was added.
+ * @throws InvalidInput when there are enough issues.
+ */
+export function readValue(type: GraphQLInputType, value: unknown, path: Path, reading: Reading): unknown {
+  if (isNonNullType(type)) {
+    if (value != null) return readValue(type.ofType, value, path, reading);
+    return reading.issues.add(path, value === undefined ? "is required" : "must not be null");
+  }
+  if (value == null) return value;
+  if (isListType(type)) {
+    if (!Array.isArray(value)) return reading.issues.add(path, "must be a list");
+    return value.map((item, index) => readValue(type.ofType, item, [...path, index], reading));
+  }
+  if (isInputObjectType(type)) {
+    if (typeof value !== "object" || Array.isArray(value)) return reading.issues.add(path, "must be an object");
+    const given = new Map(Object.entries(value));
+    const { field } = reading.words;
+    for (const name of given.keys())
+      if (!hasField(type, name, reading.words)) addUnknown(type, [...path, name], reading);
+    return readFields(type, (name) => given.get(field(name)), path, reading);
+  }
+  return isEnumType(type) ? readChoice(type, value, path, reading) : readScalar(type, value, path, reading);
+}
+
+/** Reads every field of a type, wherever its value comes from. `valueOf` gets the field's name in code. */
+export function readFields(
+  type: GraphQLInputObjectType,
+  valueOf: (name: string) => unknown,
+  path: Path,
+  reading: Reading,
+): Record<string, unknown> {
+  const read: Record<string, unknown> = {};
+  for (const { name, type: fieldType, defaultValue } of Object.values(type.getFields())) {
+    const given = valueOf(name);
+    if (given === undefined && defaultValue !== undefined) read[name] = defaultValue;
+    else {
+      const value = readValue(fieldType, given, [...path, reading.words.field(name)], reading);
+      if (value !== undefined) read[name] = value;
+    }
+  }
+  return read;
+}
+
+const hasField = (type: GraphQLInputObjectType, written: string, { field }: Words): boolean =>
+  Object.keys(type.getFields()).some((name) => field(name) === written);
+
+export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, issues }: Reading): void {
+  issues.add(path, describeUnknown(Object.keys(type.getFields()).map(words.field)));
+}
+
+/** Says which fields there are. */
+export const describeUnknown = (known: readonly string[]): string =>
+  known.length > 0 ? `is unknown; known are ${known.join(", ")}` : "is unknown; leave it out";
+
+function readChoice(type: GraphQLEnumType, value: unknown, path: Path, { words, issues }: Reading): unknown {
+  const known = type.getValues().find((choice) => words.choice(choice) === value);
+  return known ? known.value : issues.add(path, mustBe(type, words));
+}
+
+function readScalar(
+  type: Exclude<GraphQLLeafType, GraphQLEnumType>,
+  value: unknown,
+  path: Path,
+  reading: Reading,
+): unknown {
+  if (type.name !== "ID" || typeof value === "string") {
+    try {
+      return type.parseValue(value);
+    } catch {
+      // The library's own message repeats the value and says what it is called inside.
+    }
+  }
+  return reading.issues.add(path, mustBe(type, reading.words));
+}
+
+/** What a value of a type must be, as an issue says it. */
+export function mustBe(type: GraphQLLeafType, words: Words): string {
+  if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
+  const message = MUST_BE[type.name];
+  if (!message) throw new Error(`The scalar ${type.name} has no words for what it must be yet: add it to MUST_BE.`);
+  return message;
+}
+
+const MUST_BE: Readonly<Record<string, string>> = {
+  ID: "must be a string",
+  String: "must be a string",
+  Int: "must be a whole number from -2147483648 to 2147483647",
+  Float: "must be a number",
+  Boolean: "must be true or false",
+  DateTimeISO: "must be a time with its zone, such as 2026-01-31T12:00:00Z",
+};

@@ -1,0 +1,112 @@
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  type GraphQLArgument,
+  GraphQLError,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  type ASTNode,
+  Kind,
+  type ValidationContext,
+  type ValueNode,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  validate,
+} from "graphql";
+import { LIMITS } from "../../limits.js";
+import { GRAPHQL_WORDS, type Path, describeUnknown, mustBe } from "../../operation/read-value.js";
+import { nameField } from "./variables.js";
+
+/** Says that something is wrong with a value of a document. */
+type Report = (node: ASTNode, path: Path, message: string) => void;
+
+/**
+ * Checks the values that stand in a document itself, in the same words and with the same `details` as those of
+ * variables, and takes no lone value for a list and no number for an id.
+ */
+export function literalsRule(context: ValidationContext): ASTVisitor {
+  let count = 0;
+  const report: Report = (node, path, message) => {
+    if (++count > LIMITS.refusal.issues) return;
+    const issue = { path: nameField(path), message };
+    context.reportError(
+      new GraphQLError(`${issue.path}: ${message}`, { nodes: [node], extensions: { details: [issue] } }),
+    );
+  };
+  return {
+    Field: (node) => {
+      const field = context.getFieldDef();
+      if (field) checkFields({ node, known: field.args, given: node.arguments ?? [] }, [], report);
+      return undefined;
+    },
+  };
+}
+
+/** The arguments of a field, or the fields of an object, and what was given of them. */
+interface Given {
+  readonly node: ASTNode;
+  readonly known: ReadonlyArray<GraphQLArgument | GraphQLInputField>;
+  readonly given: ReadonlyArray<ASTNode & { readonly name: { readonly value: string }; readonly value: ValueNode }>;
+}
+
+function checkFields({ node, known, given }: Given, path: Path, report: Report): void {
+  const types = new Map(known.map((field) => [field.name, field.type]));
+  for (const field of given) {
+    const type = types.get(field.name.value);
+    const place = [...path, field.name.value];
+    if (type) checkLiteral(type, field.value, place, report);
+    else report(field, place, describeUnknown([...types.keys()]));
+  }
+  const names = new Set(given.map(({ name }) => name.value));
+  for (const { name, type, defaultValue } of known) {
+    const isRequired = isNonNullType(type) && defaultValue === undefined;
+    if (isRequired && !names.has(name)) report(node, [...path, name], "is required");
+  }
+}
+
+function checkLiteral(type: GraphQLInputType, node: ValueNode, path: Path, report: Report): void {
+  if (node.kind === Kind.VARIABLE) return;
+  if (isNonNullType(type)) {
+    if (node.kind === Kind.NULL) report(node, path, "must not be null");
+    else checkLiteral(type.ofType, node, path, report);
+  } else if (node.kind === Kind.NULL) {
+    return;
+  } else if (isListType(type)) {
+    if (node.kind !== Kind.LIST) report(node, path, "must be a list");
+    else node.values.forEach((item, index) => checkLiteral(type.ofType, item, [...path, index], report));
+  } else if (isInputObjectType(type)) {
+    if (node.kind !== Kind.OBJECT) report(node, path, "must be an object");
+    else checkFields({ node, known: Object.values(type.getFields()), given: node.fields }, path, report);
+  } else if (!isLeafOf(type, node)) {
+    report(node, path, mustBe(type, GRAPHQL_WORDS));
+  }
+}
+
+function isLeafOf(type: Parameters<typeof mustBe>[0], node: ValueNode): boolean {
+  if (isEnumType(type)) return node.kind === Kind.ENUM && type.getValue(node.value) !== undefined;
+  if (type.name === "ID" && node.kind !== Kind.STRING) return false;
+  try {
+    return type.parseLiteral(node) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What is wrong with a document that breaks GraphQL's own rules: Apollo stops at these, before it asks `literalsRule`.
+ * Where this rule says more of a place, what GraphQL's say of it is left out.
+ */
+export function explain(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  errors: readonly GraphQLError[],
+): GraphQLError[] {
+  const explained = errors.some(hasDetails) ? [] : validate(schema, document, [literalsRule]);
+  const told = new Set(explained.flatMap(({ nodes }) => nodes ?? []));
+  return [...explained, ...errors.filter((error) => !error.nodes?.some((node) => told.has(node)))];
+}
+
+const hasDetails = ({ extensions }: GraphQLError): boolean => extensions["details"] !== undefined;

@@ -1,0 +1,80 @@
+import { type Handler, Router } from "express";
+import { inRestNames, routeOf } from "../../operation/names.js";
+import { type Operation, methodsOf } from "../../operation/operation.js";
+import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
+import { type Html, html } from "../../platform/html.js";
+import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
+
+const PATH = "/docs/access";
+
+/** Who may do what: the scopes of keys, and every operation with the scope and the role that it needs. Needs no key. */
+export function accessPage(operations: readonly Operation[]): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const body = bodyOf(operations);
+  const show: Handler = (_request, response) =>
+    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Access", body));
+  return router.get(PATH, show);
+}
+
+const ROLES = {
+  owner: "the owner",
+  admin: "an admin, or the owner",
+  member: "any member",
+} as const;
+
+const scopeNeeded = (permission: Permission): Html => {
+  if (permission === "public") return html`no key needed`;
+  if (permission === "any") return html`any key`;
+  return permission === "all" ? html`every scope` : html`<code>${permission}</code>`;
+};
+
+const bodyOf = (operations: readonly Operation[]): Html =>
+  html`<p>
+      What a request may do is decided twice: by the scopes of its API key, and by the role of the key's user in the
+      team. A key without the scope is answered <a href="./errors#forbidden">403</a> with the reason
+      <code>scope_missing</code>, a user whose role is too small 403 with <code>role_too_small</code>. Whoever is not in
+      the team is answered 404, as if there were none.
+    </p>
+    <h2>Scopes</h2>
+    <p>A new key has the scopes that are asked for, at most those of the key that makes it.</p>
+    <dl>
+      ${SCOPES.map(
+        (scope) =>
+          html`<dt><code>${scope}</code></dt>
+            <dd>${SCOPE_DESCRIPTIONS[scope]}</dd>`,
+      )}
+    </dl>
+    <h2>Operations</h2>
+    <p>
+      Memories and relationships need no role: whoever is in a team works on the team's graph, and everybody on their
+      own.
+    </p>
+    <table>
+      <thead>
+        <tr>
+          <th>GraphQL</th>
+          <th>REST</th>
+          <th>Scope</th>
+          <th>Role</th>
+          <th>What it does</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${operations.map(rowOf)}
+      </tbody>
+    </table>`;
+
+function rowOf({ name, kind, summary, rest, permission, team }: Operation): Html {
+  const routes = methodsOf(rest).map((method) => html`<div>${breakable(routeOf({ ...rest, method }))}</div>`);
+  return html`<tr id="${name}">
+    <th><span class="aside">${kind}</span> <code>${name}</code></th>
+    <td data-label="REST">${routes}</td>
+    <td data-label="Scope">${scopeNeeded(permission)}</td>
+    <td data-label="Role">${team ? ROLES[team.role] : "none"}</td>
+    <td data-label="What it does">${prose(inRestNames(summary))}</td>
+  </tr>`;
+}
+
+/** A route as code that may be broken between the parts of its path. */
+const breakable = (route: string): Html =>
+  html`<code>${route.split("/").map((part, index) => (index === 0 ? part : html`<wbr />/${part}`))}</code>`;

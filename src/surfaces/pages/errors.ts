@@ -1,0 +1,96 @@
+import { type Handler, Router } from "express";
+import { FAILURE_KINDS, type Failure, type FailureClass, type FailureKind } from "../../operation/failure.js";
+import { type Routes, inRestNames } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
+import { type Html, html } from "../../platform/html.js";
+import { BUG_MESSAGE, HTTP_STATUS, KIND_DESCRIPTIONS } from "../http.js";
+import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
+
+const PATH = "/docs/errors";
+
+/** A failure, and the operations that raise it, or who raises it in words. */
+export interface Raised {
+  readonly failure: Failure;
+  readonly by: readonly Pick<Operation, "name">[] | string;
+}
+
+interface Source {
+  readonly failures: readonly Raised[];
+  /** How REST calls operations. */
+  readonly routes: Routes;
+  /** Codes that GraphQL alone has, and what they mean. */
+  readonly graphqlCodes: Readonly<Record<string, string>>;
+}
+
+/** Every code and reason, for whoever meets one. Needs no key. */
+export function errorsPage(source: Source): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const body = bodyOf(source);
+  const show: Handler = (_request, response) =>
+    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Errors", body));
+  return router.get(PATH, show);
+}
+
+const bodyOf = (source: Source): Html =>
+  html`<p>
+      By REST a failed request is answered with its status and
+      <code>{"error": {"code", "message", "reason"?, "details"?}}</code>. By GraphQL the status is 200 and the error
+      stands in <code>errors</code>, with <code>code</code> in upper case, <code>reason</code> and
+      <code>details</code> in its <code>extensions</code>; what ends a whole request has its status there too. Decide by
+      <code>code</code>, and by <code>reason</code> where there is one: both are stable. The message is for people.
+    </p>
+    ${FAILURE_KINDS.map((kind) => section(kind, source))}
+    <h2 id="graphql">Codes of GraphQL alone</h2>
+    <dl>
+      ${Object.entries(source.graphqlCodes).map(
+        ([code, meaning]) =>
+          html`<dt><code>${code}</code></dt>
+            <dd>${meaning}</dd>`,
+      )}
+    </dl>`;
+
+function section(kind: FailureKind, { failures, routes }: Source): Html {
+  const rows = failures.filter(({ failure }) => failure.kind === kind);
+  return html`<h2 id="${kind}"><code>${kind}</code></h2>
+    <p>
+      ${HTTP_STATUS[kind]} by REST, <code>${kind.toUpperCase()}</code> by GraphQL. ${prose(KIND_DESCRIPTIONS[kind])}
+    </p>
+    ${rows.length === 0 ? html`<p>The message is: ${BUG_MESSAGE}</p>` : tableOf(rows, routes)}`;
+}
+
+const tableOf = (rows: readonly Raised[], routes: Routes): Html =>
+  html`<table>
+    <thead>
+      <tr>
+        <th>Reason</th>
+        <th>Message</th>
+        <th>Raised by</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ({ failure, by }) =>
+          html`<tr>
+            <th>
+              ${failure.reason === undefined ? html`<span class="aside">no reason</span>` : html`<code>${failure.reason}</code>`}
+            </th>
+            <td data-label="Message">${isExample(failure) ? "For example: " : ""}${messageOf(failure, routes)}</td>
+            <td data-label="Raised by">${typeof by === "string" ? by : linksTo(by)}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+
+/** Whether the message depends on what was asked. */
+const isExample = ({ constructor }: Failure): boolean => (constructor as FailureClass).example !== undefined;
+
+/** As REST says it, and as GraphQL does where it calls something by another name. */
+function messageOf({ message }: Failure, routes: Routes): Html {
+  const byRest = inRestNames(message, routes);
+  if (byRest === message) return prose(message);
+  return html`${prose(byRest)}
+    <p class="aside">By GraphQL: ${prose(message)}</p>`;
+}
+
+const linksTo = (operations: readonly Pick<Operation, "name">[]): Html[] =>
+  operations.map(({ name }, index) => html`${index === 0 ? "" : ", "}<a href="./access#${name}">${name}</a>`);

@@ -1,0 +1,146 @@
+/** A piece of a client's code that works as it stands, once the two constants at its top are the reader's own. */
+export interface Snippet {
+  readonly title: string;
+  readonly about: string;
+  readonly install?: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** What the snippets say in the places of the address and the key. */
+export const SNIPPET_URL = "http://127.0.0.1:4000/graphql";
+export const SNIPPET_KEY = "mg_live_YOUR_KEY";
+
+const CONSTANTS = `const url = "${SNIPPET_URL}";
+const key = "${SNIPPET_KEY}";
+`;
+
+/** Shown at `/docs/graphql`; `test/clients/snippets.test.ts` runs each against the service. */
+export const SNIPPETS: readonly Snippet[] = [
+  {
+    title: "fetch",
+    about: "No library: a POST with the query and its variables.",
+    files: {
+      "ask.js": `${CONSTANTS}
+async function ask(query, variables) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: \`Bearer \${key}\` },
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = await response.json();
+  if (errors) throw new Error(errors[0].message);
+  return data;
+}
+
+const query = "query ($limit: Int!) { memories(limit: $limit) { memories { id title } nextCursor } }";
+const { memories } = await ask(query, { limit: 5 });
+console.log(memories.memories);
+`,
+    },
+  },
+  {
+    title: "Apollo Client",
+    about: "With its usual cache; no type policies are needed.",
+    install: "npm install @apollo/client graphql rxjs",
+    files: {
+      "apollo.js": `import { ApolloClient, HttpLink, InMemoryCache, gql } from "@apollo/client";
+
+${CONSTANTS}
+const link = new HttpLink({ uri: url, headers: { authorization: \`Bearer \${key}\` } });
+const client = new ApolloClient({ link, cache: new InMemoryCache() });
+
+const SEARCH = gql\`
+  query Search($query: String!) {
+    searchMemories(query: $query) {
+      memories { memoryId relevance memory { id title tags } }
+    }
+  }
+\`;
+const { data } = await client.query({ query: SEARCH, variables: { query: "retry" } });
+console.log(data.searchMemories.memories);
+`,
+    },
+  },
+  {
+    title: "urql",
+    about: "Its document cache needs no settings. Graphcache wants to be told which types have no id: `keys`.",
+    install: "npm install @urql/core graphql",
+    files: {
+      "urql.js": `import { Client, cacheExchange, fetchExchange, gql } from "@urql/core";
+
+${CONSTANTS}
+const client = new Client({
+  url,
+  exchanges: [cacheExchange, fetchExchange],
+  fetchOptions: { headers: { authorization: \`Bearer \${key}\` } },
+});
+
+const RELATIONSHIPS = gql\`
+  query Relationships($types: [String!]) {
+    relationships(types: $types) {
+      relationships { id type fromMemory { id title } toMemory { id title } }
+    }
+  }
+\`;
+const { data, error } = await client.query(RELATIONSHIPS, { types: ["SOLVES"] });
+if (error) throw error;
+console.log(data.relationships.relationships);
+`,
+    },
+  },
+  {
+    title: "Relay",
+    about: "An environment with Relay's own store. Its compiler reads the schema from a file: schema.graphql.",
+    install: "npm install relay-runtime && npm install --save-dev relay-compiler",
+    files: {
+      "environment.js": `import relay from "relay-runtime";
+
+${CONSTANTS}
+const { Environment, Network, RecordSource, Store } = relay;
+
+const network = Network.create(async ({ text }, variables) => {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: \`Bearer \${key}\` },
+    body: JSON.stringify({ query: text, variables }),
+  });
+  return response.json();
+});
+
+export const environment = new Environment({ network, store: new Store(new RecordSource()) });
+`,
+    },
+  },
+  {
+    title: "Types by GraphQL Code Generator",
+    about:
+      "The client preset, with every scalar named, so that nothing of the schema becomes any. Reading the schema needs no key.",
+    install: "npm install --save-dev @graphql-codegen/cli @graphql-codegen/client-preset",
+    files: {
+      "codegen.ts": `import type { CodegenConfig } from "@graphql-codegen/cli";
+
+const config: CodegenConfig = {
+  schema: "${SNIPPET_URL}",
+  documents: ["src/**/*.ts"],
+  generates: {
+    "src/gql/": {
+      preset: "client",
+      config: { strictScalars: true, scalars: { DateTimeISO: "string" } },
+    },
+  },
+};
+export default config;
+`,
+      "src/search.ts": `import { graphql } from "./gql/index.js";
+
+export const SEARCH = graphql(\`
+  query Search($query: String!, $after: DateTimeISO) {
+    searchMemories(query: $query, createdAfter: $after) {
+      memories { memoryId relevance memory { id title createdAt } }
+    }
+  }
+\`);
+`,
+    },
+  },
+];

@@ -1,0 +1,51 @@
+import { type Handler, Router } from "express";
+import { html } from "../../platform/html.js";
+import { prefersPage } from "../http.js";
+import { HOME, PLACES, linkFrom } from "../navigation.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
+
+/** Where a browser begins. Programs find nothing at `/`, as at any path that is none; `charge` is for those shown it. */
+export function homePage(charge: Handler): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  return router.get(HOME.path, onlyForBrowsers, charge, showHome);
+}
+
+const onlyForBrowsers: Handler = (request, response, next) => {
+  response.vary("Accept");
+  next(prefersPage(request) ? undefined : "route");
+};
+
+const HEALTH = [
+  { path: "/healthz", about: "whether the process is alive" },
+  { path: "/readyz", about: "whether it can serve" },
+];
+
+const showHome: Handler = (_request, response) => {
+  response.set(PAGE_HEADERS).send(
+    documentationPage(
+      HOME.path,
+      "Memory Graph Gateway",
+      html`<p>
+          A shared memory graph for teams and their AI agents: store memories, link them by typed relationships, search
+          them and walk from one to the next, by GraphQL and by REST.
+        </p>
+        <dl>
+          ${PLACES.map(
+            (place) =>
+              html`<dt><a href="${linkFrom(HOME.path, place)}">${place.name}</a></dt>
+                <dd>${place.about}</dd>`,
+          )}
+        </dl>
+        <h2>The first request</h2>
+        <p>
+          Programs send an API key with each request: <code>Authorization: Bearer mg_live_…</code>. The server of a
+          developer prints one when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
+          <code>POST /signup/confirm</code> exchanges it for a key.
+        </p>
+        <h2>Health</h2>
+        <ul>
+          ${HEALTH.map(({ path, about }) => html`<li><a href=".${path}">${path}</a>: ${about}</li>`)}
+        </ul>`,
+    ),
+  );
+};

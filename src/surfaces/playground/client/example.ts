@@ -1,0 +1,14 @@
+import type { Ids } from "./ids.js";
+
+/** An operation to try. Its variables work on what was answered before, where there is any. */
+export interface Example {
+  readonly title: string;
+  readonly about: string;
+  readonly document: string;
+  readonly variables?: (ids: Ids) => object;
+}
+
+export interface Subject {
+  readonly name: string;
+  readonly examples: readonly Example[];
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { Client, fetchExchange } from "@urql/core";
+import { cacheExchange } from "@urql/exchange-graphcache";
+import { buildSchema, isObjectType } from "graphql";
+import { documents, isQuery } from "./flow.js";
+
+/** It warns of every type without an `id`, unless told that this is meant. */
+const schema = buildSchema(readFileSync(new URL("../../../schema.graphql", import.meta.url), "utf8"));
+const withoutId = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.getFields().id);
+const keys = Object.fromEntries(withoutId.map(({ name }) => [name, () => null]));
+
+/** urql with its normalising cache, which keeps what has the same type and id as one object. */
+export function connect(url, key) {
+  const client = new Client({
+    url: `${url}/graphql`,
+    exchanges: [cacheExchange({ keys }), fetchExchange],
+    fetchOptions: { headers: { authorization: `Bearer ${key}` } },
+  });
+  return async (name, variables) => {
+    const text = documents[name];
+    const { data, error } = await (isQuery(name) ? client.query(text, variables) : client.mutation(text, variables));
+    if (error?.networkError) throw error;
+    return { data, errors: error?.graphQLErrors };
+  };
+}

@@ -1,0 +1,96 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { SNIPPETS, SNIPPET_KEY, SNIPPET_URL, type Snippet } from "../../src/surfaces/pages/graphql-snippets.js";
+import { ask } from "../support/http.js";
+import { aLink, memoriesTitled } from "../support/memories.js";
+import { createWorld } from "../support/world.js";
+import { runTool } from "./tools.js";
+
+const FOLDER = fileURLToPath(new URL("node_modules/.cache/snippets/", import.meta.url));
+
+/** The snippet of this title as a page's reader has it, with their own address and key; answers with its folder. */
+async function write(title: string, url: string, key: string): Promise<string> {
+  const { files } = SNIPPETS.find((known) => known.title === title) as Snippet;
+  // Installing empties the folder, so it comes first.
+  await runTool("--version");
+  const folder = join(FOLDER, title.replaceAll(/\W+/g, "-"));
+  rmSync(folder, { recursive: true, force: true });
+  for (const [name, code] of Object.entries(files)) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, code.replaceAll(SNIPPET_URL, `${url}/graphql`).replaceAll(SNIPPET_KEY, key));
+  }
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+/** A server with two memories and a relationship, and a key to them. */
+async function served() {
+  const world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [problem, solution] = await memoriesTitled(ann, "Requests fail", "Retry with backoff");
+  await aLink(ann, solution, problem, { relationshipType: "SOLVES" });
+  return { url, key: ann.key, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+const CASES = [
+  ["fetch", "ask.js"],
+  ["Apollo Client", "apollo.js"],
+  ["urql", "urql.js"],
+] as const;
+
+it.each(CASES)("runs as the page shows it: %s", { timeout: 400_000 }, async (title, file) => {
+  await using server = await served();
+  const folder = await write(title, server.url, server.key);
+
+  const printed = await runTool(join(folder, file));
+
+  expect(printed).toContain("Retry with backoff");
+});
+
+it("runs as the page shows it: Relay", { timeout: 400_000 }, async () => {
+  await using server = await served();
+  const folder = await write("Relay", server.url, server.key);
+  const asking = `
+    import "../../../../graphql/relay.js";
+    import relay from "relay-runtime";
+    import { environment } from "./environment.js";
+    const { default: list } = await import("../../relay/flowListQuery.graphql.js");
+    console.log(JSON.stringify(await relay.fetchQuery(environment, list, { limit: 5 }).toPromise()));`;
+  writeFileSync(join(folder, "asking.js"), asking);
+
+  const printed = await runTool(join(folder, "asking.js"));
+
+  expect(printed).toContain("Retry with backoff");
+});
+
+it("makes types as the page shows it, none of which is any", { timeout: 400_000 }, async () => {
+  await using server = await served();
+  const folder = await write("Types by GraphQL Code Generator", server.url, server.key);
+  const cli = fileURLToPath(new URL("node_modules/@graphql-codegen/cli/esm/bin.js", import.meta.url));
+
+  // It looks for everything below the folder it is started in.
+  const start = `process.chdir(${JSON.stringify(folder)}); process.argv.splice(1, 0, "codegen"); import(${JSON.stringify(cli)})`;
+  await runTool("--eval", start, "--", "--config", "codegen.ts");
+
+  const types = readFileSync(join(folder, "src/gql/graphql.ts"), "utf8");
+  expect(types).toMatch(/SearchQuery = .*createdAt: string/);
+  expect(types).not.toMatch(/\bany\b/);
+});
+
+it("has every snippet run here", () => {
+  const others = ["Relay", "Types by GraphQL Code Generator"];
+  expect([...CASES.map(([title]) => title), ...others]).toEqual(SNIPPETS.map(({ title }) => title));
+});
+
+it("shows the snippets at /docs/graphql, to whoever comes", async () => {
+  await using server = await served();
+
+  const { status, body } = await ask(`${server.url}/docs/graphql`);
+
+  expect(status).toBe(200);
+  for (const { title } of SNIPPETS) expect(body).toContain(`<h2>${title}</h2>`);
+});

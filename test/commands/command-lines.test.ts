@@ -1,0 +1,137 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import type { Command } from "commander";
+import { expect, it, vi } from "vitest";
+import { program as billing } from "../../src/commands/billing.js";
+import { exitCodeOf } from "../../src/commands/command-line.js";
+import { program as contract } from "../../src/commands/contract.js";
+import { program as graph } from "../../src/commands/graph.js";
+import { program as importing } from "../../src/commands/import.js";
+import { program as mail } from "../../src/commands/mail.js";
+import { program as tour } from "../../src/commands/tour.js";
+import { program as user } from "../../src/commands/user.js";
+import { createWorld } from "../support/world.js";
+import { environmentForProcess } from "../support/environment.js";
+
+/** For processes that start on a busy machine. */
+vi.setConfig({ testTimeout: 600_000 });
+
+const LINE_MAX = 120;
+const programs: Readonly<Record<string, Command>> = { billing, contract, graph, import: importing, mail, tour, user };
+/** Run as processes below. */
+const OTHERS = ["bench", "model"];
+
+interface Call {
+  readonly script: string;
+  readonly program: Command;
+  /** The words before the options: none, or a subcommand. */
+  readonly words: readonly string[];
+}
+
+const calls: readonly Call[] = Object.entries(programs).flatMap(([script, program]) => [
+  { script, program, words: [] },
+  ...program.commands.map((command) => ({ script, program, words: [command.name()] })),
+]);
+const named = calls.map((call) => [[call.script, ...call.words].join(" "), call] as const);
+
+it("knows every command", () => {
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+  const known = Object.entries(scripts).filter(([, line]) =>
+    /(dist\/commands\/\S+|\.bench\/main|model\/main)\.js$/.test(line),
+  );
+
+  expect(known.map(([script]) => script).sort()).toEqual([...Object.keys(programs), ...OTHERS].sort());
+  expect(calls.length).toBeGreaterThan(20);
+});
+
+it.each(named)(
+  "shows examples and exit codes of `%s`, in lines that fit",
+  async (_name, { script, program, words }) => {
+    const { code, output, errors } = await parse(program, [...words, "--help"]);
+
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    const call = `npm run ${script}${words.map((word) => ` -- ${word}`).join("")}`;
+    expect(output).toContain(`\nExamples:\n  ${words.length === 0 ? "npm run " : call}`);
+    expect(output).toContain("\nExit codes: 0 ");
+    if (program.commands.length === 0 || words.length > 0) expect(output).toContain("--json");
+    expect(output.split("\n").filter((line) => line.length > LINE_MAX)).toEqual([]);
+  },
+);
+
+const takesWords = ({ commands, registeredArguments }: Command) => commands.length + registeredArguments.length > 0;
+
+it.each(named)("refuses in one line what `%s` does not take, with exit code 2", async (_name, call) => {
+  const wrong = ["--no-such-option", ...(takesWords(call.program) ? [] : ["no-such-argument"])];
+  for (const word of wrong) {
+    const { code, output, errors } = await parse(call.program, [...call.words, word]);
+
+    expect({ code, output, lines: errors.trimEnd().split("\n").length }).toEqual({ code: 2, output: "", lines: 1 });
+    expect(errors).toMatch(
+      /^(Unknown option '\S+'|Too many arguments|Required option '--email <address>').* npm run \w+ -- --help tells how to use it\.\n$/,
+    );
+  }
+});
+
+it("refuses in one line a command that there is not, and a value that is none", async () => {
+  const [unknown, value] = [await parse(user, ["crate"]), await parse(mail, ["retry", "none"])];
+
+  expect(unknown).toMatchObject({
+    code: 2,
+    errors: expect.stringMatching(/^Unknown command 'crate'\. Did you mean create\? .*\n$/),
+  });
+  expect(value).toMatchObject({ code: 2, errors: expect.stringContaining("must be the id of a mail") });
+});
+
+it("ends as a process with these exit codes, with JSON alone on standard output, and never with a stack", async () => {
+  await using world = await createWorld();
+  const here = { DATABASE_URL: world.databaseUrl, NODE_ENV: "production" };
+  const nowhere = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", NODE_ENV: "production" };
+
+  for (const args of [["mail", "list"], ["mail", "retry"], ["contract"]]) {
+    const { code, output, errors } = await run(`dist/commands/${args[0]}.js`, [...args.slice(1), "--json"], here);
+    expect({ args, code, errors }).toEqual({ args, code: 0, errors: "" });
+    expect(JSON.parse(output)).toBeTypeOf("object");
+  }
+  const lost = await run("dist/commands/graph.js", ["verify"], nowhere);
+  expect(lost).toMatchObject({
+    code: 1,
+    output: "",
+    errors: expect.stringMatching(/^No PostgreSQL can be reached.*\n$/),
+  });
+  expect(await run("dist/commands/graph.js", ["verify", "--jsn"], here)).toMatchObject({ code: 2, output: "" });
+});
+
+it.each([
+  ["bench", "dist/.bench/main.js"],
+  ["model", "test/model/main.js"],
+])("tells the same of `%s`, which measures", async (script, file) => {
+  const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
+  expect(spawnSync(process.execPath, compiler).status).toBe(0);
+
+  const [help, wrong] = [await run(file, ["--help"]), await run(file, ["--no-such-option"])];
+
+  expect(help).toMatchObject({ code: 0, errors: "" });
+  expect(help.output).toMatch(new RegExp(`\nExamples:\n  npm run ${script}\n[^]*\nExit codes: 0 `));
+  expect(wrong).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^Unknown option .*\n$/) });
+});
+
+/** What a program says to these words, without a process of its own. */
+async function parse(program: Command, words: readonly string[]) {
+  const said = { output: "", errors: "" };
+  for (const command of [program, ...program.commands]) {
+    command.configureOutput({
+      writeOut: (part) => void (said.output += part),
+      writeErr: (part) => void (said.errors += part),
+    });
+  }
+  const code = await program.parseAsync(words, { from: "user" }).then(() => 0, exitCodeOf);
+  return { code, ...said };
+}
+
+async function run(file: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [file, ...args], { env: { ...environmentForProcess(), ...environment } });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, output, errors };
+}

@@ -1,0 +1,275 @@
+import { tmpdir } from "node:os";
+import type { WriteStream } from "node:tty";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { estimateSeconds, showDuration } from "../../src/import/estimate.js";
+import { showProgress } from "../../src/import/progress.js";
+import {
+  RETRY,
+  entity,
+  fakeService,
+  fileWith,
+  importInto,
+  jsonLines,
+  memoriesOf,
+  relation,
+} from "../support/imports.js";
+import { createWorld } from "../support/world.js";
+
+const MARKER = { type: "_aim", source: "mcp-knowledge-graph" };
+
+describe("an estimate", () => {
+  const budget = { quota: 60, windowSeconds: 60, left: 10, resetSeconds: 20 };
+
+  it.each([
+    [10, 0.1],
+    [11, 20],
+    [70, 20],
+    [71, 80],
+    [10_000, 20 + 60 * 166],
+  ])(
+    "holds: %d requests take %d seconds where 10 are left for 20 seconds and then 60 a minute",
+    (requests, seconds) => {
+      expect(estimateSeconds(requests, budget)).toBeCloseTo(seconds);
+    },
+  );
+
+  it.each([
+    [0, "a few seconds"],
+    [61, "70 s"],
+    [90, "2 min"],
+    [9_980, "2.8 h"],
+  ])("holds: %d s are %s in words", (seconds, words) => expect(showDuration(seconds)).toBe(words));
+});
+
+describe("progress", () => {
+  /** What a stream shows of half a run, and of a wait of twelve seconds in its middle. */
+  function shownOn(stream: Pick<WriteStream, "isTTY" | "columns">): string[] {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const shown: string[] = [];
+    const write = (text: string) => shown.push(text) > 0;
+    {
+      using progress = showProgress({
+        total: 4,
+        stream: { ...stream, write } as WriteStream,
+        secondsLeft: (steps) => steps * 60,
+      });
+      progress.step();
+      vi.advanceTimersByTime(5_000);
+      progress.step();
+      progress.pause(12, "rate limit reached");
+      vi.advanceTimersByTime(5_000);
+    }
+    vi.advanceTimersByTime(60_000);
+    return shown;
+  }
+
+  it("is one line of a terminal, without colour, and gone at the end", () => {
+    const shown = shownOn({ isTTY: true, columns: 60 });
+
+    expect(shown).toContain(`\r\u001b[K${"█".repeat(6)}${"░".repeat(18)} 1 of 4, about 3 min left`);
+    expect(shown.at(-2)).toBe(`\r\u001b[K${"█".repeat(12)}${"░".repeat(12)} 2 of 4, about 2 min left, waiting `);
+    expect(shown.at(-1)).toBe("\r\u001b[K");
+    expect(shown.join("")).not.toMatch(/\n|\[\d+m/);
+  });
+
+  it("is a line every few seconds elsewhere, and one for each wait", () => {
+    expect(shownOn({ isTTY: false, columns: 0 })).toEqual([
+      "1 of 4 done, about 3 min left\n",
+      "2 of 4 done, about 2 min left, waiting 12 s: rate limit reached\n",
+    ]);
+  });
+});
+
+describe("the command", () => {
+  it("prints one JSON value and nothing else", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const file = await fileWith(jsonLines(MARKER, ...RETRY, relation("Client", "uses", "Gone")));
+
+    const said = await command([file, "--url", url, "--json"], ann.key);
+
+    expect(said.exitCode).toBe(3);
+    expect(said.out).toHaveLength(1);
+    expect(JSON.parse(said.out[0] ?? "")).toEqual({
+      complete: true,
+      memories: { read: 2, created: 2, updated: 0, merged: 0, existing: 0, not_taken: 0 },
+      relationships: { read: 2, created: 1, merged: 0, existing: 0, not_taken: 1 },
+      others: { read: 1, ignored: 1, not_taken: 0 },
+      parts_not_taken: 0,
+      not_taken: [
+        {
+          kind: "relationship",
+          what: 'relationship "Client" "uses" "Gone" (line 5)',
+          reason: 'the file has no memory called "Gone": --create-missing makes one',
+        },
+      ],
+      ignored: [
+        {
+          what: 'line 1: "{\\"type\\":\\"_aim\\",\\"source\\":\\"mcp-knowledge-graph\\"}"',
+          reason: "it marks the file, and says nothing of memories",
+        },
+      ],
+      not_carried: {},
+    });
+  });
+
+  it("exits with 3 when something is left out, with 0 where that is allowed or where nothing is", async () => {
+    const file = await fileWith(jsonLines(...RETRY, relation("Client", "uses", "Gone")));
+    const exitOf = async (...options: string[]) => (await command([file, "--dry-run", ...options], "")).exitCode;
+
+    expect(await exitOf()).toBe(3);
+    expect(await exitOf("--allow-partial")).toBeUndefined();
+    expect(await exitOf("--create-missing")).toBeUndefined();
+  });
+
+  it("says what it found and how long it takes before it begins, and the sum at the end", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user({ plan: "free" });
+    const many = Array.from({ length: 100 }, (_, index) => entity(`Entity ${index}`, "x"));
+    const file = await fileWith(jsonLines({ type: "_aim" }, ...many, ...RETRY, entity("Client", "x"), "text"));
+
+    // The address comes from the environment, as the key does.
+    const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
+
+    expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Looking at what is there already …");
+    expect(said.err[1]).toBe("103 changes to make, which would take about 60 s.");
+    expect(said.out[0]).toContain(`into ${url} would come to this`);
+    expect(said.out[0]).toContain(
+      "103 read = 102 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
+    );
+    expect(said.out[0]).toContain("2 read = 1 that only mark the file + 1 left out");
+    const alone = await command([file, "--dry-run"], "");
+    expect(alone.err[0]).toContain("into an empty graph, about 60 s on the plan free, a few seconds on the plan pro");
+  });
+
+  it("changes nothing in a dry run, and says what would be done", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(...RETRY));
+    const file = await fileWith(
+      jsonLines(...RETRY, entity("Retry", "x", "more"), entity("New", "x"), relation("New", "uses", "Retry")),
+    );
+
+    const said = await command([file, "--url", url, "--dry-run", "--json"], ann.key);
+
+    expect(JSON.parse(said.out.join(""))).toMatchObject({
+      memories: { read: 4, created: 1, updated: 1, merged: 1, existing: 1 },
+      relationships: { read: 2, created: 1, merged: 0, existing: 1 },
+      not_taken: [],
+    });
+    expect(Object.keys(await memoriesOf(ann)).sort()).toEqual(["Client", "Retry"]);
+
+    const alone = await command([file, "--dry-run"], "");
+    expect(alone.out.join("")).toContain(
+      "4 read = 3 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
+    );
+  });
+
+  it("shows twenty of the things that were not taken and says where the others are", async () => {
+    const broken = Array.from({ length: 25 }, () => "not JSON").join("\n");
+    const file = await fileWith(`${jsonLines(...RETRY)}\n${broken}`);
+
+    const said = await command([file, "--dry-run"], "");
+
+    const text = said.out.join("");
+    expect(text).toContain('Left out: 25\n  line 4: "not JSON": it is not JSON\n');
+    expect(text.match(/is not JSON/g)).toHaveLength(20);
+    expect(text).toMatch(/--json lists all of them\.$/);
+  });
+
+  it.each([
+    ["a file that is not there", { file: "/nowhere/memory.jsonl" }, "There is no such file: /nowhere/memory.jsonl"],
+    ["a folder", { file: tmpdir() }, "This is a folder, not a file"],
+    ["a file in another format", { text: "title,content" }, "There are no memories in /"],
+    ["a file that is not text", { text: Buffer.from(`${jsonLines(...RETRY)}\xff`, "latin1") }, "is not text in UTF-8"],
+    ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY to it, or give --key."],
+    ["a key that is none", { key: "schlüssel" }, "The service does not accept this API key."],
+    ["an address that is none", { url: "localhost:4000" }, "--url must be an address such as http://127.0.0.1:4000"],
+    ["an address where nobody listens", { url: "http://127.0.0.1:9" }, "http://127.0.0.1:9 does not answer"],
+  ])("says what to do about %s", async (_case, { file, text, key, url }: Wrong, message) => {
+    const path = file ?? (await fileWith(text ?? jsonLines(...RETRY)));
+
+    const said = await command([path, "--url", url ?? "http://127.0.0.1:9"], key ?? "some-key");
+
+    expect(said.err.join("\n")).toContain(message);
+    expect(said).toMatchObject({ exitCode: 1, out: [] });
+  });
+
+  it("says what to do about a key that the service does not know, and about a team there is not", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const file = await fileWith(jsonLines(...RETRY));
+
+    const stranger = await command([file, "--url", url], "mg_live_unknown");
+    expect(stranger).toMatchObject({ exitCode: 1, out: [] });
+    expect(stranger.err.join("\n")).toMatch(/does not accept this API key.*\nNothing was imported\.$/);
+    const loner = await command([file, "--url", url, "--graph", "team"], ann.key);
+    expect(loner).toMatchObject({ exitCode: 1, out: [] });
+    expect(loner.err.join("\n")).toContain("Leave out --graph");
+    const other = await command([file, "--url", `${url}/elsewhere`], ann.key);
+    expect(other).toMatchObject({ exitCode: 1, out: [] });
+  });
+
+  it("says how far it came when it is interrupted", async () => {
+    const before = process.listeners("SIGINT");
+    const ctrlC = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+    let posts = 0;
+    const service = await fakeService((request) => {
+      if (request.method === "GET" || ++posts === 1) return undefined;
+      // By then the client waits as it was told to.
+      setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
+      return { status: 429, headers: { "retry-after": "600" } };
+    });
+    const many = Array.from({ length: 20 }, (_, index) => entity(`Entity ${index}`, "x"));
+    const file = await fileWith(jsonLines(...many));
+
+    const said = await command([file, "--url", service.url, "--json"], "key");
+
+    expect(said.exitCode).toBe(130);
+    expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 20, created: 1 } });
+    expect(said.err.join("\n")).toContain("Stopped. Memories in the graph so far: 1; relationships: 0. Run the same");
+  });
+});
+
+interface Wrong {
+  file?: string;
+  text?: string | Buffer;
+  key?: string;
+  url?: string;
+}
+
+/** Runs the command in this process, as with these arguments and this key in its environment. */
+async function command(args: string[], key: string, environment: Readonly<Record<string, string>> = {}) {
+  const out: unknown[] = [];
+  const err: unknown[] = [];
+  const before = process.listeners("SIGINT");
+  vi.resetModules();
+  for (const [name, value] of Object.entries({ MEMORY_GRAPH_KEY: key, ...environment })) vi.stubEnv(name, value);
+  const spies = [
+    vi.spyOn(console, "log").mockImplementation((line) => void out.push(line)),
+    vi.spyOn(console, "error").mockImplementation((line) => void err.push(line)),
+    vi.spyOn(process.stderr, "write").mockReturnValue(true),
+  ];
+  try {
+    const [{ program }, { exitCodeOf }, { sentenceFor }] = await Promise.all([
+      import("../../src/commands/import.js"),
+      import("../../src/commands/command-line.js"),
+      import("../../src/commands/for-operator.js"),
+    ]);
+    await program.parseAsync(args, { from: "user" }).catch((error: unknown) => {
+      console.error(sentenceFor(error));
+      process.exitCode = exitCodeOf(error);
+    });
+    return { out: out.map(String), err: err.map(String), exitCode: process.exitCode };
+  } finally {
+    for (const listener of process.listeners("SIGINT")) if (!before.includes(listener)) process.off("SIGINT", listener);
+    process.exitCode = undefined;
+    vi.unstubAllEnvs();
+    for (const spy of spies) spy.mockRestore();
+  }
+}

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "vitest";
+import { readGraphFile } from "../../src/import/read-file.js";
+import { RecordReader } from "../../src/import/record-reader.js";
+import { fileWith, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
+
+const contentsOf = (graph: ReturnType<typeof readText>) =>
+  Object.fromEntries(Array.from(graph.notes.values(), ({ title, content }) => [title, content]));
+
+/** Made after real files: each shape was found in the memory file of a public project. */
+describe("files of memory servers and their forks", () => {
+  it("reads entities without a type and with _type, and observations with their times", () => {
+    const graph = readText(
+      jsonLines(
+        {
+          name: "Tank",
+          entityType: "x",
+          observations: [{ text: "A server", timestamp: "2025", version: "1.0" }],
+          _type: "entity",
+          _savedAt: "2025",
+        },
+        { name: "Alice", entityType: "Person", observations: ["Engineer"], createdBy: "Mai", createdAt: 1768061136 },
+        { from: "Alice", to: "Tank", relationType: "made", _type: "relation" },
+      ),
+    );
+
+    expect(contentsOf(graph)).toEqual({
+      Tank: "A server (timestamp: 2025; version: 1.0)",
+      Alice: "Engineer\ncreatedBy: Mai",
+    });
+    expect(linksOf(graph)).toEqual([["Alice", "MADE", "Tank", undefined]]);
+    expect([...graph.notCarried]).toEqual([
+      ["_savedAt", 1],
+      ["createdAt", 1],
+    ]);
+    expect(graph.notTaken).toEqual([]);
+  });
+
+  it("reads relationships between source and target, from_entity and to_entity, and within entities", () => {
+    const graph = readText(
+      jsonLines(
+        { name: "A", entityType: "x", observations: [], relations: [{ relationType: "implements", to: "B" }] },
+        { name: "B", entityType: "x", observations: [], weight: 60, attributes: { color: "red" } },
+        { type: "relation", source: "A", target: "B", relationType: "calls", weight: 0.3 },
+        { from_entity: "B", to_entity: { id: "9", name: "A", type: "Event" }, relation_type: "depends on", weight: 3 },
+      ),
+    );
+
+    expect(contentsOf(graph)["B"]).toBe("weight: 60\ncolor: red");
+    expect(linksOf(graph)).toEqual([
+      ["A", "IMPLEMENTS", "B", undefined],
+      ["A", "CALLS", "B", undefined],
+      ["B", "DEPENDS_ON", "A", "to.id: 9; to.type: Event; weight: 3"],
+    ]);
+    expect([...graph.links.values()][1]?.strength).toBe(0.3);
+    expect(graph.notTaken).toEqual([]);
+  });
+
+  it("reads observations that stand alone, and lists of details and facts", () => {
+    const graph = readText(
+      jsonLines(
+        { type: "entity", name: "A", entityType: "x" },
+        { type: "observation", entityName: "A", contents: ["one", "two"] },
+        { title: "Goal", category: "goal", details: ["three", "four"], tags: ["x"], importance: 5, date: "2025-12-25" },
+        { subject: "Repository", fact: "never observable", reason: "layers", category: "Domain Layer" },
+        { id: "7", labels: ["Task", "Fix"], properties: { description: "Replace it.", status: "Completed" } },
+      ),
+    );
+
+    expect(contentsOf(graph)).toEqual({
+      A: "one\ntwo",
+      Goal: "three\nfour\nimportance: 5\ndate: 2025-12-25",
+      Repository: "never observable\nreason: layers",
+      "Replace it.": "Replace it.\n\nstatus: Completed",
+    });
+    expect([...graph.notes.values()].map(({ type, tags }) => [type, tags.join()])).toEqual([
+      ["x", "mcp-memory"],
+      ["goal", "mcp-memory,x"],
+      ["domain_layer", "mcp-memory"],
+      ["task", "Task,Fix"],
+    ]);
+  });
+
+  it("reads maps of entities, nodes with edges, results and the service's own export", () => {
+    const map = { version: "1", entities: { Alice: { entityType: "person", observations: ["x"] }, Bob: ["y"] } };
+    const nodes = {
+      graph: {
+        nodes: [
+          { id: 1, label: "A" },
+          { id: 2, label: "B" },
+        ],
+        edges: [{ source: 1, target: 2 }],
+      },
+    };
+    const results = { results: [{ id: "u1", memory: "Likes tea", user_id: "ann" }], relations: [] };
+    const own = {
+      profile: { id: "1" },
+      events: [{ id: 1 }, { id: 2 }],
+      memories: [{ id: "m1", type: "fix", title: "T", content: "C", version: 2, created_at: "2026", tags: [] }],
+      relationships: [],
+      next_cursor: null,
+    };
+
+    expect(contentsOf(readText(JSON.stringify(map)))).toEqual({ Alice: "x", Bob: "y" });
+    expect(linksOf(readText(JSON.stringify(nodes)))).toEqual([["A", "RELATED_TO", "B", undefined]]);
+    expect(contentsOf(readText(JSON.stringify(results)))).toEqual({ "Likes tea": "Likes tea\n\nuser_id: ann" });
+    const graph = readText(JSON.stringify(own));
+    expect(contentsOf(graph)).toEqual({ T: "C" });
+    expect(graph.notTaken).toEqual([]);
+    expect([...graph.notCarried.keys()]).toEqual(["profile", "events", "version", "created_at", "id"]);
+  });
+
+  it("tells of each field of a file that is no list of memories", () => {
+    const graph = readText(JSON.stringify({ entities: [{ name: "A" }], hot_cache: { top: ["A"] }, gotchas: [] }));
+
+    expect(leftOut(graph)).toEqual(['the field "hot_cache" of the file: it is no list of memories or relationships']);
+  });
+
+  it("keeps the last digits of long numbers, and what Python writes for no number", () => {
+    const text = '{"name":"A","channel":12345678901234567890,"score":NaN,"text":"NaN, 12345678901234567890"}';
+
+    expect(contentsOf(readText(text))["A"]).toBe(
+      "NaN, 12345678901234567890\nchannel: 12345678901234567890\nscore: NaN",
+    );
+  });
+});
+
+describe("the bounds of a file", () => {
+  function readWithin(bounds: { valueLength: number; depth: number }, ...chunks: string[]) {
+    const said: string[] = [];
+    const reader = new RecordReader({
+      bounds,
+      onRecord: ({ place }) => void said.push(place),
+      onUnread: ({ place, reason }) => void said.push(`${place}: ${reason}`),
+      onComment: ({ place }) => void said.push(`${place} #`),
+    });
+    for (const chunk of chunks) reader.push(chunk);
+    reader.end();
+    return said;
+  }
+
+  it("lets a line and a value over lines have so many characters, and no more", () => {
+    const bounds = { valueLength: 10, depth: 64 };
+
+    expect(readWithin(bounds, '{"a":1234}\n{"a":', "12345}\n{}")).toEqual([
+      "line 1",
+      "line 2: the line has more than 10 characters: split it",
+      "line 3",
+    ]);
+    expect(readWithin(bounds, '{\n"a":12\n}\n{}')).toEqual(["lines 1 to 3", "line 4"]);
+    expect(readWithin(bounds, '{\n"a":12345\n}\n{}')).toEqual([
+      "lines 1 to 2: it goes on for more than 10 characters",
+      "line 3: it is not JSON",
+      "line 4",
+    ]);
+  });
+
+  it("lets values be nested so deep, and no deeper", () => {
+    const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+
+    expect(readWithin({ valueLength: 1_000, depth: 64 }, `${nested(64)}\n${nested(65)}`)).toEqual([
+      "line 1",
+      "line 2: it is nested deeper than 64 levels: flatten it",
+    ]);
+    expect(readWithin({ valueLength: 1_000_000, depth: 64 }, nested(400_000))).toHaveLength(1);
+  });
+
+  it("reads the lines around a value that is never closed", () => {
+    const text = '{"name":"A"}\n{"entities": [\n{"name":"B"},\n  {"name":\n{"name":"C"}\n';
+
+    expect(readWithin({ valueLength: 1_000, depth: 64 }, text)).toEqual([
+      "line 1",
+      "line 2: its brackets are never closed",
+      "line 3",
+      "line 4: its brackets are never closed",
+      "line 5",
+    ]);
+  });
+
+  it("reads millions of characters in one text, and of brackets that are never closed, in one pass", () => {
+    const text = `{"name":"A","text":"${"a\\n".repeat(1_000_000)}",}`;
+
+    expect(readText(text).notes.size).toBe(1);
+    expect(readText(`${"{\n".repeat(200_000)}${JSON.stringify({ name: "A" })}`).notes.size).toBe(1);
+  });
+
+  it("lets a file have so many bytes, and no more", async () => {
+    const file = await fileWith('{"name":"A"}');
+
+    expect((await readGraphFile(file, { bytesMax: 12 })).notes.size).toBe(1);
+    await expect(readGraphFile(file, { bytesMax: 11 })).rejects.toThrow(/has more than 11 bytes\. Split it/);
+  });
+
+  it.each([
+    ["UTF-16", Buffer.from('\uFEFF{"name":"Größe"}', "utf16le")],
+    ["UTF-8 with a mark", Buffer.from('\uFEFF{"name":"Größe"}')],
+  ])("reads %s", async (_name, bytes) => {
+    expect([...(await readGraphFile(await fileWith(bytes))).notes.keys()]).toEqual(["Größe"]);
+  });
+
+  it("reads characters that lie on two chunks", async () => {
+    const text = `{"name":"A","text":"${"ö".repeat(1_048_576)}"}\n{"name":"B"}`;
+    const graph = await readGraphFile(await fileWith(text));
+
+    expect([...graph.notes.keys()]).toEqual(["A", "B"]);
+    expect(graph.notes.get("A")?.content).toMatch(/^ö+$/);
+  });
+});

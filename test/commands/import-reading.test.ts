@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import { CreateMemoryInput } from "../../src/features/memories/create-memory.js";
+import { CreateRelationshipInput } from "../../src/features/relationships/create-relationship.js";
+import { CONTENT_MAX, CONTEXT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX } from "../../src/import/text.js";
+import { lostInType, memoryType, relationshipType } from "../../src/import/type-names.js";
+import { withinBounds } from "../../src/operation/bounds.js";
+import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
+
+describe("reading", () => {
+  it("unites the lines of one name: what is known in order and once, the first type, the others as lines", () => {
+    const graph = readText(
+      jsonLines(
+        entity("Client", "TaskGroup", "one", "two"),
+        relation("Client", "uses", "Server"),
+        entity("Client", "Other", "two", "three"),
+        entity("Server", "", " "),
+      ),
+    );
+
+    expect([...graph.notes.values()]).toMatchObject([
+      { type: "task_group", title: "Client", content: "one\ntwo\nthree\ntype: Other", tags: ["mcp-memory"] },
+      { type: "general", title: "Server", content: "Server", tags: ["mcp-memory"] },
+    ]);
+    expect(linksOf(graph)).toEqual([["Client", "USES", "Server", undefined]]);
+    expect(graph.memories).toEqual({ read: 3, merged: 1 });
+    expect(graph.notTaken).toEqual([]);
+  });
+
+  it("reads the same graph from one JSON object as from lines", () => {
+    const lines = readText(`\r\n${jsonLines(...RETRY)}\r\n`);
+    const whole = readText(JSON.stringify({ entities: RETRY.slice(0, 2), relations: RETRY.slice(2) }, undefined, 2));
+
+    expect([...whole.notes]).toEqual([...lines.notes]);
+    expect(linksOf(whole)).toEqual(linksOf(lines));
+    expect(lines.links.size).toBe(1);
+  });
+
+  it("takes the rest when something cannot be taken, and says why", () => {
+    const graph = readText(
+      [
+        jsonLines(entity("A", "x"), entity("B", "x", "fine", { text: "an object" }, "half \ud83d"), entity("N\0", "x")),
+        "",
+        '{"type":"entity"',
+        jsonLines({ type: "note" }, { type: "entity", entityType: "x" }, { type: "relation", from: "A" }),
+        jsonLines(relation("A", "uses", "Gone"), relation("A", "uses", "A"), relation("A", "uses", "B")),
+        jsonLines(relation("A", "Uses", "B"), relation("B", "uses", "N\0")),
+      ].join("\n"),
+    );
+
+    expect([...graph.notes.keys()]).toEqual(["A", "B"]);
+    expect(graph.notes.get("B")?.content).toBe("fine\nan object");
+    expect(linksOf(graph)).toEqual([["A", "USES", "B", undefined]]);
+    expect(graph.memories).toEqual({ read: 3, merged: 0 });
+    expect(graph.relationships).toEqual({ read: 6, merged: 1 });
+    expect(graph.others.read).toBe(3);
+    expect(leftOut(graph)).toEqual([
+      'memory "N\\u0000" (line 3): it has the character NUL, which cannot be stored',
+      'line 5: "{\\"type\\":\\"entity\\"": its brackets are never closed',
+      'line 6: "{\\"type\\":\\"note\\"}": it has no name, no title and no text',
+      'line 7: "{\\"type\\":\\"entity\\",\\"entityType\\":\\"x\\"}": it has no name, no title and no text',
+      'line 8: "{\\"type\\":\\"relation\\",\\"from\\":\\"A\\"}": it has no field to',
+      'an observation of "B": "half \\ud83d": it has half of a character (a lone surrogate), which cannot be stored',
+      'relationship "A" "uses" "Gone" (line 9): the file has no memory called "Gone": --create-missing makes one',
+      'relationship "A" "uses" "A" (line 10): it leads from a memory to itself',
+      'relationship "B" "uses" "N\\u0000" (line 13): the memory "N\\u0000" was not taken',
+    ]);
+  });
+
+  it("makes memories of the names that only relationships speak of, where that is asked for", () => {
+    const text = jsonLines(entity("A", "x"), relation("A", "uses", "Gone"), relation("Gone", "uses", "Lost"));
+    const graph = readText(text, { createMissing: true });
+
+    expect([...graph.notes.keys()]).toEqual(["A", "Gone", "Lost"]);
+    expect(graph.links.size).toBe(2);
+    expect(graph.notTaken).toEqual([]);
+  });
+
+  it("keeps a memory whose content is too long: what fits, and says what does not", () => {
+    const graph = readText(
+      jsonLines(entity("A", "x"), entity("Long", "x", "first", "🎈".repeat(50_000)), relation("A", "uses", "Long")),
+    );
+
+    expect(graph.notes.get("Long")?.content).toBe(`first\n${"🎈".repeat(49_994)}`);
+    expect(graph.notes.get("Long")?.lines).toEqual(["first", "🎈".repeat(49_994)]);
+    expect(linksOf(graph)).toEqual([["A", "USES", "Long", undefined]]);
+    expect(leftOut(graph)[0]).toMatch(/^the last 12 characters of the content of memory "Long": "🎈🎈🎈🎈🎈🎈": /u);
+  });
+
+  it("cuts a long name for the title, between characters, and keeps it whole in the content", () => {
+    const name = "🎈".repeat(501);
+    const [note] = readText(jsonLines(entity(name, "x", "seen"))).notes.values();
+
+    expect(note?.title).toBe("🎈".repeat(500));
+    expect(note?.content).toBe(`${name}\nseen`);
+  });
+
+  it("takes the Unicode forms of one text for one text", () => {
+    const [composed, decomposed] = ["Caf\u00e9", "Cafe\u0301"];
+    const graph = readText(
+      jsonLines(entity(composed, "x", composed, decomposed), relation(decomposed, "near", "B"), entity("B", "x")),
+    );
+
+    expect(graph.notes.get(composed)?.content).toBe(composed);
+    expect(linksOf(graph)).toEqual([[composed, "NEAR", "B", undefined]]);
+  });
+
+  it.each([
+    ["verified by", "VERIFIED_BY", undefined],
+    ["verifiedBy", "VERIFIED_BY", undefined],
+    ["VERIFIED-BY", "VERIFIED_BY", undefined],
+    ["plansFuture", "PLANS_FUTURE", undefined],
+    ["defines_interface_for", "DEFINES_INTERFACE_FOR", undefined],
+    ["uses HTTPServer v2", "USES_HTTP_SERVER_V2", undefined],
+    ["déjà vu", "DEJA_VU", "déjà vu"],
+    ["größer als", "GROSSER_ALS", "größer als"],
+    ["isn't", "ISNT", "isn't"],
+    ["uses (C++)", "USES_C", "uses (C++)"],
+    ["属于", undefined, "属于"],
+    ["depends on 属于", undefined, "depends on 属于"],
+    ["2nd of", undefined, "2nd of"],
+    ["x".repeat(51), undefined, "x".repeat(51)],
+    [" -> ", undefined, "->"],
+    ["", undefined, undefined],
+  ])("makes of %j the type %s and keeps %j as its context", (text, type, context) => {
+    expect(relationshipType(text)).toBe(type);
+    expect(memoryType(text)).toBe(type?.toLowerCase());
+    expect(lostInType(text, type ?? "RELATED_TO")).toBe(context);
+  });
+
+  it("keeps what a type cannot say: of an entity as a tag, of relations in one context", () => {
+    const graph = readText(
+      jsonLines(
+        entity("A", "人物"),
+        entity("B", "x"),
+        relation("A", "属于", "B"),
+        relation("A", "认识", "B"),
+        relation("A", "属于", "B"),
+      ),
+    );
+
+    expect(graph.notes.get("A")).toMatchObject({ type: "general", tags: ["mcp-memory", "人物"] });
+    expect(linksOf(graph)).toEqual([["A", "RELATED_TO", "B", "属于; 认识"]]);
+    expect(graph.relationships.merged).toBe(2);
+  });
+
+  it("reads an export of MemoryGraph, with what it knows of memories and relationships", () => {
+    const graph = readText(JSON.stringify(EXPORT));
+
+    expect([...graph.notes.values()]).toMatchObject([
+      {
+        type: "code_pattern",
+        title: "Retry",
+        content: "Wait longer.\n\nconfidence: 0.8\nproject_path: /src/app\nlanguages: go, rust",
+        summary: "Backoff",
+        tags: ["net"],
+        importance: 0.9,
+      },
+      { type: "error", title: "Timeout", content: "Too slow.", summary: undefined, tags: [], importance: 0.5 },
+    ]);
+    expect([...graph.links.values()]).toMatchObject([
+      { type: "SOLVES", strength: 0.9, confidence: 0.7, context: "In staging; evidence_count: 2" },
+    ]);
+    expect(graph.memories).toEqual({ read: 4, merged: 1 });
+    expect(graph.relationships).toEqual({ read: 3, merged: 1 });
+    expect([...graph.notCarried.keys()]).toEqual([
+      ...["format_version", "export_version", "backend_type", "created_at", "updated_at", "id"],
+    ]);
+    expect(leftOut(graph)).toEqual([
+      'memories[3]: the id "m2" is another memory\'s already',
+      'memories[4]: "{\\"type\\":\\"error\\"}": it has no name, no title and no text',
+      'relationship "Timeout" "CAUSES" "m9" (relationships[2]): the file has no memory called "m9": --create-missing makes one',
+    ]);
+  });
+
+  it("cuts a context that is too long, and says so", () => {
+    const relationships = [{ ...EXPORT.relationships[0], properties: { context: "🎈".repeat(1_001) } }];
+    const graph = readText(JSON.stringify({ ...EXPORT, relationships }));
+
+    expect([...graph.links.values()][0]?.context).toBe("🎈".repeat(1_000));
+    expect(leftOut(graph).at(-1)).toBe(
+      'the end of the context of relationship "Retry" "SOLVES" "Timeout" (relationships[0]): "🎈": ' +
+        "a context has at most 1000 characters",
+    );
+  });
+
+  it.each(["", "{}", "[]", "42", "title,content\na,b", '{"memories":[]}', '{"type":"note"}'])(
+    "finds no memory in %j",
+    (text) => expect(readText(text).notes.size).toBe(0),
+  );
+
+  it("holds: its limits are those of the service", () => {
+    const full = {
+      type: "general",
+      title: "🎈".repeat(TITLE_MAX),
+      content: "🎈".repeat(CONTENT_MAX),
+      summary: "🎈".repeat(SUMMARY_MAX),
+      tags: Array.from({ length: TAGS_MAX }, () => "🎈".repeat(TAG_MAX)),
+      importance: 1,
+    };
+    const oneMore = [
+      { title: `${full.title}x` },
+      { content: `${full.content}x` },
+      { summary: `${full.summary}x` },
+      { tags: [...full.tags, "x"] },
+      { tags: ["x".repeat(TAG_MAX + 1)] },
+    ];
+    const context = "🎈".repeat(CONTEXT_MAX);
+
+    expect(() => withinBounds(Object.assign(new CreateMemoryInput(), full))).not.toThrow();
+    for (const more of oneMore) {
+      expect(() => withinBounds(Object.assign(new CreateMemoryInput(), full, more))).toThrow(/must have/);
+    }
+    expect(() => withinBounds(Object.assign(new CreateRelationshipInput(), { context }))).not.toThrow();
+    expect(() => withinBounds(Object.assign(new CreateRelationshipInput(), { context: `${context}x` }))).toThrow();
+  });
+});

@@ -1,0 +1,240 @@
+import { expect, describe, it, vi } from "vitest";
+import { memoryOperations } from "../../src/features/memories/index.js";
+import { LIMITS } from "../../src/limits.js";
+import { ask } from "../support/http.js";
+import {
+  EXPORT,
+  RETRY,
+  clientOf,
+  entity,
+  fakeService,
+  importInto,
+  jsonLines,
+  memoriesOf,
+  relation,
+  reportOf,
+  runText,
+} from "../support/imports.js";
+import { createWorld } from "../support/world.js";
+
+const [, memory, , updateMemory] = memoryOperations;
+
+describe("importing into the service", () => {
+  it("stops where the graph is full, says so, and goes on from there when there is room", async () => {
+    const storage = { ...LIMITS.storage, pro: { memories: 5, bytes: 1_000_000 } };
+    await using world = await createWorld({ storage });
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const text = jsonLines(...Array.from({ length: 30 }, (_, index) => entity(`Entity ${index}`, "x")));
+
+    await expect(importInto(url, ann, text)).rejects.toThrow(/This graph is full: .* at most 5 memories/);
+    storage.pro.memories = 100;
+
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 25, existing: 5 } }));
+  });
+
+  it("stores memories and relationships, and adds nothing when it is run again", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    // More than a page of others, so that what it made lies on several.
+    const many = Array.from({ length: 120 }, (_, index) => entity(`Entity ${index}`, "x"));
+    const text = jsonLines(...many, ...RETRY);
+
+    expect(await importInto(url, ann, text)).toEqual(
+      reportOf({ memories: { created: 122 }, relationships: { created: 1 } }),
+    );
+    expect(await importInto(url, ann, text)).toEqual(
+      reportOf({ memories: { existing: 122 }, relationships: { existing: 1 } }),
+    );
+
+    const { Client, Retry } = await memoriesOf(ann);
+    expect(Retry).toMatchObject({
+      type: "code_pattern",
+      content: "Waits longer each time\nGives up after five",
+      tags: ["mcp-memory"],
+    });
+    const found = await ask(`${url}/v1/memories/${Client?.id}/related`, { key: ann.key });
+    expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
+  });
+
+  it("adds the observations that an entity has gained, and keeps what was written in the service", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(entity("Retry", "x", "one"), entity("Bare", "x")));
+    const before = await memoriesOf(ann);
+    await ann.did(updateMemory, { id: before["Retry"]?.id, content: "one\nby hand" });
+
+    const text = jsonLines(entity("Retry", "x", "zero", "one", "hand"), entity("Bare", "x", "dressed"));
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { updated: 2 } }));
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { existing: 2 } }));
+
+    const after = await memoriesOf(ann);
+    expect(after["Retry"]).toMatchObject({ content: "one\nby hand\nzero\nhand", version: 3 });
+    expect(after["Bare"]).toMatchObject({ content: "dressed", version: 2 });
+  });
+
+  it("adds them to what somebody else wrote at the same moment", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(entity("Retry", "x", "one")));
+    const client = clientOf(url, ann.key);
+    const update = client.update.bind(client);
+    vi.spyOn(client, "update").mockImplementationOnce(async (present, change) => {
+      await ann.did(updateMemory, { id: present.id, content: "one\nmeanwhile" });
+      return update(present, change);
+    });
+
+    const result = await runText(client, jsonLines(entity("Retry", "x", "one", "two")));
+
+    expect(result).toEqual(reportOf({ memories: { updated: 1 } }));
+    expect((await memoriesOf(ann))["Retry"]?.content).toBe("one\nmeanwhile\ntwo");
+  });
+
+  it("adds nothing when a file of many forms is run again, and only what is new when it has grown", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const lines = [
+      {
+        name: "Tank",
+        entityType: "C++ tool",
+        observations: [{ text: "A server", timestamp: "1" }],
+        lastUsed: "May",
+        tags: ["A"],
+      },
+      {
+        name: "Plan",
+        entityType: "x",
+        observations: ["one\ntwo"],
+        relations: [{ to: "Tank", relationType: "uses", why: "x" }],
+      },
+      { title: "Note", content: "Text.", status: "open", id: "n1", tags: ["B", "b"] },
+      { id: "m0", memory: "Likes tea", metadata: { source: "chat" } },
+      { from_entity: "Plan", to_entity: "n1", relation_type: "about", weight: 0.25 },
+      entity("Long", "x", "y".repeat(60_000), "more"),
+    ];
+    const first = await importInto(url, ann, jsonLines(...lines));
+    const again = await importInto(url, ann, jsonLines(...lines));
+    const [tank, ...others] = lines;
+    const grown = jsonLines({ ...tank, tags: ["A", "C"], lastUsed: "June" }, ...others);
+
+    expect(first).toMatchObject({ memories: { created: 5 }, relationships: { created: 2 } });
+    expect(again).toMatchObject({ memories: { created: 0, updated: 0, existing: 5 }, relationships: { existing: 2 } });
+    expect(await importInto(url, ann, grown)).toMatchObject({ memories: { updated: 1, existing: 4 } });
+    const { Tank, Note } = await memoriesOf(ann);
+    expect(Tank).toMatchObject({
+      content: "A server (timestamp: 1)\nlastUsed: June",
+      tags: ["mcp-memory", "c++ tool", "a", "c"],
+    });
+    expect(Note).toMatchObject({ content: "Text.\n\nstatus: open", tags: ["b"] });
+  });
+
+  it("tells long names apart that are cut to the same title", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const text = jsonLines(...["a", "b"].map((end) => entity("x".repeat(500) + end, "x", `is ${end}`)));
+
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 2 } }));
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { existing: 2 } }));
+  });
+
+  it("imports an export of MemoryGraph once, with its own tags", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const text = JSON.stringify({ ...EXPORT, memories: EXPORT.memories.slice(0, 2) });
+
+    expect(await importInto(url, ann, text)).toMatchObject({ memories: { created: 2 }, relationships: { created: 1 } });
+    expect(await importInto(url, ann, text)).toMatchObject({
+      memories: { created: 0, existing: 2 },
+      relationships: { created: 0, existing: 1 },
+    });
+    const { Retry } = await memoriesOf(ann);
+    expect(Retry).toMatchObject({ summary: "Backoff", tags: ["net"], importance: 0.9 });
+    const { relationships } = await ann.did(memory, { id: Retry?.id });
+    expect(relationships).toMatchObject([{ type: "SOLVES", strength: 0.9, confidence: 0.7 }]);
+  });
+
+  it("reports what the service refuses, with what leads to it, and goes on", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+
+    const result = await importInto(
+      url,
+      ann,
+      jsonLines(entity("\u200b", "x"), ...RETRY, relation("\u200b", "is", "Retry")),
+    );
+
+    expect(result.memories.created).toBe(2);
+    expect(result.notTaken).toEqual([
+      { kind: "memory", what: 'memory "\u200b"', reason: "title: must not be blank" },
+      {
+        kind: "relationship",
+        what: 'relationship "\u200b" "is" "Retry" (line 5)',
+        reason: 'the memory "\u200b" was not taken',
+      },
+    ]);
+  });
+});
+
+describe("patience", () => {
+  it("waits as long as the service asks, and repeats each request under its own idempotency key", async () => {
+    const refusals = new Set<string>();
+    const pauses: unknown[] = [];
+    const service = await fakeService((request) => {
+      const key = String(request.headers["idempotency-key"]);
+      if (request.method === "GET" || refusals.has(key)) return undefined;
+      refusals.add(key);
+      return { status: 429, headers: { "retry-after": "1" } };
+    });
+    const startedAt = Date.now();
+
+    const client = clientOf(service.url, "key", { onPause: (...pause) => void pauses.push(pause) });
+    const result = await runText(client, jsonLines(...RETRY));
+
+    expect(result).toEqual(reportOf({ memories: { created: 2 }, relationships: { created: 1 } }));
+    // Both memories were refused while they were under way together: one wait, one message.
+    expect(pauses).toEqual([
+      [1, "rate limit reached"],
+      [1, "rate limit reached"],
+    ]);
+    expect(Date.now() - startedAt).toBeGreaterThan(1_900);
+    const keys = service.requests
+      .filter(({ method }) => method === "POST")
+      .map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toHaveLength(6);
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  it("repeats what was lost, and what the service was too busy for", async () => {
+    const troubles = ["lost", "none", "lost", 503, 502];
+    const service = await fakeService((request) => {
+      const trouble = troubles.shift();
+      if (trouble === "lost") request.socket.destroy();
+      return typeof trouble === "number" ? { status: trouble, headers: { "retry-after": "0" } } : undefined;
+    });
+
+    const result = await runText(clientOf(service.url, "key"), jsonLines(entity("A", "x")));
+
+    expect(result).toEqual(reportOf({ memories: { created: 1 } }));
+    const keys = service.requests
+      .filter(({ method }) => method === "POST")
+      .map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("gives up after five repetitions", async () => {
+    const service = await fakeService(() => ({ status: 503, headers: { "retry-after": "0" } }));
+
+    const result = runText(clientOf(service.url, "key"), jsonLines(entity("A", "x")));
+
+    await expect(result).rejects.toThrow("is still busy after many attempts (status 503). Try again later.");
+    expect(service.requests).toHaveLength(6);
+  });
+});

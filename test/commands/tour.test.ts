@@ -1,0 +1,160 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
+import { ask } from "../support/http.js";
+import { type ServerProcess, startServerProcess } from "../support/server-process.js";
+import { createWorld } from "../support/world.js";
+import { environmentForProcess } from "../support/environment.js";
+
+const README = readFileSync("README.md", "utf8");
+const WIDTH_MAX = 100;
+
+interface Output {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+it("walks by both doors, twice in a row, and every step is answered as expected", async () => {
+  await using world = await createWorld();
+  const { server, folder } = await startForDevelopers(world.databaseUrl);
+  const options = ["--url", server.url, "--data-dir", join(folder, ".data")];
+
+  const told = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+  const again = await run(process.execPath, ["dist/commands/tour.js", ...options, "--json"]);
+
+  expect(told).toMatchObject({ code: 0, errors: "" });
+  expect(again).toMatchObject({ code: 0, errors: "" });
+  const { walks } = JSON.parse(again.output) as { walks: { door: string; steps: { title: string }[] }[] };
+  expect(walks.map(({ door, steps }) => [door, steps.length])).toEqual([
+    ["rest", 32],
+    ["graphql", 32],
+  ]);
+  for (const { title } of walks.flatMap(({ steps }) => steps)) {
+    // Each run has addresses of its own.
+    expect(told.output).toContain(title.replace(/\.\w+@example\.com$/, "."));
+  }
+  expect(told.output).toMatch(/All 64 steps were answered as expected\.\n$/);
+  expect(told.output).not.toContain("\u001b");
+  const tooWide = told.output
+    .split("\n")
+    .filter((line) => line.length > WIDTH_MAX && !/https?:|in \/|"message"/.test(line));
+  expect(tooWide).toEqual([]);
+});
+
+it("lets each request that it shows be pasted into a shell", async () => {
+  await using world = await createWorld();
+  const { server, folder } = await startForDevelopers(world.databaseUrl);
+  const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "graph", "--door", "rest"];
+  const { output } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+
+  const requests = Array.from(output.matchAll(/^ {3}(curl [^]*?)\n {3}\d{3}$/gm), ([, request = ""]) => request);
+  const key = /^ {3}(KEY=.*)$/m.exec(output)?.[1] ?? "";
+  const pasted = await run("bash", ["-c", [key, ...requests.slice(0, 2)].join("\n")], { cwd: folder });
+
+  expect(requests.length).toBe(7);
+  expect(pasted).toMatchObject({ code: 0, errors: "" });
+  expect(pasted.output).toContain('"title":"Payments time out"');
+  expect(pasted.output).toContain('"title":"Retry with backoff"');
+});
+
+it("stops at the first step that is answered otherwise, and says what it expected", async () => {
+  await using world = await createWorld();
+  const { server, folder } = await startForDevelopers(world.databaseUrl, { FREE_TEAM_SEATS: "1" });
+  const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "team", "--json"];
+
+  const { code, output, errors } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+
+  expect({ code, output }).toEqual({ code: 1, output: "" });
+  expect(errors).toMatch(
+    /^"Invite bob\.\w+@example\.com" was not answered as expected: .* The answer: \{"reason":"subscription_required","message"/,
+  );
+});
+
+it.each([
+  [["--url", "http://127.0.0.1:1"], 1, /^Nothing answers at http:\/\/127\.0\.0\.1:1\. Start the service .* npm start/],
+  [["--url", "127.0.0.1:4000"], 1, /is no address, such as http/],
+  [["--only", "everything"], 2, /Allowed choices are graph, team, billing\./],
+])("says what to do when it is called with %j", async (options, expected, message) => {
+  const { code, output, errors } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+
+  expect({ code, output, lines: errors.trim().split("\n").length }).toEqual({ code: expected, output: "", lines: 1 });
+  expect(errors).toMatch(message);
+});
+
+it("tells a newcomer where to look, in lines that fit, and with a request that can be pasted", async () => {
+  await using world = await createWorld();
+  const { server } = await startForDevelopers(world.databaseUrl);
+  const printed = server.printed().slice(server.printed().indexOf("\n  Memory Graph Gateway"));
+
+  const pages = Array.from(printed.matchAll(/http:\S+(?= {2})/g), ([url]) => url);
+  const [request = ""] = /curl [^]*?\}'/.exec(printed) ?? [];
+  const pasted = await run("bash", ["-c", request]);
+
+  expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/docs/limits"]);
+  for (const url of pages) {
+    expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);
+  }
+  expect(JSON.parse(pasted.output)).toMatchObject({ title: "Retry" });
+  expect(printed).toContain("npm run tour -- --url");
+  const tooWide = printed.split("\n").filter((line) => line.length > 80 && !/ in \/| \/|npm run/.test(line));
+  expect(tooWide).toEqual([]);
+});
+
+const shells = ["bash", "zsh"].filter((shell) => spawnSync(shell, ["-c", "true"]).status === 0);
+
+it.each(shells)("lets the README be pasted from its first line to its last into %s", async (shell) => {
+  await using world = await createWorld();
+  const { server, folder } = await startForDevelopers(world.databaseUrl);
+  const walk = README.slice(README.indexOf("## The first five minutes"), README.indexOf("## The map"));
+  const blocks = Array.from(walk.matchAll(/^```sh\n([^]*?)^```$/gm), ([, lines = ""]) => lines);
+  const lines = blocks.filter((block) => !block.startsWith("npm run")).join("\n");
+
+  const pasted = await run(shell, ["-e", "-c", lines.replaceAll("http://127.0.0.1:4000", server.url)], { cwd: folder });
+
+  expect(pasted).toMatchObject({ code: 0, errors: "" });
+  expect(pasted.output).not.toContain('"error"');
+  for (const seen of ["SOLVES", "Payments time out", "Retry with backoff", "Use jitter", "accepted"]) {
+    expect(pasted.output).toContain(seen);
+  }
+});
+
+it("keeps the README's shell lines free of placeholders, and of comments, which zsh does not know when pasted", () => {
+  const blocks = Array.from(README.matchAll(/^```sh\n([^]*?)^```$/gm), ([, lines = ""]) => lines);
+
+  expect(blocks.length).toBeGreaterThan(2);
+  expect(
+    blocks
+      .join("")
+      .split("\n")
+      .filter((line) => /(^|\s)#|…|\bTOKEN OF\b|\bID OF\b|"CODE"/.test(line)),
+  ).toEqual([]);
+});
+
+/** A server as `npm start` runs it, with its data folder where a clone has it: `.data` in this folder. */
+async function startForDevelopers(databaseUrl: string, environment: Readonly<Record<string, string>> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "memory-graph-clone-"));
+  const development = { NODE_ENV: "development", DATA_DIR: join(folder, ".data"), DATABASE_URL: databaseUrl };
+  const server = await startServerProcess({ ...development, ...environment });
+  onTestFinished(async () => {
+    await server.kill("SIGTERM");
+    await rm(folder, { recursive: true, force: true });
+  });
+  await announced(server);
+  return { server, folder };
+}
+
+const announced = ({ printed }: ServerProcess): Promise<void> =>
+  expect.poll(printed, { timeout: 60_000 }).toContain("Ctrl-C stops the service.");
+
+async function run(command: string, args: readonly string[], { cwd = resolve(".") } = {}): Promise<Output> {
+  const env = { ...environmentForProcess(), MEMORY_GRAPH_KEY: "" };
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, output, errors };
+}

@@ -1,0 +1,154 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
+import { LIMITS } from "../../src/limits.js";
+import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
+
+const LINES_MAX = 130;
+const COLUMNS_MAX = 120;
+
+interface Package {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+const PACKAGE = JSON.parse(readFileSync("package.json", "utf8")) as Package;
+
+const below = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
+    .map((path) => join(folder, path));
+const documents = new Map(
+  ["README.md", ...["docs", "src", "test"].flatMap(below)].map((path) => [path, readFileSync(path, "utf8")] as const),
+);
+const readme = documents.get("README.md") ?? "";
+
+/** How GitHub names the place of a heading in an address. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+/** Whether a link of a document leads to a file that exists and, where it names one, to a heading in it. */
+function leadsSomewhere(path: string, target: string): boolean {
+  const [file = "", anchor] = target.split("#");
+  const found = file === "" ? path : join(dirname(path), file);
+  if (!existsSync(found)) return false;
+  const headings = Array.from(readFileSync(found, "utf8").matchAll(/^#+ (.+)$/gm), ([, heading = ""]) => heading);
+  return anchor === undefined || headings.map(anchorOf).includes(anchor);
+}
+
+it("keeps the README short enough to be read, and every document narrow enough for a terminal", () => {
+  expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
+  const wide = Array.from(documents, ([path, text]) =>
+    text.split("\n").flatMap((line, index) => (line.length > COLUMNS_MAX ? [`${path}:${index + 1}`] : [])),
+  );
+  expect(wide.flat()).toEqual([]);
+});
+
+it("leads by every link to a file that exists, and to a heading that is in it", () => {
+  const links = Array.from(documents)
+    .flatMap(([path, text]) => Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => ({ path, target })))
+    .filter(({ target }) => !/^https?:/.test(target));
+
+  expect(links.length).toBeGreaterThan(20);
+  expect(links.filter(({ path, target }) => !leadsSomewhere(path, target))).toEqual([]);
+});
+
+it("leads from the README to every other document, straight or by another one", () => {
+  const reached = new Set<string>();
+  const follow = (path: string) => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    const targets = Array.from(
+      (documents.get(path) ?? "").matchAll(/\]\(([^)#\s]+\.md)/g),
+      ([, target = ""]) => target,
+    );
+    for (const target of targets) follow(join(dirname(path), target));
+  };
+  follow("README.md");
+  expect([...documents.keys()].filter((path) => !reached.has(path))).toEqual([]);
+});
+
+it("names in the README every variable of the configuration, and no other", () => {
+  const read = new Set<string>();
+  readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void read.add(String(name)) }));
+  const table = readme.slice(readme.indexOf("## Configuration"), readme.indexOf("## Operations in short"));
+  const rows = table.split("\n").filter((line) => line.startsWith("| `"));
+  const named = rows.flatMap((row) =>
+    Array.from((row.split(" | ")[0] ?? "").matchAll(/`([A-Z_]+)`/g), ([, name = ""]) => name),
+  );
+
+  expect(read.size).toBeGreaterThan(15);
+  expect(named.toSorted()).toEqual([...read].toSorted());
+});
+
+it("tells in the README the defaults that the code has", () => {
+  const { host, port, dataDir, mailFrom, freeTeamSeats, trustedProxies, logLevel, retention } = readConfig({});
+  const defaults = {
+    "`HOST`, `PORT`": [host, port],
+    "`DATA_DIR`": [dataDir],
+    "`MAIL_FROM`": [mailFrom],
+    "`FREE_TEAM_SEATS`": [freeTeamSeats],
+    "`TRUSTED_PROXIES`": [trustedProxies],
+    "`RETENTION_KEYS_DAYS`, `RETENTION_INVITATIONS_DAYS`": [retention.keysDays, retention.invitationsDays],
+    "`RETENTION_RESULTS_HOURS`": [retention.resultsHours],
+    "`RETENTION_AUDIT_DAYS`": [retention.auditDays],
+    "`RETENTION_MAILS_DAYS`": [retention.mailsDays],
+    "`LOG_LEVEL`": [logLevel],
+  };
+  const rows = Object.entries(defaults).map(
+    ([names, values]) => `| ${names} | ${values.map((value) => `\`${value}\``).join(", ")} |`,
+  );
+  expect(rows.filter((row) => !readme.includes(row))).toEqual([]);
+});
+
+it("tells operators the bounds that the code has", () => {
+  const { database, log, mails, signUp, start, stop } = LIMITS;
+  const { connections, searchConnections, reservedConnections } = database;
+  const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
+  const bounds = [
+    `finishes what runs (${seconds(stop.drainMs)} at most)`,
+    `After ${seconds(stop.wholeMs)}, or at a second signal`,
+    `A line has at most ${log.lineBytes / 1_024} KiB`,
+    `up to ${log.waitingLength / 1_048_576} MiB of lines`,
+    `at most ${mails.retrySeconds.invitation / 3_600} hour, for ${mails.givenUpAfterHours} hours`,
+    `A code waits at most ${mails.retrySeconds.sign_up} s between two tries, for ${signUp.codeMinutes} minutes`,
+    `A migration is ended after ${start.migrationMs / 60_000} minutes`,
+    `A server opens up to ${connections + searchConnections + reservedConnections}: ${connections} for operations, ` +
+      `of which one account has at most ${CONNECTIONS_PER_ACCOUNT} at a time, ${searchConnections} for searches, ` +
+      `${reservedConnections} to look up keys`,
+    `A request waits at most ${seconds(database.connectionWaitMs)} in all`,
+    `a statement waits ${seconds(database.lockWaitMs)} for a lock`,
+  ];
+  const text = documents.get(join("docs", "operations.md"))?.replaceAll(/\s+/g, " ") ?? "";
+  expect(bounds.filter((bound) => !text.includes(bound))).toEqual([]);
+});
+
+it("names in the README every command of package.json, and no other in any document", () => {
+  const commandsIn = (text: string) =>
+    Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z-]*)/g), ([, name = ""]) => name);
+  const known = Object.keys(PACKAGE.scripts);
+  const NPM_OWN = ["ci", "run"];
+
+  expect(known.filter((name) => !commandsIn(readme).includes(name))).toEqual([]);
+  const told = [...documents.values()].flatMap(commandsIn);
+  expect(told.filter((name) => !known.includes(name) && !NPM_OWN.includes(name))).toEqual([]);
+});
+
+it("gives in src/README.md the reason for every dependency, and for none that is gone", () => {
+  const text = documents.get(join("src", "README.md")) ?? "";
+  const rows = text
+    .slice(text.indexOf("## Dependencies"))
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  const named = rows.flatMap((row) =>
+    Array.from((row.split(" | ")[0] ?? "").matchAll(/`([^`]+)`/g), ([, name = ""]) => name),
+  );
+  const present = Object.keys({ ...PACKAGE.dependencies, ...PACKAGE.devDependencies });
+
+  expect(named.toSorted()).toEqual(present.filter((name) => !name.startsWith("@types/")).toSorted());
+});

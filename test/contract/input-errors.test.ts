@@ -1,0 +1,219 @@
+import {
+  type GraphQLArgument,
+  GraphQLError,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type OperationDefinitionNode,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isListType,
+  isRequiredInputField,
+  parse,
+  specifiedRules,
+  validate,
+} from "graphql";
+import { readFileSync, readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { raisedFailures } from "../../src/failures.js";
+import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
+import { inputReader, inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import { type Operation, takesBody } from "../../src/operation/operation.js";
+import { explain } from "../../src/surfaces/graphql/literals.js";
+import { assertVariablesFit } from "../../src/surfaces/graphql/variables.js";
+import { restError, routesOf } from "../../src/surfaces/rest/errors.js";
+
+import { named } from "../support/operations.js";
+
+const schema = await graphqlSchema();
+
+/** One way to get a field wrong: what is sent in place of a right value, and what is said of it. */
+interface Mistake {
+  readonly sent: unknown;
+  readonly literal: string | undefined;
+  readonly rest: string | RegExp;
+  readonly graphql: string | RegExp;
+}
+
+const alike = (sent: unknown, literal: string | undefined, said: string | RegExp): Mistake => ({
+  sent,
+  literal,
+  rest: said,
+  graphql: said,
+});
+
+function mistakesWith(field: GraphQLInputField): Mistake[] {
+  const type: GraphQLInputType = getNullableType(field.type);
+  const required = isRequiredInputField(field)
+    ? [alike(undefined, undefined, "is required"), alike(null, "null", "must not be null")]
+    : [];
+  if (isListType(type))
+    return [...required, alike({}, "{}", "must be a list"), alike("one", '"one"', "must be a list")];
+  const named = getNamedType(type);
+  if (isEnumType(named)) {
+    const choices = named.getValues();
+    const oneOf = (texts: unknown[]) => `must be one of ${texts.join(", ")}`;
+    const said = {
+      rest: oneOf(choices.map(({ value }) => value as unknown)),
+      graphql: oneOf(choices.map(({ name }) => name)),
+    };
+    return [...required, { sent: "Neither", literal: "Neither", ...said }, { sent: {}, literal: "{}", ...said }];
+  }
+  return [...required, alike({}, "{}", /^must be (a string|a number|a whole number|true or false|a time)/)];
+}
+
+/** What REST says of an operation's input with this in place of one field, or beside all. */
+function issuesByRest(operation: Operation, name: string, sent: unknown): readonly InputIssue[] {
+  const input = { ...operation.example?.input, [name]: sent };
+  const plain = Object.fromEntries(Object.entries(input).map(([key, value]) => [snakeCase(key), value]));
+  const raw = { path: {}, query: {}, body: JSON.parse(JSON.stringify(plain)) as object };
+  return issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
+}
+
+const argumentsOf = ({ kind, name }: Operation) =>
+  (kind === "query" ? schema.getQueryType() : schema.getMutationType())?.getFields()[name]?.args ?? [];
+
+/** The same by GraphQL, with variables of other names than the fields have. */
+function issuesByVariables(operation: Operation, name: string, sent: unknown): readonly InputIssue[] {
+  const args = argumentsOf(operation);
+  const variables = args.map((arg, index) => `$v${index}: ${String(arg.type)}`).join(", ");
+  const given = args.map((arg, index) => `${arg.name}: $v${index}`).join(", ");
+  const document = parse(`${operation.kind}(${variables}) { ${operation.name}(${given}) { __typename } }`);
+  const example = named({ ...operation.example?.input }, inputTypeOf(schema, operation));
+  const input = JSON.parse(JSON.stringify({ ...example, [name]: sent })) as Record<string, unknown>;
+  const values =
+    operation.kind === "mutation"
+      ? { v0: input }
+      : Object.fromEntries(args.flatMap((arg, index) => (arg.name in input ? [[`v${index}`, input[arg.name]]] : [])));
+  const [definition] = document.definitions as OperationDefinitionNode[];
+  return issuesOf(() => definition && assertVariablesFit(schema, { document, operation: definition, given: values }));
+}
+
+/** The same with the values in the document itself. */
+function issuesByLiterals(operation: Operation, name: string, literal: string | undefined): readonly InputIssue[] {
+  const given = literal === undefined ? "" : `${name}: ${literal}`;
+  const args = operation.kind === "mutation" ? `(input: { ${given} })` : given && `(${given})`;
+  const document = parse(`${operation.kind} { ${operation.name}${args} { __typename } }`);
+  const errors = explain(schema, document, validate(schema, document, specifiedRules));
+  // Nothing is said in words of the library's own, and nothing twice.
+  expect(errors.filter((error) => error.extensions["details"] === undefined)).toEqual([]);
+  return errors.flatMap((error) => error.extensions["details"] as InputIssue[]);
+}
+
+function issuesOf(read: () => unknown): readonly InputIssue[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.details;
+    throw error;
+  }
+}
+
+const said = (issues: readonly InputIssue[], path: string) => issues.find((issue) => issue.path === path)?.message;
+const as = (words: string | RegExp) => (typeof words === "string" ? words : (expect.stringMatching(words) as string));
+
+const withInput = operations.filter((operation) => Object.keys(inputTypeOf(schema, operation).getFields()).length > 0);
+
+describe.each(withInput.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
+  const fields = Object.values(inputTypeOf(schema, operation).getFields());
+
+  it("says of each field what is wrong with it, by the door's own names and words", () => {
+    for (const field of fields) {
+      for (const { sent, literal, rest, graphql } of mistakesWith(field)) {
+        const what = `${field.name}: ${literal ?? "missing"}`;
+        expect([what, said(issuesByRest(operation, field.name, sent), snakeCase(field.name))]).toEqual([
+          what,
+          as(rest),
+        ]);
+        const byVariables = issuesByVariables(operation, field.name, sent);
+        expect([what, said(byVariables, field.name)]).toEqual([what, as(graphql)]);
+        expect([what, said(issuesByLiterals(operation, field.name, literal), field.name)]).toEqual([what, as(graphql)]);
+      }
+    }
+  });
+
+  it("takes no number for an id and no lone value for a list, at any door", () => {
+    for (const field of fields) {
+      const isList = isListType(getNullableType(field.type));
+      if (getNamedType(field.type).name !== "ID") continue;
+      const [sent, literal, at] = isList ? [[7], "[7]", ".0"] : [7, "7", ""];
+      const refused = [
+        said(issuesByRest(operation, field.name, sent), snakeCase(field.name) + at),
+        said(issuesByVariables(operation, field.name, sent), field.name + at),
+        said(issuesByLiterals(operation, field.name, literal), field.name + at),
+      ];
+      expect([field.name, ...refused]).toEqual([field.name, ...refused.map(() => "must be a string")]);
+    }
+  });
+
+  it("names what is unknown, and says what is known", () => {
+    const known = fields.map(({ name }) => name);
+    const byRest = issuesByRest(operation, "unheardOf", 1);
+    expect(said(byRest, "unheard_of")).toBe(`is unknown; known are ${known.map(snakeCase).join(", ")}`);
+    expect(said(issuesByLiterals(operation, "unheardOf", "1"), "unheardOf")).toBe(
+      `is unknown; known are ${known.join(", ")}`,
+    );
+    if (operation.kind === "query") return;
+    expect(said(issuesByVariables(operation, "unheardOf", 1), "unheardOf")).toBe(
+      `is unknown; known are ${known.join(", ")}`,
+    );
+  });
+
+  it("takes nothing of a body from the query string, but which graph to work on", () => {
+    for (const { name } of takesBody(operation.rest) ? fields : []) {
+      const raw = { path: {}, query: { [snakeCase(name)]: "x" }, body: {} };
+      const issues = issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
+      const refused = "belongs in the body, not in the query";
+      expect([name, said(issues, snakeCase(name)) === refused]).toEqual([name, name !== "graph"]);
+    }
+  });
+});
+
+const failures = raisedFailures(operations).map(({ failure }) => failure);
+
+describe("messages", () => {
+  it("are of every class of failures that there is", () => {
+    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+    const declared = files.flatMap((path) =>
+      Array.from(
+        readFileSync(`src/${path}`, "utf8").matchAll(
+          /(?<!abstract )class (\w+) extends (?:CommonFailure|Failure|TeamNotFound|RoleTooSmall) /g,
+        ),
+        ([, name]) => name,
+      ),
+    );
+    const told = new Set(failures.map(({ constructor }) => constructor.name));
+    expect(declared.filter((name) => name !== "CommonFailure" && !told.has(name ?? ""))).toEqual([]);
+  });
+
+  const routes = routesOf(operations);
+  const names = new Set([
+    ...operations.map(({ name }) => name),
+    ...Object.values(schema.getTypeMap()).flatMap((type) =>
+      "getFields" in type
+        ? Object.values(type.getFields()).flatMap((field) => [
+            field.name,
+            ...("args" in field ? field.args.map((arg: GraphQLArgument) => arg.name) : []),
+          ])
+        : [],
+    ),
+  ]);
+
+  const sentences = failures.filter((failure) => !(failure instanceof InvalidInput));
+  it.each(sentences.map((failure) => [failure.constructor.name, failure] as const))(
+    "%s is one or more sentences, names what there is, and speaks each door's language",
+    (_name, failure) => {
+      expect(FAILURE_KINDS).toContain(failure.kind);
+      expect(failure.message).toMatch(/^[A-Z0-9].*[.]$/s);
+      for (const [, quoted = ""] of failure.message.matchAll(/`([a-z]\w+)`/g)) expect([...names]).toContain(quoted);
+      // Names stand in backticks, so that each door can write them as it does.
+      expect(failure.message.replaceAll(/`[^`]*`/g, "")).not.toMatch(/\b[a-z]+[A-Z]\w*|\b[a-z]+_[a-z]+/);
+      const { error } = restError(failure, routes) as { error: { message: string } };
+      expect(error.message).not.toMatch(/`[a-z]+[A-Z]\w*`/);
+      expect(error instanceof GraphQLError).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,173 @@
+import { type GraphQLObjectType, getNamedType, isNonNullType, isObjectType } from "graphql";
+import { getMetadataStorage } from "type-graphql";
+import { describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { outputTypeOf } from "../../src/operation/output.js";
+import { scopesOf } from "../../src/operation/permission.js";
+import { followedFields } from "../../src/surfaces/rest/json-schema.js";
+import { worldFor } from "../support/billing.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { ask } from "../support/http.js";
+import { aLink, memoriesTitled } from "../support/memories.js";
+import { askGraphQL } from "../support/operations.js";
+import { aTeam, anInvitee } from "../support/teams.js";
+import { createWorld } from "../support/world.js";
+
+const schema = await graphqlSchema();
+const types = Object.values(schema.getTypeMap()).filter(
+  (type): type is GraphQLObjectType => isObjectType(type) && !type.name.startsWith("__"),
+);
+
+/** What has an identity of its own. */
+const ENTITIES = ["ApiKey", "AuditEntry", "Invitation", "Memory", "Relationship", "Team", "User"];
+/** The same things as whoever owns them sees them, and what is told once of a change: alike from wherever one looks. */
+const OWN_VIEWS = ["ConfirmedSignUp", "Deletion", "NewApiKey", "RevokedApiKey", "Viewer"];
+/** The payment provider's id. */
+const FOREIGN = ["TeamSubscription"];
+
+it("gives an id to what has an identity alone, so that caches keep no view in another's place", () => {
+  const withId = types.filter((type) => type.getFields()["id"]).map(({ name }) => name);
+
+  expect(withId.sort()).toEqual([...ENTITIES, ...OWN_VIEWS, ...FOREIGN].sort());
+});
+
+it("tells the same of what has the same id, from wherever one looks", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, teamId } = await aTeam(world);
+  await anInvitee(world, { teamId, owner });
+  const [one, two] = await memoriesTitled(owner, "Requests fail", "Requests retry");
+  await aLink(owner, one, two);
+  const pick = (name: string, depth: number) => selectionOf(schema.getType(name) as GraphQLObjectType, depth);
+  const query = `query($one: ID!, $two: ID!) {
+    viewer ${pick("Viewer", 5)}
+    apiKeys ${pick("ApiKeyPage", 3)}
+    a: memory(id: $one) ${pick("Memory", 4)} b: memory(id: $two) ${pick("Memory", 4)}
+    c: relatedMemories(id: $one) ${pick("RelatedMemories", 4)} d: relatedMemories(id: $two) ${pick("RelatedMemories", 4)}
+    e: searchMemories(query: "retry") ${pick("SearchResult", 4)}
+    f: searchMemories(query: "requests") ${pick("SearchResult", 4)}
+  }`;
+
+  const { body } = await ask(`${url}/graphql`, {
+    key: owner.key,
+    body: { query, variables: { one: one.id, two: two.id } },
+  });
+
+  const { data, errors } = body as { data: object; errors?: unknown };
+  expect(errors).toBeUndefined();
+  const seen = new Map<string, unknown>();
+  const contradictions: string[] = [];
+  // As Relay keeps them: by the id alone, whatever the type.
+  for (const { id, ...fields } of objectsIn(data)) {
+    for (const [name, value] of Object.entries(fields)) {
+      if (id === undefined || (typeof value === "object" && value !== null) || name === "__typename") continue;
+      const place = `${String(id)} ${name}`;
+      if (seen.has(place) && seen.get(place) !== value) contradictions.push(`${place}: ${seen.get(place)}, ${value}`);
+      seen.set(place, value);
+    }
+  }
+  expect(seen.size).toBeGreaterThan(50);
+  expect(contradictions).toEqual([]);
+});
+
+it("lets every relation be null that may be refused or gone, so that it takes nothing else along", () => {
+  const { fieldResolvers } = getMetadataStorage();
+  const asking = fieldResolvers.filter(({ params }) => params?.some(({ kind }) => kind === "context"));
+
+  const names = asking.map(({ schemaName, getObjectType }) => [getObjectType?.().name ?? "", schemaName] as const);
+  const required = names.filter(([type, field]) =>
+    isNonNullType((schema.getType(type) as GraphQLObjectType).getFields()[field]?.type),
+  );
+
+  expect(names.length).toBeGreaterThan(8);
+  expect(required).toEqual([]);
+});
+
+it.each([
+  ["owner", []],
+  ["admin", []],
+  ["member", ["viewer.team.invitations"]],
+] as const)("lets one query serve all roles: %s", async (role, refused) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { teamId, ...staff } = await aTeam(world);
+  const query = "{ viewer { email team { id name members { role user { email } } invitations { email status } } } }";
+
+  const { body } = await ask(`${url}/graphql`, { key: staff[role].key, body: { query } });
+
+  const { data, errors = [] } = body as { data: object; errors?: { path: string[]; extensions: object }[] };
+  expect(errors.map(({ path }) => path.join("."))).toEqual(refused);
+  const invitations = refused.length > 0 ? null : [];
+  expect(data).toMatchObject({ viewer: { email: staff[role].email, team: { id: teamId, invitations } } });
+});
+
+const leading = operations.filter((operation) => hasRelation(outputTypeOf(schema, operation), 4));
+
+describe.each(leading.map((operation) => [operation.name, operation] as const))("%s", (_name, operation: Operation) => {
+  it("answers whatever the role and the scopes, and says at the relation what is refused", async () => {
+    await using world = await worldFor(operation);
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const things = await thingsOf(world, ann, operation);
+    const { apiKey, teamMember } = world.database.models;
+    const selection = selectionOf(outputTypeOf(schema, operation), 4);
+    const ofAnn = { userId: ann.caller.userId };
+    const owns = (await teamMember.count({ where: { ...ofAnn, role: "owner" } })) > 0;
+    const roles = owns ? (["owner", "admin", "member"] as const) : [undefined];
+    const [other = ""] = things.users;
+    for (const [role, scopes] of [...roles.map((role) => [role, undefined] as const), [undefined, true] as const]) {
+      if (role && role !== "owner") {
+        await teamMember.updateMany({ where: ofAnn, data: { role } });
+        // Somebody must own the team meanwhile.
+        await teamMember.updateMany({ where: { userId: other }, data: { role: "owner" } });
+      }
+      if (scopes) await apiKey.updateMany({ where: ofAnn, data: { scopes: [...scopesOf(operation.permission)] } });
+      const input = exampleInput(operation, things);
+
+      const { body } = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
+
+      const { data, errors = [] } = body as { data: object | null; errors?: { path: (string | number)[] }[] };
+      const misplaced = errors.filter(({ path }) => path.length > 1 && !isNullAt(data, path));
+      expect(misplaced, `${role} ${scopes}`).toEqual([]);
+    }
+    expect(world.bugs).toEqual([]);
+  });
+});
+
+/** Whether the value there is null, and what it is of is not: the error took nothing else along. */
+function isNullAt(data: unknown, path: readonly (string | number)[]): boolean {
+  let value: unknown = data;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return false;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value === null;
+}
+
+/** Every field, and of objects every field again, so many levels down. */
+function selectionOf(type: GraphQLObjectType, levels: number): string {
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const inner = getNamedType(field.type);
+    if (!isObjectType(inner)) return [field.name];
+    return levels > 1 ? [`${field.name} ${selectionOf(inner, levels - 1)}`] : [];
+  });
+  return `{ __typename ${fields.join(" ")} }`;
+}
+
+function hasRelation(type: GraphQLObjectType, levels: number): boolean {
+  if (levels === 0) return false;
+  if (followedFields(type).size > 0) return true;
+  return Object.values(type.getFields()).some((field) => {
+    const inner = getNamedType(field.type);
+    return isObjectType(inner) && hasRelation(inner, levels - 1);
+  });
+}
+
+function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
+  if (Array.isArray(value)) for (const item of value) yield* objectsIn(item);
+  else if (typeof value === "object" && value !== null) {
+    yield value as Record<string, unknown>;
+    for (const inner of Object.values(value)) yield* objectsIn(inner);
+  }
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningApp, graphqlSchema, operations } from "../../src/app.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { ASKERS, type Asker, rightOf, rightsTable } from "../../src/operation/rights.js";
+import { NotInTeam, TeamNotFound } from "../../src/operation/standing.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { askGraphQL, askRest } from "../support/operations.js";
+import { type World, createWorld } from "../support/world.js";
+
+// Every case brings people and a team of its own, so they share the server.
+let world: World;
+let app: RunningApp;
+beforeAll(async () => {
+  world = await createWorld();
+  app = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it("is what docs/rights.md says; `npm run contract` writes it anew", () => {
+  expect(rightsTable(operations), "The rights changed. If that is meant, run: npm run contract").toBe(
+    readFileSync("docs/rights.md", "utf8"),
+  );
+});
+
+it("knows the team of every operation whose path names one", () => {
+  const onTeam = operations.filter(({ rest }) => rest.path.includes("/:team_id"));
+  expect(onTeam.length).toBeGreaterThan(10);
+  expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);
+});
+
+const doors = {
+  async rest(key: string | undefined, operation: Operation, input: Record<string, unknown>) {
+    const { body } = await askRest(app.url, key, operation, input);
+    return ((body || {}) as { error?: Told }).error;
+  },
+  async graphql(key: string | undefined, operation: Operation, input: Record<string, unknown>) {
+    const { body } = await askGraphQL(app.url, key, await graphqlSchema(), operation, input);
+    const [error] = (body as { errors?: Array<{ message: string; extensions: Omit<Told, "message"> }> }).errors ?? [];
+    return error && { message: error.message, ...error.extensions, code: error.extensions.code.toLowerCase() };
+  },
+};
+
+interface Told {
+  readonly code: string;
+  readonly message: string;
+  readonly reason?: string;
+}
+
+describe.each(Object.entries(doors))("by %s", (_door, ask) => {
+  it.each(operations.map((operation) => [operation.name, operation] as const))(
+    "lets in to %s whom it declares",
+    async (_name, operation) => {
+      const owner = await world.user();
+      const things = await thingsOf(world, owner);
+      const keyOf = await keysAround(owner.key, things.teams[0] ?? "");
+
+      const met: Record<string, string> = {};
+      // The least first: whoever is let in may leave nothing for those after them.
+      for (const asker of ASKERS.toReversed()) {
+        met[asker] = rightMet(await ask(keyOf[asker], operation, exampleInput(operation, things)));
+      }
+
+      expect(met).toEqual(Object.fromEntries(ASKERS.map((asker) => [asker, rightOf(operation, asker)])));
+      expect(world.bugs).toEqual([]);
+    },
+  );
+});
+
+/** Somebody of each kind, as their keys. */
+async function keysAround(owner: string, teamId: string): Promise<Record<Asker, string | undefined>> {
+  const [admin, member, outsider] = [await world.user(), await world.user(), await world.user()];
+  for (const actor of [admin, member]) await world.seat(actor, teamId);
+  await world.database.models.teamMember.update({ where: { userId: admin.caller.userId }, data: { role: "admin" } });
+  return { owner, admin: admin.key, member: member.key, outsider: outsider.key, nobody: undefined };
+}
+
+const ABSENT = [new TeamNotFound(), new NotInTeam()].map(({ message }) => message.split(".")[0] ?? "");
+
+/** What was refused for who asked; anything else is about the state of things, such as that there is no team's graph. */
+function rightMet(told: Told | undefined): string {
+  if (told?.reason === "role_too_small") return told.reason;
+  if (told?.code === "unauthorized") return told.code;
+  const isAbsent = told?.code === "not_found" && told.reason === undefined;
+  return isAbsent && ABSENT.some((start) => told.message.startsWith(start)) ? told.code : "yes";
+}

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { countWordsOfGraph, forgetWords } from "../../../src/features/memories/index.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { LIMITS } from "../../../src/limits.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
+
+const note = (content: string) => ({ type: "general", title: "A note", content });
+
+const wordsOf = async ({ database: { pool } }: World, { caller }: Actor): Promise<Map<string, number>> => {
+  const { rows } = await pool.query<{ word: string; documents: number }>(
+    "SELECT word, documents FROM lexicon WHERE graph_id = $1",
+    [caller.personalGraphId],
+  );
+  return new Map(rows.map(({ word, documents }) => [word, documents]));
+};
+
+/** Does all that there is to do by now, where something was taken this many hours ago; answers with the turns taken. */
+async function forgetAll(world: World, hours = 0): Promise<number> {
+  let turns = 0;
+  while (await forgetWords(world.services, hours)) turns++;
+  return turns;
+}
+
+it("forgets the words of a deleted memory, and no word that another one has", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const { id } = await ann.did(createMemory, note("The password is xyzzyplugh, say no more: don't\\ `'quote'`."));
+  await ann.did(createMemory, note("The password is safe."));
+  await bob.did(createMemory, note("Bob says xyzzyplugh."));
+
+  await ann.did(deleteMemory, { id });
+  await forgetAll(world);
+
+  const words = await wordsOf(world, ann);
+  expect([...words.keys()].filter((word) => word.startsWith("xyzzy"))).toEqual([]);
+  expect(words.get("password")).toBe(1);
+  expect(words.get("")).toBe(1);
+  expect((await wordsOf(world, bob)).has("xyzzyplugh")).toBe(true);
+  const lexicon = await world.database.pool.query(
+    `SELECT word FROM lexicon l WHERE graph_id = $1 AND word <> ''
+       AND NOT EXISTS (SELECT FROM memory m, lexicon_words(m.search) w WHERE m.graph_id = l.graph_id AND w = l.word)`,
+    [ann.caller.personalGraphId],
+  );
+  expect(lexicon.rows).toEqual([]);
+  expect((await ann.did(searchMemories, { query: "pasword" })).total).toBe(1);
+});
+
+it("forgets what an update has taken from a memory", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await ann.did(createMemory, note("Something xyzzyplugh."));
+
+  await ann.did(updateMemory, { id, content: "Something else." });
+  await forgetAll(world);
+
+  expect((await wordsOf(world, ann)).has("xyzzyplugh")).toBe(false);
+});
+
+it("looks at a graph only when something was taken from it, some hours later, in bounded pieces", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await forgetAll(world);
+  const words = Array.from({ length: 3 * LIMITS.search.forgottenWords }, (_, at) => `word${at}x`).join(" ");
+  const { id } = await ann.did(createMemory, note(words));
+  expect(await forgetAll(world)).toBe(0);
+
+  await ann.did(deleteMemory, { id });
+  expect(await forgetAll(world, LIMITS.search.forgottenAfterHours)).toBe(0);
+  expect(await forgetAll(world)).toBeGreaterThan(3);
+
+  expect([...(await wordsOf(world, ann)).keys()]).toEqual([""]);
+  expect(await forgetAll(world)).toBe(0);
+});
+
+it("keeps the words of memories that are stored while others are forgotten", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const said = (round: number) =>
+    note(`Round ${round}: ${Array.from({ length: 30 }, (_, at) => `secret${at}y`).join(" ")}`);
+  const stop = new AbortController();
+  const forgetting = (async () => {
+    while (!stop.signal.aborted) await forgetWords(world.services, 0);
+  })();
+
+  // The only memory with these words is deleted and stored again, over and over.
+  let { id } = await ann.did(createMemory, said(0));
+  for (let round = 1; round < 40; round++) {
+    const [next] = await Promise.all([ann.did(createMemory, said(round)), ann.did(deleteMemory, { id })]);
+    ({ id } = next);
+  }
+  stop.abort();
+  await forgetting;
+
+  const words = await wordsOf(world, ann);
+  expect(Array.from({ length: 30 }, (_, at) => `secret${at}y`).filter((word) => !words.has(word))).toEqual([]);
+  await countWordsOfGraph(world.services);
+  await forgetAll(world);
+  expect(words.has("secret0y")).toBe(true);
+});

@@ -1,0 +1,91 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { createWorld } from "../support/world.js";
+import { environmentForProcess } from "../support/environment.js";
+
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, [".config/run.mjs"], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+}, 600_000);
+
+/** What goes wrong, given the data folder; what it changes of the environment is answered. */
+type Trouble = (folder: string) => Record<string, string> | Promise<Record<string, string>>;
+
+const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence: RegExp]> = [
+  ["the port is taken", async () => ({ PORT: await takenPort() }), /another program listens there\. Stop it/],
+  ["the address is another machine's", () => ({ HOST: "203.0.113.9" }), /does not have the address\. Correct HOST/],
+  ["the address is none", () => ({ HOST: "a b" }), /cannot listen on a b|HOST/],
+  ["the URL of the database is none", () => ({ DATABASE_URL: "postgres://[" }), /DATABASE_URL must be a URL/],
+  ["the database does not run", () => ({ DATABASE_URL: "postgres://a@127.0.0.1:1/b" }), /No PostgreSQL can be reached/],
+  [
+    "the data folder is a file",
+    (folder) => ({ DATA_DIR: fileIn(folder) }),
+    /\(ENOTDIR\): a part of its path is a file/,
+  ],
+  ...(process.platform === "linux"
+    ? [["nobody can make the data folder", () => ({ DATA_DIR: "/proc/none" }), /\/proc\/none .*\(ENOENT\)/] as const]
+    : []),
+  ["the demo user's key is a folder", (folder) => withFolder(folder, "demo-key"), /demo-key .*\(EISDIR\)/],
+  ["the stand-in's file is damaged", (folder) => withDamage(folder), /is damaged: delete it, then start again/],
+];
+
+it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, trouble, sentence) => {
+  await using world = await createWorld();
+  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const given = await trouble(folder);
+
+  const { code, said } = await start({ DATABASE_URL: world.databaseUrl, DATA_DIR: folder, ...given });
+
+  expect(said).toMatch(sentence);
+  expect(said).not.toMatch(/^ {4}at /m);
+  expect(code).toBe(1);
+});
+
+it("ends with a sentence when it may open too few files", async ({ skip }) => {
+  if (process.platform === "win32") return skip("There is no such limit.");
+  const command = `ulimit -n 40 && exec "${process.execPath}" dist/main.js`;
+
+  const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^This process may not open 256 files, .*\.\n$/)]);
+  return undefined;
+});
+
+/** Starts the build and waits for its end, which must come by itself. */
+async function start(environment: Record<string, string>): Promise<{ code: number | null; said: string }> {
+  const env = { ...environmentForProcess(), PORT: "0", NODE_ENV: "development", LOG_LEVEL: "error", ...environment };
+  const child = spawn(process.execPath, ["dist/main.js"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  child.stderr.on("data", (bytes) => (said += String(bytes)));
+  await once(child, "close");
+  return { code: child.exitCode, said };
+}
+
+async function takenPort(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+function fileIn(folder: string): string {
+  writeFileSync(join(folder, "file"), "");
+  return join(folder, "file");
+}
+
+function withFolder(folder: string, name: string): Record<string, string> {
+  mkdirSync(join(folder, name));
+  return {};
+}
+
+function withDamage(folder: string): Record<string, string> {
+  writeFileSync(join(folder, "stand-in-stripe.json"), "{");
+  return {};
+}

@@ -1,0 +1,32 @@
+import type { Actor, World } from "./world.js";
+
+/** Stores memories with a content of so many characters, without a request for each. */
+export async function storeMemories(
+  { database }: Pick<World, "database">,
+  { caller }: Pick<Actor, "caller">,
+  count: number,
+  content: string,
+): Promise<void> {
+  await database.pool.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Memory ' || n, $2, '{}', $3, now(), $3, now()
+     FROM generate_series(1, $4::int) n`,
+    [caller.personalGraphId, content, caller.userId, count],
+  );
+}
+
+/** Links every memory with the next so many, so that each leads on to others. */
+export async function linkMemories(
+  { database }: Pick<World, "database">,
+  { caller }: Pick<Actor, "caller">,
+  each: number,
+): Promise<void> {
+  await database.pool.query(
+    `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
+     SELECT $1, gen_random_uuid(), a.id, b.id, 'LEADS_TO', $2, now()
+     FROM (SELECT id, row_number() OVER (ORDER BY id) n FROM memory WHERE graph_id = $1) a
+     JOIN (SELECT id, row_number() OVER (ORDER BY id) n FROM memory WHERE graph_id = $1) b
+       ON b.n BETWEEN a.n + 1 AND a.n + $3`,
+    [caller.personalGraphId, caller.userId, each],
+  );
+}

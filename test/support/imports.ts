@@ -1,0 +1,164 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { memoryOperations } from "../../src/features/memories/index.js";
+import type { FinishOptions } from "../../src/import/draft.js";
+import type { ImportedGraph } from "../../src/import/graph.js";
+import { GraphReader } from "../../src/import/read-graph.js";
+import { type ImportReport, newReport, runImport } from "../../src/import/run-import.js";
+import { type ClientOptions, ServiceClient } from "../../src/import/service-client.js";
+import type { Actor } from "./world.js";
+
+const [, , memories] = memoryOperations;
+
+export const entity = (name: string, entityType: string, ...observations: unknown[]) => ({
+  type: "entity",
+  name,
+  entityType,
+  observations,
+});
+export const relation = (from: string, relationType: string, to: string) => ({
+  type: "relation",
+  from,
+  to,
+  relationType,
+});
+export const jsonLines = (...lines: unknown[]) => lines.map((line) => JSON.stringify(line)).join("\n");
+
+/** Two entities and a relation. */
+export const RETRY = [
+  entity("Retry", "CodePattern", "Waits longer each time", "Gives up after five"),
+  entity("Client", "Component", "Talks to the service"),
+  relation("Client", "relies on", "Retry"),
+];
+
+/** An export of MemoryGraph. */
+export const EXPORT = {
+  format_version: "2.0",
+  export_version: "1.0",
+  backend_type: "sqlite",
+  memories: [
+    {
+      id: "m1",
+      type: "code_pattern",
+      title: "Retry",
+      content: "Wait longer.",
+      summary: "Backoff",
+      tags: ["net"],
+      importance: 0.9,
+      confidence: 0.8,
+      created_at: "2025-11-30T10:00:00+00:00",
+      updated_at: "2025-11-30T10:00:00+00:00",
+      context: { project_path: "/src/app", languages: ["go", "rust"], frameworks: [], additional_metadata: {} },
+    },
+    { id: "m2", type: "error", title: "Timeout", content: "Too slow.", summary: null, tags: [], importance: 0.5 },
+    {
+      id: "m3",
+      type: "code_pattern",
+      title: "Retry",
+      content: "Wait longer.",
+      confidence: 0.8,
+      context: { project_path: "/src/app", languages: ["go", "rust"] },
+    },
+    { id: "m2", type: "error", title: "Other", content: "Another." },
+    { type: "error" },
+  ],
+  relationships: [
+    {
+      from_memory_id: "m1",
+      to_memory_id: "m2",
+      type: "SOLVES",
+      properties: { strength: 0.9, confidence: 0.7, context: "In staging", evidence_count: 2 },
+    },
+    { from_memory_id: "m3", to_memory_id: "m2", type: "SOLVES", properties: { context: null } },
+    { from_memory_id: "m2", to_memory_id: "m9", type: "CAUSES", properties: {} },
+  ],
+};
+
+/** The graph of a file's text. */
+export function readText(text: string, options?: FinishOptions): ImportedGraph {
+  const reader = new GraphReader();
+  reader.push(text);
+  return reader.end(options);
+}
+
+/** What was left out of a graph, as reports show it. */
+export const leftOut = ({ notTaken }: Pick<ImportedGraph, "notTaken">): string[] =>
+  notTaken.map(({ what, reason }) => `${what}: ${reason}`);
+
+export const linksOf = ({ links, notes }: ImportedGraph) =>
+  Array.from(links.values(), ({ from, type, to, context }) => [
+    notes.get(from)?.title,
+    type,
+    notes.get(to)?.title,
+    context,
+  ]);
+
+/** A report with these counts, where all others are 0 and everything was taken. */
+export const reportOf = (counts: { memories?: object; relationships?: object }) => ({
+  memories: { ...{ created: 0, updated: 0, merged: 0, existing: 0, read: sumOf(counts.memories) }, ...counts.memories },
+  relationships: {
+    ...{ created: 0, merged: 0, existing: 0, read: sumOf(counts.relationships) },
+    ...counts.relationships,
+  },
+  others: { read: 0 },
+  notTaken: [],
+  ignored: [],
+  notCarried: new Map(),
+});
+
+const sumOf = (counts: object = {}): number => Object.values(counts).reduce((sum, count) => sum + Number(count), 0);
+
+export const clientOf = (url: string, key: string, more: Partial<ClientOptions> = {}) =>
+  new ServiceClient({ url, key, signal: new AbortController().signal, onPause: () => {}, ...more });
+
+export const importInto = (url: string, { key }: Actor, text: string) => runText(clientOf(url, key), text);
+
+export async function runText(store: ServiceClient, text: string): Promise<ImportReport> {
+  const graph = readText(text);
+  const result = newReport(graph);
+  await runImport(graph, { store, report: result, onStep: () => {} });
+  return result;
+}
+
+/** Somebody's first hundred memories by their titles. */
+export async function memoriesOf(actor: Actor) {
+  const page = await actor.did(memories, { limit: 100 });
+  return Object.fromEntries(page.memories.map((found) => [found.title, found]));
+}
+
+export async function fileWith(text: string | Buffer): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "memory.jsonl");
+  await writeFile(path, text);
+  return path;
+}
+
+interface FakeAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** A service that is empty and takes everything, unless the test answers first. */
+export async function fakeService(answer: (request: IncomingMessage) => FakeAnswer | undefined) {
+  const requests: IncomingMessage[] = [];
+  const respond = (request: IncomingMessage, response: ServerResponse) => {
+    requests.push(request);
+    const plain = request.method === "GET" ? { memories: [], next_cursor: null } : { id: String(requests.length) };
+    const { status, headers, body } = answer(request) ?? { status: request.method === "GET" ? 200 : 201, body: plain };
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(body ?? { error: { code: "busy", message: "Not now." } }));
+  };
+  const server = createServer(respond);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}

@@ -1,0 +1,155 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/app.js";
+import { raisedFailures } from "../../src/failures.js";
+import { FAILURE_KINDS, exampleOf } from "../../src/operation/failure.js";
+import { inRestNames, routeOf } from "../../src/operation/names.js";
+import { SCOPES } from "../../src/operation/permission.js";
+import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
+import { HTTP_STATUS } from "../../src/surfaces/http.js";
+import { PLACES } from "../../src/surfaces/navigation.js";
+import { routesOf } from "../../src/surfaces/rest/errors.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const named = operations.map((operation) => [operation.name, operation] as const);
+
+const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+async function read(path: string): Promise<string> {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { status, body } = await ask(url + path, { headers: { accept: HTML } });
+  expect(status).toBe(200);
+  return String(body);
+}
+
+/** What a reader sees of HTML. */
+const textOf = (markup: string): string =>
+  markup
+    .replaceAll(/<[^>]+>/g, "")
+    .replaceAll(/&#(\d+);/g, (_entity, code: string) => String.fromCharCode(Number(code)))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+
+/** The rows of a page's tables: what stands in their cells. */
+const rowsOf = (page: string): string[][] =>
+  Array.from(page.matchAll(/<tr[^>]*>([\s\S]*?)<\/tr>/g), ([, row = ""]) =>
+    Array.from(row.matchAll(/<(t[hd])[^>]*>([\s\S]*?)<\/\1>/g), ([, , cell = ""]) => textOf(cell)),
+  );
+
+describe("the page of access", () => {
+  let page = "";
+  beforeAll(async () => void (page = await read("/docs/access")));
+
+  it.each(named)("tells who may do %s, and how to ask for it", (name, { kind, permission, rest, team }) => {
+    const row = rowsOf(page).filter(([graphql]) => graphql === `${kind} ${name}`);
+    expect(row).toHaveLength(1);
+    const [[, route = "", scope = "", role = ""] = []] = row;
+    expect(route.startsWith(routeOf(rest))).toBe(true);
+    if (permission.includes(":")) expect(scope).toBe(permission);
+    else expect(scope).toMatch({ any: /any key/, all: /every scope/, public: /no key/ }[permission as "any"]);
+    expect(role).toContain(team?.role ?? "none");
+    expect(page).toContain(`<tr id="${name}">`);
+  });
+
+  it("explains every scope", () => {
+    for (const scope of SCOPES) expect(page).toContain(`<dt><code>${scope}</code></dt>`);
+  });
+});
+
+describe("the page of errors", () => {
+  let sections: ReadonlyMap<string, string> = new Map();
+  beforeAll(async () => {
+    const parts = (await read("/docs/errors")).split("<h2");
+    sections = new Map(parts.map((section) => [/^ id="(\w+)"/.exec(section)?.[1] ?? "", section] as const));
+  });
+  const routes = routesOf(operations);
+
+  it.each(FAILURE_KINDS)("tells of %s with its status and its code at both doors", (kind) => {
+    const text = textOf(sections.get(kind) ?? "");
+    expect(text).toContain(`${HTTP_STATUS[kind]} by REST, ${kind.toUpperCase()} by GraphQL.`);
+    for (const { failure } of raisedFailures(operations).filter(({ failure }) => failure.kind === kind)) {
+      expect(text).toContain(failure.reason ?? "no reason");
+      const unquoted = failure.message.replaceAll("`", "");
+      expect(text).toContain(unquoted.replaceAll(/\s+/g, " "));
+      expect(text).toContain(inRestNames(failure.message, routes).replaceAll("`", "").replaceAll(/\s+/g, " "));
+    }
+  });
+
+  it.each(named)("names %s beside every failure that it declares", (name, { failures }) => {
+    for (const failure of failures.map(exampleOf)) {
+      const rows = rowsOf(sections.get(failure.kind) ?? "").filter(([reason, , by = ""]) => {
+        return reason === (failure.reason ?? "no reason") && by.split(", ").includes(name);
+      });
+      expect([failure.name, rows.length > 0]).toEqual([failure.name, true]);
+    }
+  });
+
+  it("tells of the codes that GraphQL alone has, as they are answered", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const sha256Hash = "0".repeat(64);
+    const bodies = [
+      { query: "{" },
+      { query: "{ nothing }" },
+      { extensions: { persistedQuery: { version: 1, sha256Hash } } },
+    ];
+    const answered: Record<string, number> = {};
+    for (const body of bodies) {
+      const { status, body: answer } = await ask(`${url}/graphql`, { body });
+      const { errors } = answer as { errors: Array<{ extensions: { code: string } }> };
+      answered[errors[0]?.extensions.code ?? ""] = status;
+    }
+
+    const told = Object.entries(GRAPHQL_CODES).map(([code, meaning]) => [code, Number(meaning.slice(0, 3))]);
+    expect(answered).toEqual(Object.fromEntries(told));
+    for (const code of Object.keys(answered)) expect(sections.get("graphql")).toContain(code);
+  });
+});
+
+describe("the first page", () => {
+  it("leads browsers to every other page, and all of these exist", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const first = await ask(`${url}/`, { headers: { accept: HTML } });
+    const links = Array.from(
+      String(first.body).matchAll(/<a href="([^"]+)"/g),
+      ([, to = ""]) => new URL(to, `${url}/`),
+    );
+
+    expect(first.status).toBe(200);
+    expect(first.headers.get("vary")).toMatch(/\bAccept\b/);
+    const paths = new Set(links.map(({ pathname }) => pathname));
+    expect([...paths].toSorted()).toEqual(["/", "/healthz", "/readyz", ...PLACES.map(({ path }) => path)].toSorted());
+    for (const path of paths) {
+      const { status, body } = await ask(url + path, { headers: { accept: HTML } });
+      expect([path, status]).toEqual([path, 200]);
+      const there = Array.from(String(body).matchAll(/<nav[\s\S]*?<\/nav>/g)).flatMap(([nav]) =>
+        Array.from(nav.matchAll(/href="([^"]+)"/g), ([, to = ""]) => new URL(to, url + path).pathname),
+      );
+      if (there.length > 0) expect(there).toEqual(["/", ...PLACES.map((place) => place.path)]);
+    }
+  });
+
+  it("is none for programs, and costs its address as the others do", async () => {
+    await using world = await createWorld();
+    const { key } = await world.user();
+    const { url } = await world.serve();
+    const asProgram = await ask(`${url}/`);
+    expect(asProgram).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
+    expect(await ask(`${url}/`, { key })).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
+
+    const left = async () => {
+      const { headers } = await ask(`${url}/`, { key, headers: { accept: HTML } });
+      return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+    };
+    expect((await left()) - (await left())).toBe(1);
+  });
+});
+
+it("links every operation that the page of errors names to the page of access", async () => {
+  const schema = await graphqlSchema();
+  const fields = { ...schema.getQueryType()?.getFields(), ...schema.getMutationType()?.getFields() };
+  for (const [, name = ""] of (await read("/docs/errors")).matchAll(/access#(\w+)/g))
+    expect(fields).toHaveProperty(name);
+});

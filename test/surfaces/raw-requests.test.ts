@@ -1,0 +1,133 @@
+import { expect, it } from "vitest";
+import { exchange } from "../support/socket.js";
+import { createWorld } from "../support/world.js";
+
+/** The rest of a head whose connection ends with the answer. */
+const CLOSE = "Connection: close\r\n";
+const HOST = `Host: a\r\n${CLOSE}`;
+
+const get = (target: string, headers = "", version = "HTTP/1.1"): string =>
+  `GET ${target} ${version}\r\n${HOST}${headers}\r\n`;
+/** What creates a memory, framed as a row says; `KEY` stands for a key. */
+const post = (headers: string, body: string): string =>
+  `POST /v1/memories HTTP/1.1\r\n${HOST}Authorization: Bearer KEY\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;
+const CHUNKED = "Transfer-Encoding: chunked\r\n";
+
+type Row = readonly [name: string, bytes: string, status: number];
+
+/** What the address of a request can be. */
+const TARGETS: readonly Row[] = [
+  ["the whole address", get("http://a/healthz"), 200],
+  ["another one's address", get("http://other.example.com:99999/healthz"), 200],
+  ["an address without a host", get("http:///healthz"), 200],
+  ["an address that cannot be read", get("http://[/"), 400],
+  ["an address in an encoding that cannot be read", get("http://xn--/"), 400],
+  ["an address that cannot be read, two slashes first", get("//[/"), 401],
+  ["no slash first", get("healthz"), 400],
+  ["another scheme", get("javascript:alert(1)"), 400],
+  ["a query alone", get("?"), 400],
+  ["a fragment", get("/docs#limits"), 400],
+  ["a fragment after a query", get("/v1/memories/search?query=C#"), 400],
+  ["a per cent sign alone", get("/%"), 401],
+  ["a per cent sign alone, in an invitation", get("/invitations/%"), 400],
+  ["a per cent sign alone, in an id", get("/v1/memories/%zz", "Authorization: Bearer KEY\r\n"), 400],
+  ["bytes that are no UTF-8, in an id", get("/v1/memories/%ff", "Authorization: Bearer KEY\r\n"), 400],
+  ["bytes that are no UTF-8, in a query", get("/v1/memories?cursor=%ff", "Authorization: Bearer KEY\r\n"), 400],
+  ["the same behind a question mark", get("/v1/memories/search?query=a?%ff", "Authorization: Bearer KEY\r\n"), 400],
+  ["a raw byte in the path", get("/v1/\xff"), 400],
+  ["a raw byte in the query", get("/v1/memories?cursor=\xff"), 400],
+  ["NUL in the path", get("/v1/\0"), 400],
+  ["a star", get("*"), 401],
+  ["OPTIONS *", `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204],
+  ["CONNECT", `CONNECT a:80 HTTP/1.1\r\n${HOST}\r\n`, 405],
+  ["TRACE", `TRACE / HTTP/1.1\r\n${HOST}\r\n`, 405],
+  ["a method that nobody knows", `FOO / HTTP/1.1\r\n${HOST}\r\n`, 400],
+  ["a method in small letters", `get /healthz HTTP/1.1\r\n${HOST}\r\n`, 400],
+  ["no method", `/healthz HTTP/1.1\r\n${HOST}\r\n`, 400],
+];
+
+/** What a head can be otherwise. */
+const HEADS: readonly Row[] = [
+  ["HTTP/1.0 without a host", "GET /healthz HTTP/1.0\r\n\r\n", 200],
+  ["HTTP/1.1 without a host", `GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`, 400],
+  ["an empty host", `GET /healthz HTTP/1.1\r\nHost:\r\n${CLOSE}\r\n`, 200],
+  ["a host of IPv6", `GET /healthz HTTP/1.1\r\nHost: [::1]:4000\r\n${CLOSE}\r\n`, 200],
+  ["two hosts", `GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b\r\n${CLOSE}\r\n`, 400],
+  ["the same host twice", `GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n${CLOSE}\r\n`, 400],
+  ["a host with a path", `GET /healthz HTTP/1.1\r\nHost: a/b\r\n${CLOSE}\r\n`, 400],
+  ["a host with markup", `GET /docs HTTP/1.1\r\nHost: "><script>\r\n${CLOSE}\r\n`, 400],
+  ["a host with a user", `GET /docs HTTP/1.1\r\nHost: a@b\r\n${CLOSE}\r\n`, 400],
+  ["HTTP/1.2", get("/healthz", "", "HTTP/1.2"), 400],
+  ["the beginning of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+  ["the beginning of TLS", `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${"a".repeat(500)}`, 400],
+  ["the wish for HTTP/2", get("/healthz", "Upgrade: h2c\r\nHTTP2-Settings: \r\n"), 200],
+  [
+    "the wish for a web socket",
+    "GET /graphql HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n",
+    400,
+  ],
+  ["a space in the name of a header", get("/healthz", "X Y: z\r\n"), 400],
+  ["a header over two lines", get("/healthz", "X: y\r\n z\r\n"), 400],
+  ["lines that end otherwise", "GET /healthz HTTP/1.1\nHost: a\n\n", 400],
+  ["NUL in a header", get("/healthz", "X: \0\r\n"), 400],
+  ["a control character in a header", get("/healthz", "X: \x01\r\n"), 400],
+  ["other letters in an id of a request", get("/healthz", "X-Request-Id: \xe4\r\n"), 200],
+  ["other letters in a key", get("/me", "Authorization: Bearer \xff\r\n"), 401],
+  ["an empty key", get("/me", "Authorization:\r\n"), 401],
+  ["201 headers", get("/healthz", "X: y\r\n".repeat(199)), 413],
+  ["a header of 17 KB", get("/healthz", `X: ${"y".repeat(17_000)}\r\n`), 413],
+  ["an empty line first", `\r\n${get("/healthz")}`, 200],
+  ["an expectation without a body", get("/healthz", "Expect: 100-continue\r\n"), 200],
+];
+
+/** How a body can be framed: two lengths that differ have been two requests to somebody. */
+const FRAMES: readonly Row[] = [
+  ["its length twice", post("Content-Length: 2\r\nContent-Length: 2\r\n", "{}"), 400],
+  ["two lengths", post("Content-Length: 2\r\nContent-Length: 3\r\n", "{}"), 400],
+  ["a list of lengths", post("Content-Length: 2, 2\r\n", "{}"), 400],
+  ["a length below zero", post("Content-Length: -1\r\n", "{}"), 400],
+  ["a length beyond all numbers", post(`Content-Length: ${"9".repeat(30)}\r\n`, "{}"), 400],
+  ["a length that is a word", post("Content-Length: two\r\n", "{}"), 400],
+  ["a length and chunks", post(`${CHUNKED}Content-Length: 2\r\n`, "2\r\n{}\r\n0\r\n\r\n"), 400],
+  ["chunks twice", post(CHUNKED + CHUNKED, "2\r\n{}\r\n0\r\n\r\n"), 400],
+  ["another framing", post("Transfer-Encoding: gzip\r\n", "2\r\n{}\r\n0\r\n\r\n"), 400],
+  ["a chunk without a length", post(CHUNKED, "zz\r\n{}\r\n0\r\n\r\n"), 400],
+  ["a chunk that is longer than it says", post(CHUNKED, "2\r\n{}x\r\n0\r\n\r\n"), 400],
+  ["a chunk with a long extension", post(CHUNKED, `2;${"a".repeat(17_000)}\r\n{}\r\n0\r\n\r\n`), 413],
+  ["trailers that nobody reads", post(CHUNKED, "2\r\n{}\r\n0\r\nAuthorization: x\r\n\r\n"), 400],
+  ["large trailers", post(CHUNKED, `2\r\n{}\r\n0\r\nX: ${"a".repeat(20_000)}\r\n\r\n`), 413],
+  ["many trailers", post(CHUNKED, `2\r\n{}\r\n0\r\n${"X: y\r\n".repeat(1_000)}\r\n`), 400],
+  ["an expectation", post("Expect: 100-continue\r\nContent-Length: 2\r\n", "{}"), 400],
+  ["an expectation of something else", post("Expect: a cat\r\nContent-Length: 2\r\n", "{}"), 400],
+];
+
+it.each([
+  ["addresses", TARGETS],
+  ["heads", HEADS],
+  ["frames", FRAMES],
+])("answers odd %s with the right status, an id and a line in the log", async (_what, rows) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const answers: unknown[] = [];
+
+  for (const [name, bytes] of rows) {
+    const lines = world.log.length;
+    const answer = await exchange(url, Buffer.from(bytes.replace("KEY", key), "latin1"), { silenceMs: 30_000 });
+    await expect.poll(() => world.log.length, { timeout: 30_000 }).toBeGreaterThan(lines);
+    answers.push([name, ...whatItIs(answer)]);
+  }
+
+  expect(answers).toEqual(rows.map(([name, , status]) => [name, status, "an id", "in form"]));
+  expect(world.bugs).toEqual([]);
+});
+
+/** The final answer: its status, whether it has an id, and whether what is refused is refused in the documented form. */
+function whatItIs(answer: string): unknown[] {
+  const [head = "", ...rest] = answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").split("\r\n\r\n");
+  const body = rest.join("\r\n\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
+  const isPage = /^content-type: text\/html/im.test(head);
+  const isInForm = status < 400 || isPage || /^\{"errors?":(?:\{"code"|\[\{"message")/.test(body);
+  return [status, /^x-request-id: [\x21-\x7e]/im.test(head) ? "an id" : "none", isInForm ? "in form" : body];
+}
