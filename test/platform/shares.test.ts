@@ -9,7 +9,8 @@ import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platfo
 import { type Database, type Statement, openDatabase } from "../../src/platform/database.js";
 import { type Answer, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
-import { PATIENT, createWorld } from "../support/world.js";
+import { PATIENT } from "../support/patience.js";
+import { createWorld } from "../support/world.js";
 
 const { connections, poolSharePerAccount, searchesPerAccount, waitingPerAccount, connectionWaitMs } = LIMITS.database;
 const { lockWaitMs, statementTimeoutMs } = LIMITS.database;

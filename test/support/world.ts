@@ -16,13 +16,15 @@ import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
-import { type OpenDatabase, type WaitBounds, openDatabase, sqlStateOf } from "../../src/platform/database.js";
+import { type OpenDatabase, type WaitBounds, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import { Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/surfaces/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
-import { databaseOn, onServer } from "./database-server.js";
+import { onServer } from "./database-server.js";
+import { giveBack, takeDatabase } from "./databases.js";
+import { PATIENT, PATIENT_DOORS } from "./patience.js";
 
 /** What came of an operation. */
 export type Verdict<Output> = { ok: true; output: Output } | { ok: false; failure: Failure };
@@ -116,22 +118,12 @@ export interface WorldsWishes {
   readonly storage?: Services["storage"];
 }
 
-/** What people do at the same time waits for its turn, however busy the machine is: servers have less patience. */
-export const PATIENT = {
-  ...{ connectionWaitMs: 30_000, lockWaitMs: 10_000 },
-  ...{ statementTimeoutMs: 60_000, reservedTimeoutMs: 30_000, transactionTimeoutMs: 60_000 },
-};
-
-/** The same of places and of the event loop: nothing is refused because the machine does other things as well. */
-const PATIENT_DOORS = { waitForPlaceMs: 30_000, loopDelayMs: 10_000 };
-
 /** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
 export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promise<World> {
-  const { url, prefix, template } = inject("databaseServer");
-  const name = prefix + randomUUID().replaceAll("-", "");
-  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
-  const databaseUrl = databaseOn(url, name);
-  const database = openDatabase(databaseUrl, () => {}, PATIENT);
+  const taken = await takeDatabase();
+  const { name, url: databaseUrl } = taken;
+  // A copy, so that what a test spies on is not spied on in the next.
+  const database = { ...taken.database };
   let offsetMs = 0;
   const log: string[] = [];
   const bugs: unknown[] = [];
@@ -174,7 +166,7 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
       await database.models.invitationToken.create({ data: { invitationId, hash: new Uint8Array(hash) } });
     },
     async breakConnections() {
-      await onServer(url, async (server) => {
+      await onServer(inject("databaseServer").url, async (server) => {
         await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
         // A connection that was being made has passed the check and is not listed yet, so one look is not enough.
         do {
@@ -195,9 +187,8 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
     },
     async [Symbol.asyncDispose]() {
       for (const app of apps) await app[Symbol.asyncDispose]();
-      await database[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true });
-      await onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`)));
+      await giveBack(taken);
     },
   };
 }

@@ -5,7 +5,8 @@ import { Unavailable } from "../../src/operation/failure.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
 import { ask } from "../support/http.js";
-import { PATIENT, createWorld } from "../support/world.js";
+import { PATIENT } from "../support/patience.js";
+import { createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 30_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };

@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { inject } from "vitest";
+import { type OpenDatabase, openDatabase } from "../../src/platform/database.js";
+import { databaseOn, onServer } from "./database-server.js";
+import { PATIENT } from "./patience.js";
+
+/** A migrated database in which nothing is stored, for one test at a time. */
+export interface EmptyDatabase {
+  readonly name: string;
+  readonly url: string;
+  readonly database: OpenDatabase;
+}
+
+interface KeptDatabase extends EmptyDatabase {
+  /** What its tables, triggers and settings were when it was made. */
+  readonly catalog: string;
+}
+
+/** Enough for a test with several worlds. */
+const KEPT_MAX = 3;
+const kept: KeptDatabase[] = [];
+
+/** One that an earlier test of this worker gave back, whose connections and statements are warm, or a new one. */
+export async function takeDatabase(): Promise<EmptyDatabase> {
+  return kept.pop() ?? makeDatabase();
+}
+
+/** Empties a database for the next test. It is dropped where a test changed more than what is stored. */
+export async function giveBack(given: EmptyDatabase): Promise<void> {
+  const one = given as KeptDatabase;
+  if (kept.length < KEPT_MAX && (await isEmptied(one))) kept.push(one);
+  else await drop(one);
+}
+
+async function makeDatabase(): Promise<KeptDatabase> {
+  const { url: server, prefix, template } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  await onServer(server, async (client) => void (await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
+  const url = databaseOn(server, name);
+  const database = openDatabase(url, () => {}, PATIENT);
+  const { catalog } = await lookAt(database);
+  return { name, url, database, catalog };
+}
+
+async function drop({ name, database }: KeptDatabase): Promise<void> {
+  await database[Symbol.asyncDispose]();
+  await onServer(inject("databaseServer").url, async (server) => {
+    await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  });
+}
+
+async function isEmptied({ database, catalog }: KeptDatabase): Promise<boolean> {
+  try {
+    const now = await lookAt(database);
+    const { pool, reservedPool, searchPool } = database;
+    const ours = pool.totalCount + reservedPool.totalCount + searchPool.totalCount;
+    if (now.catalog !== catalog || now.connections > ours) return false;
+    if (now.used) await pool.query(`TRUNCATE ${now.used} RESTART IDENTITY CASCADE`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Look {
+  readonly catalog: string;
+  readonly connections: number;
+  /** The tables that have had rows; null when none has. */
+  readonly used: string | null;
+}
+
+async function lookAt({ pool }: OpenDatabase): Promise<Look> {
+  const { rows } = await pool.query<Look>(`
+    SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
+           (SELECT string_agg(oid::regclass::text, ', ') FROM pg_class
+            WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations'
+              AND pg_relation_size(oid) > 0) AS used,
+           md5(concat(
+             (SELECT string_agg(relname, ',' ORDER BY oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+             (SELECT string_agg(attname, ',' ORDER BY attrelid, attnum) FROM pg_attribute
+              JOIN pg_class ON pg_class.oid = attrelid
+              WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'),
+             (SELECT string_agg(conname || convalidated, ',' ORDER BY oid) FROM pg_constraint
+              WHERE connamespace = 'public'::regnamespace),
+             (SELECT string_agg(tgname || tgenabled::text, ',' ORDER BY oid) FROM pg_trigger),
+             (SELECT string_agg(proname, ',' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
+             (SELECT datallowconn FROM pg_database WHERE datname = current_database()),
+             (SELECT string_agg(setconfig::text, ',' ORDER BY setdatabase) FROM pg_db_role_setting),
+             (SELECT string_agg(checksum || finished_at, ',' ORDER BY id) FROM _prisma_migrations))) AS catalog`);
+  const [look] = rows;
+  if (!look) throw new Error("A query without rows.");
+  return look;
+}
