@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
-import { graphqlSchema, operations } from "../app.js";
+import { graphqlSchema, operations } from "../operations.js";
 import { rightsTable } from "../operation/rights.js";
 import { openApiJson } from "../surfaces/rest/openapi.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";

@@ -18,6 +18,8 @@ export async function withDatabase<T>(work: (database: Database) => Promise<T>):
 /** The same for what operations work with. Warnings go to standard error: the output belongs to the command. */
 export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const log = loggerTo(process.stderr, "warn");
-  const billing = billingOf(configOfProcess(), log, () => "http://localhost:4000");
-  return withDatabase((database) => work(createServices({ database, budgets: new ProcessBudgets(), billing })));
+  const config = configOfProcess();
+  const publicUrl = () => config.publicUrl ?? "http://localhost:4000";
+  const others = { budgets: new ProcessBudgets(), billing: billingOf(config, log), log, publicUrl };
+  return withDatabase((database) => work(createServices({ database, ...others })));
 }

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
+import type { Logger } from "../platform/logger.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
 import type { AnswerBudget } from "./answer-budget.js";
@@ -49,10 +50,14 @@ export interface Services {
   /** What may be done only so often, beside the requests that the doors count. */
   readonly budgets: Budgets;
   readonly billing: Billing;
+  /** For what an operator must hear of. */
+  readonly log: Logger;
   /** What graphs may hold, by the plan that counts for them. */
   readonly storage: Readonly<Record<Plan, GraphBounds>>;
   /** For how long the first result under an Idempotency-Key is kept. */
   readonly resultHours: number;
+  /** Where clients reach the service, without a slash at the end. */
+  publicUrl(): string;
   now(): Date;
   /** Makes ids: UUIDv7, so that later ids sort after earlier ones. */
   newId(): string;
@@ -76,7 +81,7 @@ export interface Context extends Services {
 }
 
 type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours">>;
-type Parts = Pick<Services, "database" | "budgets" | "billing"> & OptionalParts;
+type Parts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl"> & OptionalParts;
 
 /** What clients are promised. */
 const RESULT_HOURS = 24;
@@ -86,14 +91,13 @@ export function createServices(
   {
     database,
     shares = new DatabaseShares(database),
-    budgets,
-    billing,
     storage = LIMITS.storage,
     resultHours = RESULT_HOURS,
+    ...others
   }: Parts,
   now: () => Date = () => new Date(),
 ): Services {
-  return { database, shares, budgets, billing, storage, resultHours, now, newId: () => uuidv7() };
+  return { database, shares, storage, resultHours, ...others, now, newId: () => uuidv7() };
 }
 
 /** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */

@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import type { Retention } from "../config.js";
+import type { Chore } from "../platform/chores.js";
 import type { Database, Statement } from "../platform/database.js";
 import { CommonFailure } from "./failure.js";
 import { forget, forgetStatement } from "./retention.js";
@@ -57,6 +59,13 @@ const forgetOldResults = forgetStatement("idempotent_result", "created_at <= now
 /** Deletes a batch of results that are past their time; answers with whether there may be more. */
 export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
   forget(database, forgetOldResults, [keptHours]);
+
+export const idempotencyChores = (
+  { database }: { readonly database: Database },
+  { resultsHours }: Pick<Retention, "resultsHours">,
+): Chore[] => [
+  { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
+];
 
 /** Whose results there are, and for how long each is kept. */
 export interface Results {

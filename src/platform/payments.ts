@@ -10,10 +10,6 @@ export interface Billing {
   readonly freeSeats: number;
   /** Origins to which a checkout may return, beside the service's own. */
   readonly returnOrigins: readonly string[];
-  /** Where clients reach the service, without a slash at the end. */
-  publicUrl(): string;
-  /** For what an operator must hear of. */
-  readonly log: Logger;
 }
 
 export interface PaymentSettings {
@@ -33,11 +29,10 @@ export interface BillingSettings {
   readonly stripeApiBase: string | undefined;
   readonly freeTeamSeats: number;
   readonly allowedOrigins: readonly string[];
-  readonly publicUrl: string | undefined;
 }
 
-/** Billing through Stripe, where all is given that it takes. `ownUrl` is where the service listens. */
-export function billingOf(settings: BillingSettings, log: Logger, ownUrl: () => string): Billing {
+/** Billing through Stripe, where all is given that it takes. */
+export function billingOf(settings: BillingSettings, log: Logger): Billing {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
   if (secretKey !== undefined && !isComplete) {
@@ -49,8 +44,6 @@ export function billingOf(settings: BillingSettings, log: Logger, ownUrl: () => 
       : undefined,
     freeSeats: settings.freeTeamSeats,
     returnOrigins: settings.allowedOrigins,
-    publicUrl: () => settings.publicUrl ?? ownUrl(),
-    log,
   };
 }
 

@@ -6,7 +6,8 @@ import { built } from "./built.js";
 import { type Chance, capital, chanceOf, oneOf, prose, subjectWords, whole } from "./text.js";
 
 const { migrate } = await built<typeof import("../../src/platform/migrations.js")>("platform/migrations.js");
-const { hashApiKey, apiKeyPrefix } = await built<typeof import("../../src/platform/api-key.js")>("platform/api-key.js");
+const { hashApiKey, apiKeyPrefix } =
+  await built<typeof import("../../src/features/access/key-text.js")>("features/access/key-text.js");
 const { SCOPES } = await built<typeof import("../../src/operation/permission.js")>("operation/permission.js");
 
 export const GRAPHS = 50;

@@ -16,7 +16,7 @@ const { contextOf, createServices } =
   await built<typeof import("../../src/operation/context.js")>("operation/context.js");
 const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
 const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
-const { callerOf } = await built<typeof import("../../src/surfaces/caller.js")>("surfaces/caller.js");
+const { callerOf } = await built<typeof import("../../src/features/access/caller.js")>("features/access/caller.js");
 
 /** What the cases run in the database, by whoever serves them. */
 export interface Statements {
@@ -32,7 +32,7 @@ export interface Statements {
 export async function statements(): Promise<Statements> {
   const newMemory = { type: "fix", title: "A title", content: "Some content.", tags: [], importance: 0.5 };
   const walk = { id: ID, maxDepth: 1, direction: FollowDirection.ANY, limit: 20 };
-  const [caller, markKeyUsed] = await recorded((database) => callerOf({ headers: {} }, database));
+  const [caller, markKeyUsed] = await recorded((database) => callerOf(undefined, database));
   const [memoryAlone] = await recorded((database) => memory.handle(recording(database, "id"), { id: ID }));
   const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
   const [created] = await recorded((database) => createMemory.handle(recording(database), newMemory));
@@ -84,13 +84,13 @@ const NO_BILLING: Billing = {
   payments: undefined,
   freeSeats: 5,
   returnOrigins: [],
-  publicUrl: () => "",
-  log: loggerTo(process.stderr, "warn"),
 };
+
+const OTHERS = { budgets: new ProcessBudgets(), log: loggerTo(process.stderr, "warn"), publicUrl: () => "" };
 
 /** The caller will see these fields of the answer; all of them unless given. */
 const recording = (database: Database, ...fields: readonly string[]): Context =>
-  contextOf(createServices({ database, budgets: new ProcessBudgets(), billing: NO_BILLING }), {
+  contextOf(createServices({ database, billing: NO_BILLING, ...OTHERS }), {
     caller: NOBODY,
     door: "rest",
     clientAddress: "127.0.0.1",

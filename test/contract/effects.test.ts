@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { tellChanges } from "../../src/operation/audit.js";
 import { actionNamed } from "../../src/operation/audit-action.js";
 import { Deletion, NoInput, type Operation, defineOperation } from "../../src/operation/operation.js";

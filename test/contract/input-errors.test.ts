@@ -15,7 +15,7 @@ import {
 } from "graphql";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
 import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";

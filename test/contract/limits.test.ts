@@ -229,7 +229,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   Place: "test/surfaces/connections.test.ts",
   "Turn of the event loop": "test/surfaces/overload.test.ts",
   "Budget of an address": "test/surfaces/rate-limit.test.ts",
-  Key: "test/surfaces/caller.test.ts",
+  Key: "test/features/access/caller.test.ts",
   "Budget of an account": "test/surfaces/rate-limit.test.ts",
   "GraphQL: variables": "test/contract/limits.test.ts",
   Database: "test/platform/shares.test.ts",

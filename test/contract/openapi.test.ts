@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { GraphQLID, getNamedType, getNullableType, isInputObjectType, isListType, isObjectType } from "graphql";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import { withinBounds } from "../../src/operation/bounds.js";
 import { InvalidInput } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";

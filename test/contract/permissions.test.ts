@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import { type Permission, SCOPES, scopesOf } from "../../src/operation/permission.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";

@@ -1,7 +1,7 @@
 import { type GraphQLObjectType, getNamedType, isNonNullType, isObjectType } from "graphql";
 import { getMetadataStorage } from "type-graphql";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { scopesOf } from "../../src/operation/permission.js";

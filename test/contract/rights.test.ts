@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningApp, graphqlSchema, operations } from "../../src/app.js";
+import type { RunningApp } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { ASKERS, type Asker, rightOf, rightsTable } from "../../src/operation/rights.js";
 import { NotInTeam, TeamNotFound } from "../../src/operation/standing.js";

@@ -10,7 +10,7 @@ import {
   printSchema,
 } from "graphql";
 import { expect, it } from "vitest";
-import { graphqlSchema } from "../../src/app.js";
+import { graphqlSchema } from "../../src/operations.js";
 
 it("is what schema.graphql says; `npm run contract` writes it anew", async () => {
   const built = `${printSchema(lexicographicSortSchema(await graphqlSchema()))}\n`;

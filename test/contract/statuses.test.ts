@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import { worldFor } from "../support/billing.js";

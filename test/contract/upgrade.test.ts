@@ -4,7 +4,7 @@ import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
-import { hashApiKey, newApiKey } from "../../src/platform/api-key.js";
+import { hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { isMigrated, migrate } from "../../src/platform/migrations.js";
 import { databaseOn, onServer } from "../support/database-server.js";

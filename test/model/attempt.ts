@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { assertInvariants } from "./invariants.js";
 import type { Model } from "./model.js";
 import { type Real, startReal } from "./real.js";

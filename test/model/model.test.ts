@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { moves } from "./moves.js";
 import { anySeed, lookForDisagreement, operationsWithoutMove } from "./run.js";
 import { roundsOf } from "../support/rounds.js";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { GraphQLSchema } from "graphql";
-import { graphqlSchema, startApp } from "../../src/app.js";
+import { startApp } from "../../src/app.js";
+import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { sendDueMails } from "../../src/features/mail/index.js";
 import type { Message } from "../../src/platform/mailer.js";
@@ -35,12 +36,12 @@ export async function startReal(): Promise<Real> {
   const world = await createStripeWorld();
   // In production without SMTP the server sends no mail, so that each can be read here at the moment it is due.
   const config = readConfig({ ...environmentOf(world.stripe), NODE_ENV: "production", PORT: "0" });
-  const app = await startApp(config, world.databaseUrl, world.services.billing.log, WITHOUT_END);
+  const app = await startApp(config, world.databaseUrl, world.services.log, WITHOUT_END);
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;
   const sent: Message[] = [];
   const mailer = { send: async (message: Message) => void sent.push(message) };
-  const outbox = { database, mailer, publicUrl: app.url, log: services.billing.log };
+  const outbox = { database, mailer, publicUrl: () => app.url, log: services.log };
   const lettersTo = async (email: string) => {
     while (await sendDueMails(outbox)) continue;
     return sent.filter(({ to }) => to === email).map((letter) => ({ ...letter, from: "", headers: new Map() }));

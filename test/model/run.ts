@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { createUser } from "../../src/features/access/index.js";
 import { keyFrom } from "./access-moves.js";
 import { Disagreement } from "./agree.js";

@@ -1,8 +1,8 @@
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
-import { PaymentProviderError } from "../../src/features/subscriptions/failures.js";
-import { type BillingAccount, accountOf } from "../../src/features/subscriptions/account.js";
+import { PaymentProviderError } from "../../src/features/billing/failures.js";
+import { type BillingAccount, accountOf } from "../../src/features/billing/account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Actor, type World, createWorld } from "./world.js";

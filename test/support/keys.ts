@@ -1,9 +1,9 @@
-import { callerOf } from "../../src/surfaces/caller.js";
+import { callerOf } from "../../src/features/access/caller.js";
 import type { World } from "./world.js";
 
 /** Whether a door would let this key in now. */
 export async function opens({ database }: Pick<World, "database">, key: string): Promise<boolean> {
-  return callerOf({ headers: { authorization: `Bearer ${key}` } }, database).then(
+  return callerOf(`Bearer ${key}`, database).then(
     () => true,
     () => false,
   );

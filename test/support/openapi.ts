@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import type { JsonSchema } from "../../src/surfaces/rest/json-schema.js";
 import { openApiJson } from "../../src/surfaces/rest/openapi.js";
 

@@ -8,7 +8,7 @@ import {
   isNonNullType,
   isRequiredInputField,
 } from "graphql";
-import { operations } from "../../src/app.js";
+import { operations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";

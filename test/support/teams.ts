@@ -1,6 +1,6 @@
-import type { AssignableRole } from "../../src/features/members/index.js";
-import { inviteMember } from "../../src/features/invitations/invite-member.js";
-import type { Invitation } from "../../src/features/invitations/invitation.js";
+import type { AssignableRole } from "../../src/features/teams/index.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import type { Invitation } from "../../src/features/teams/invitations/invitation.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Actor, World } from "./world.js";
 

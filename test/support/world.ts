@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
 import { inject } from "vitest";
-import { type RunningApp, graphqlSchema, startApp } from "../../src/app.js";
+import { type RunningApp, startApp } from "../../src/app.js";
+import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { LIMITS } from "../../src/limits.js";
 import { createUser } from "../../src/features/access/index.js";
@@ -20,7 +21,7 @@ import { type OpenDatabase, type WaitBounds, sqlStateOf } from "../../src/platfo
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import { Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
-import { callerOf } from "../../src/surfaces/caller.js";
+import { callerOf } from "../../src/features/access/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { onServer } from "./database-server.js";
 import { giveBack, takeDatabase } from "./databases.js";
@@ -74,7 +75,7 @@ export class Actor {
   ): Promise<Verdict<Output>> {
     try {
       // Read anew, as with each request: roles change.
-      const caller = await callerOf({ headers: { authorization: `Bearer ${this.key}` } }, this.services.database);
+      const caller = await callerOf(`Bearer ${this.key}`, this.services.database);
       const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
       const body = Object.fromEntries(
@@ -99,7 +100,7 @@ export class Actor {
 
   /** The same person with another of their keys. */
   async withKey(key: string): Promise<Actor> {
-    const caller = await callerOf({ headers: { authorization: `Bearer ${key}` } }, this.services.database);
+    const caller = await callerOf(`Bearer ${key}`, this.services.database);
     return new Actor(this.services, caller, this.email, key);
   }
 }
@@ -131,14 +132,14 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
     payments: stripe && new Payments({ ...stripe, apiBase: stripe.url }),
     freeSeats: 5,
     returnOrigins: ["https://app.example.com"],
-    publicUrl: () => "https://memory.example.com",
-    log: logTo(log, bugs),
   };
   const parts = {
     database,
     shares: new DatabaseShares(database, PATIENT),
     budgets: new ProcessBudgets(),
     billing,
+    log: logTo(log, bugs),
+    publicUrl: () => "https://memory.example.com",
     ...(storage && { storage }),
   };
   const services = createServices(parts, () => new Date(Date.now() + offsetMs));
@@ -208,7 +209,7 @@ async function makeUser(
 ): Promise<Actor> {
   const { apiKey } = await createUser(services, { email, plan, verified: true });
   await services.database.models.apiKey.update({ where: { id: apiKey.id }, data: { scopes: [...scopes] } });
-  const caller = await callerOf({ headers: { authorization: `Bearer ${apiKey.key}` } }, services.database);
+  const caller = await callerOf(`Bearer ${apiKey.key}`, services.database);
   return new Actor(services, caller, email, apiKey.key);
 }
 

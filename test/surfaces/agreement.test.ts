@@ -12,7 +12,7 @@ import {
   isNonNullType,
 } from "graphql";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";

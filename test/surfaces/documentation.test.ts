@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/app.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
 import { FAILURE_KINDS, exampleOf } from "../../src/operation/failure.js";
 import { inRestNames, routeOf } from "../../src/operation/names.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inviteMember } from "../../src/features/invitations/invite-member.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { myTeam } from "../../src/features/teams/get-team.js";
 import { updateTeam } from "../../src/features/teams/update-team.js";

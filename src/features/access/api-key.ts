@@ -4,7 +4,7 @@ import type { Context } from "../../operation/context.js";
 import { spend } from "../../operation/budget.js";
 import { Failure } from "../../operation/failure.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
-import { apiKeyPrefix, hashApiKey, newApiKey } from "../../platform/api-key.js";
+import { apiKeyPrefix, hashApiKey, newApiKey } from "./key-text.js";
 import type { Models, Statement } from "../../platform/database.js";
 import type { ApiKey as ApiKeyRow } from "../../platform/prisma/client.js";
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Services } from "../../operation/context.js";
-import { hashApiKey } from "../../platform/api-key.js";
+import { hashApiKey } from "./key-text.js";
 import { createKeyFor, createUser } from "./create-user.js";
 import { makeFolder } from "../../platform/folder.js";
 

@@ -6,14 +6,16 @@ import { rotateApiKey } from "./rotate-api-key.js";
 import { signUp } from "./sign-up.js";
 import { viewer } from "./viewer.js";
 
+export { confirmSignUp, revokeApiKey, signUp };
+export { callerOf } from "./caller.js";
+export { accessChores } from "./chores.js";
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
-export { forgetEndedKeys } from "./key-lineage.js";
 export { API_KEY_EXAMPLE, ApiKey, lockUser, toApiKey } from "./api-key.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
-export { CODE_MINUTES, type SignUpCode, forgetEndedCodes, newSignUpCode } from "./sign-up-code.js";
+export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";
 
 export const accessOperations = [
   signUp,

@@ -5,7 +5,7 @@ import { Unauthorized } from "../../operation/failure.js";
 import { lockAnyTeam } from "../../operation/standing.js";
 import type { Database, Statement } from "../../platform/database.js";
 import { lockUser } from "../access/index.js";
-import { forgetInvitationsOf } from "../invitations/index.js";
+import { forgetInvitationsOf } from "../teams/index.js";
 import { OwnerMustTransfer } from "../teams/index.js";
 
 interface Leaver {

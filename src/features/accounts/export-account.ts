@@ -4,7 +4,7 @@ import { NoInput, defineOperation } from "../../operation/operation.js";
 import { InRest } from "../../operation/output.js";
 import { NEXT_CURSOR, Paged, cursorOf, placeOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey, PlanName } from "../access/index.js";
-import { Invitation } from "../invitations/index.js";
+import { Invitation } from "../teams/index.js";
 import { Memory, MemoryVersion } from "../memories/index.js";
 import { Relationship } from "../relationships/index.js";
 import { AuditEntry, TeamRoleName } from "../teams/index.js";

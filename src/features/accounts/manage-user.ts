@@ -3,7 +3,7 @@ import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import type { Database, Models } from "../../platform/database.js";
 import { UserError, normalEmail } from "../access/index.js";
-import { withdrawInvitationsBy } from "../invitations/index.js";
+import { withdrawInvitationsBy } from "../teams/index.js";
 import { OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";
 

@@ -1,12 +1,8 @@
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
-import {
-  BillingNotConfigured,
-  PaymentProviderError,
-  SubscriptionRequired,
-  askerOf,
-  isLive,
-  withAccountDesk,
-} from "../subscriptions/index.js";
+import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
+import { askerOf } from "./requests.js";
+import { isLive } from "./account.js";
+import { withAccountDesk } from "./account-desk.js";
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,

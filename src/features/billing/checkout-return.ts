@@ -2,7 +2,8 @@ import type { Statement } from "../../platform/database.js";
 import { spendAsClient } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import { PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
-import { accountOf, isPaid, isUnsure, reconcileAccount } from "../subscriptions/index.js";
+import { accountOf, isPaid, isUnsure } from "./account.js";
+import { reconcileAccount } from "./reconcile.js";
 
 /** How often a client may look: each look may ask the provider, and nobody needs a key for it. */
 const LOOKS = { limit: 30, windowMs: 60_000 } as const;

@@ -4,16 +4,10 @@ import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import type { MembersTeam } from "../../operation/standing.js";
-import {
-  type AccountDesk,
-  BillingNotConfigured,
-  PaymentProviderError,
-  type Requests,
-  accountOf,
-  askerOf,
-  isLive,
-  withAccountDesk,
-} from "../subscriptions/index.js";
+import { type AccountDesk, withAccountDesk } from "./account-desk.js";
+import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { type Requests, askerOf } from "./requests.js";
+import { accountOf, isLive } from "./account.js";
 import { PROVIDER_NOTE, RECORDED_WHEN_DONE } from "./team-subscription.js";
 
 const URL_MAX = 2_000;
@@ -104,7 +98,7 @@ interface Returns {
 
 /** @throws InvalidInput for an address that is not allowed. */
 function returnsOf(context: Context, { successUrl, cancelUrl }: CreateTeamCheckoutInput): Returns {
-  const back = `${context.billing.publicUrl()}/billing/return`;
+  const back = `${context.publicUrl()}/billing/return`;
   return {
     success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
     cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
@@ -170,10 +164,14 @@ function newCheckout(price: string, customer: string, { team, returns }: Wanted)
 const TEMPLATE = "{CHECKOUT_SESSION_ID}";
 
 /** @throws InvalidInput for an address outside of the service and the origins that its operator has named. */
-function allowedUrl({ billing }: Context, path: string, text: string | null | undefined): string | undefined {
+function allowedUrl(
+  { billing, publicUrl }: Context,
+  path: string,
+  text: string | null | undefined,
+): string | undefined {
   if (text == null) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const origins = [...billing.returnOrigins, new URL(billing.publicUrl()).origin];
+  const origins = [...billing.returnOrigins, new URL(publicUrl()).origin];
   const isPlain = url && /^https?:$/.test(url.protocol) && !/[\s\\\p{C}]/u.test(text);
   if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
     throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);

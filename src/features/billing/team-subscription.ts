@@ -4,16 +4,10 @@ import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S, PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
-import {
-  type BillingAccount,
-  BillingNotConfigured,
-  PaymentProviderError,
-  REPEATABLE,
-  accountOf,
-  isPaid,
-  isUnsure,
-  reconcileAccount,
-} from "../subscriptions/index.js";
+import { type BillingAccount, accountOf, isPaid, isUnsure } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { REPEATABLE } from "./requests.js";
+import { reconcileAccount } from "./reconcile.js";
 
 @ObjectType({ description: "More seats, which count once their invoice is paid." })
 export class PendingUpdate {

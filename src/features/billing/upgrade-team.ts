@@ -3,18 +3,10 @@ import { Between } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import {
-  type AccountDesk,
-  type BillingAccount,
-  BillingNotConfigured,
-  PaymentProviderError,
-  type Requests,
-  SubscriptionRequired,
-  askerOf,
-  isLive,
-  isPaid,
-  withAccountDesk,
-} from "../subscriptions/index.js";
+import { type AccountDesk, withAccountDesk } from "./account-desk.js";
+import { type BillingAccount, isLive, isPaid } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
+import { type Requests, askerOf } from "./requests.js";
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,

@@ -1,10 +1,7 @@
 import { Failure, InvalidInput } from "../../operation/failure.js";
-import {
-  BillingNotConfigured,
-  type BillingServices,
-  type PaymentEvent,
-  receivePaymentEvent,
-} from "../subscriptions/index.js";
+import { BillingNotConfigured } from "./failures.js";
+import type { BillingServices } from "./account.js";
+import { type PaymentEvent, receivePaymentEvent } from "./events.js";
 
 /** Not from Stripe, changed on the way, or older than five minutes. */
 export class InvalidSignature extends Failure {

@@ -1,5 +1,5 @@
 import { html } from "../../platform/html.js";
-import type { InvitationToSend } from "../invitations/index.js";
+import type { InvitationToSend } from "../teams/index.js";
 import { type Letter, letter } from "./letter.js";
 import { nameForSubject, nameForText } from "./names.js";
 

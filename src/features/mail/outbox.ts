@@ -1,21 +1,17 @@
 import { LIMITS } from "../../limits.js";
+import type { Services } from "../../operation/context.js";
 import { forget, forgetStatement } from "../../operation/retention.js";
 import type { Database, Statement } from "../../platform/database.js";
-import type { Logger } from "../../platform/logger.js";
 import { type Mailer, SEND_TIMEOUT_MS } from "../../platform/mailer.js";
 import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
-import { newInvitationToken } from "../invitations/index.js";
+import { newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
 import { signUpMail } from "./sign-up-mail.js";
 
 /** What sending needs besides the rows. */
-export interface Outbox {
-  readonly database: Database;
+export interface Outbox extends Pick<Services, "database" | "log" | "publicUrl"> {
   readonly mailer: Mailer;
-  /** What links begin with. */
-  readonly publicUrl: string;
-  readonly log: Logger;
 }
 
 interface MailRow {
@@ -83,7 +79,7 @@ async function letterFor({ database, publicUrl }: Outbox, mail: MailRow): Promis
   if (!mail.helps) return null;
   if (mail.invitation_id !== null) {
     const invitation = await newInvitationToken(database, mail.invitation_id);
-    return invitation && invitationMail(invitation, publicUrl);
+    return invitation && invitationMail(invitation, publicUrl());
   }
   const code = await newSignUpCode(database, mail.email, mail.id);
   return code === null ? null : signUpMail(code);

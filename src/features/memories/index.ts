@@ -11,6 +11,7 @@ import { SearchHitRelations } from "./search-hit.js";
 import { shareMemories } from "./share-memories.js";
 import { updateMemory } from "./update-memory.js";
 
+export { memoryChores } from "./chores.js";
 export { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
@@ -19,7 +20,6 @@ export { countWordsOfGraph } from "./count-words.js";
 export { forgetWords } from "./forget-words.js";
 export { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
-export { forgetAbandonedGraph } from "./abandoned-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export type { Place } from "./read-memories.js";
 export { TooManyFollowed, followMemory } from "./memory-relations.js";

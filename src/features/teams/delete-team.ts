@@ -9,7 +9,7 @@ import {
   SubscriptionActive,
   assertBillingEnded,
   endBilling,
-} from "../subscriptions/index.js";
+} from "../billing/index.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @InputType({ description: "Which team to delete." })

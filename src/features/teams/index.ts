@@ -1,17 +1,34 @@
 import { createTeam } from "./create-team.js";
 import { deleteTeam } from "./delete-team.js";
 import { myTeam, team } from "./get-team.js";
+import { acceptInvitation, declineInvitation } from "./invitations/answer-invitation.js";
+import { invitation } from "./invitations/get-invitation.js";
+import { inviteMember } from "./invitations/invite-member.js";
+import { TeamInvitationsRelation, teamInvitations } from "./invitations/list-invitations.js";
+import { revokeInvitation } from "./invitations/revoke-invitation.js";
 import { leaveTeam } from "./leave-team.js";
 import { teamAudit } from "./list-audit.js";
+import { MemberUser, TeamMembersRelation, teamMembers } from "./members/list-members.js";
+import { removeMember } from "./members/remove-member.js";
+import { updateMemberRole } from "./members/update-member-role.js";
 import { ViewerTeam } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { AuditEntry, forgetOldAudit } from "./list-audit.js";
+export { acceptInvitation, declineInvitation, invitation };
+export { teamChores } from "./chores.js";
+export { Invitation } from "./invitations/invitation.js";
+export {
+  forgetInvitationsOf,
+  receivedInvitations,
+  sentInvitations,
+  withdrawInvitationsBy,
+} from "./invitations/invitations-of-user.js";
+export { type InvitationToSend, newInvitationToken } from "./invitations/invitation-token.js";
 export { OwnerMustTransfer } from "./leave-team.js";
-export { MemberNotFound } from "./member-not-found.js";
-export { AlreadyInTeam, TEAM_EXAMPLE, Team, TeamFull, TeamRoleName } from "./team.js";
-export { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
+export { AuditEntry } from "./list-audit.js";
+export { AssignableRole } from "./members/update-member-role.js";
+export { TeamRoleName } from "./team.js";
 
 export const teamOperations = [
   createTeam,
@@ -22,6 +39,15 @@ export const teamOperations = [
   leaveTeam,
   transferTeam,
   teamAudit,
+  teamMembers,
+  updateMemberRole,
+  removeMember,
+  inviteMember,
+  teamInvitations,
+  revokeInvitation,
+  invitation,
+  acceptInvitation,
+  declineInvitation,
 ] as const;
 
-export const teamRelations = [ViewerTeam] as const;
+export const teamRelations = [ViewerTeam, TeamMembersRelation, MemberUser, TeamInvitationsRelation] as const;

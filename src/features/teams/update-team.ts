@@ -6,7 +6,7 @@ import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TEAM_COLUMNS, TeamNotFound } from "../../operation/standing.js";
 import type { Statement } from "../../platform/database.js";
-import { SizeManagedByBilling, accountOf, isLive } from "../subscriptions/index.js";
+import { SizeManagedByBilling, accountOf, isLive } from "../billing/index.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "What to change of a team; what is left out stays as it is." })

@@ -9,7 +9,6 @@ import type { DocumentNode, GraphQLSchema } from "graphql";
 import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
-import type { Budgets } from "../../platform/rate-limiter.js";
 import { LIMITS } from "../../limits.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
@@ -39,8 +38,8 @@ export async function graphqlDoor(
   operations: readonly Operation[],
   schema: GraphQLSchema,
   services: Services,
-  budgets: Budgets,
 ): Promise<Router> {
+  const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const isPublic = (name: string) => open.has(name);
   const introspection = new IntrospectionMemory();
@@ -85,7 +84,7 @@ export async function graphqlDoor(
 
 /** Hands the request to Apollo and its answer to the client. */
 const answerBy =
-  (apollo: ApolloServer<RequestContext>, services: Services, budgets: Budgets): Handler =>
+  (apollo: ApolloServer<RequestContext>, services: Services, budgets: Services["budgets"]): Handler =>
   async (request, response) => {
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
@@ -118,7 +117,7 @@ const memoryOf = (document: DocumentNode): number =>
  * Without a key its address pays.
  */
 const askBudget =
-  (budgets: Budgets): Handler =>
+  (budgets: Services["budgets"]): Handler =>
   async (_request, response, next) => {
     const scope = scopeOf(response);
     if (scope.caller) await chargeCaller(budgets, scope, 0);
@@ -127,13 +126,13 @@ const askBudget =
   };
 
 /** What is never understood costs one, before it is answered: so the answer tells what is left. */
-const chargeRefused = async (budgets: Budgets, response: Response): Promise<void> => {
+const chargeRefused = async (budgets: Services["budgets"], response: Response): Promise<void> => {
   const scope = scopeOf(response);
   if (!scope.charged) await chargeCaller(budgets, scope, 1);
 };
 
 const chargeFailed =
-  (budgets: Budgets): ErrorRequestHandler =>
+  (budgets: Services["budgets"]): ErrorRequestHandler =>
   async (error: unknown, _request, response, _next) => {
     if (!(error instanceof RateLimited)) await chargeRefused(budgets, response);
     throw error;

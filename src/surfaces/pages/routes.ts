@@ -1,10 +1,9 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import { type Services, contextOf, servicesFor } from "../../operation/context.js";
+import { type Services, contextOf } from "../../operation/context.js";
 import { execute } from "../../operation/execute.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
-import type { Database } from "../../platform/database.js";
-import { callerOf } from "../caller.js";
+import { type Identify, identifyCaller } from "../authentication.js";
 import { readBodyUpTo } from "../body.js";
 import { noteFailure, scopeOf } from "../http.js";
 import {
@@ -26,10 +25,10 @@ const FORM_MAX_BYTES = 4_096;
  * The page that an invitation's mail links to, for people without a key: they ask for a code, and answer with it.
  * A page of another site cannot answer for them: it knows neither the token in the address nor the code.
  */
-export function invitationPages(operations: readonly Operation[], services: Services): Router {
+export function invitationPages(operations: InvitationOperations, parts: DoorParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const pages = Router({ caseSensitive: true, strict: true });
-  const door = new PageDoor(operations, services);
+  const door = new PageDoor(operations, parts);
   pages.use(pageHeaders);
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
@@ -43,40 +42,57 @@ const pageHeaders: Handler = (_request, response, next) => {
   next();
 };
 
-/** Runs operations as every door does: by their names, since a door knows no feature. */
-class PageDoor {
-  readonly #operations: ReadonlyMap<string, Operation>;
-  readonly #services: Services;
-  readonly #database: Database;
-
-  constructor(operations: readonly Operation[], services: Services) {
-    this.#operations = new Map(operations.map((operation) => [operation.name, operation]));
-    this.#services = services;
-    this.#database = servicesFor(services, "keys").database;
-  }
-
-  /** With the key that is given, or without one. `Output` is what the operation of this name declares. */
-  async run<Output extends object>(response: Response, name: string, input: object, key?: string): Promise<Output> {
-    const operation = this.#operations.get(name);
-    if (!operation) throw new Error(`There is no operation ${name}.`);
-    const scope = scopeOf(response);
-    scope.operations.push(name);
-    if (key !== undefined) {
-      const headers = { authorization: `Bearer ${key}` };
-      scope.caller = await scope.patience.limit(callerOf({ headers }, this.#database));
-    }
-    const { caller, clientAddress, patience } = scope;
-    const context = contextOf(this.#services, { caller, clientAddress, door: "page", patience });
-    return (await execute(operation, context, inputOf(operation, input))) as Output;
-  }
+/** The operations that the page runs, by what it needs of them: a door knows no feature. */
+export interface InvitationOperations {
+  readonly invitation: Operation<{ token: string }, ShownInvitation>;
+  readonly acceptInvitation: Operation<{ token: string }>;
+  readonly declineInvitation: Operation<{ token: string }>;
+  readonly signUp: Operation<{ email: string }>;
+  readonly confirmSignUp: Operation<{ email: string; code: string; keyName?: string | null }, NewKey>;
+  readonly revokeApiKey: Operation<{ id: string }>;
 }
 
-const inputOf = ({ input }: Operation, values: object): object => Object.assign(new input(), values);
+interface NewKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+interface DoorParts {
+  readonly services: Services;
+  readonly identify: Identify;
+}
+
+/** Runs operations as every door does. */
+class PageDoor {
+  readonly operations: InvitationOperations;
+  readonly #parts: DoorParts;
+
+  constructor(operations: InvitationOperations, parts: DoorParts) {
+    this.operations = operations;
+    this.#parts = parts;
+  }
+
+  /** With the key that is given, or without one. */
+  async run<Input extends object, Output extends object>(
+    response: Response,
+    operation: Operation<Input, Output>,
+    input: Input,
+    key?: string,
+  ): Promise<Output> {
+    const { services, identify } = this.#parts;
+    const scope = scopeOf(response);
+    scope.operations.push(operation.name);
+    if (key !== undefined) await identifyCaller(scope, identify, `Bearer ${key}`);
+    const { caller, clientAddress, patience } = scope;
+    const context = contextOf(services, { caller, clientAddress, door: "page", patience });
+    return execute(operation, context, Object.assign(new operation.input(), input));
+  }
+}
 
 const tokenIn = (request: Request): string => String(request.params["token"]);
 
 const invitationIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
-  door.run<ShownInvitation>(response, "invitation", { token: tokenIn(request) });
+  door.run(response, door.operations.invitation, { token: tokenIn(request) });
 
 const show =
   (door: PageDoor): Handler =>
@@ -91,7 +107,7 @@ const sendCode =
   (door: PageDoor): Handler =>
   async (request, response) => {
     const invitation = await invitationIn(door, request, response);
-    if (isPending(invitation)) await door.run(response, "signUp", { email: invitation.email });
+    if (isPending(invitation)) await door.run(response, door.operations.signUp, { email: invitation.email });
     // A page that is got, so that reloading it does not send another code.
     response.redirect(303, `${pathOf(tokenIn(request))}?code`);
   };
@@ -113,9 +129,10 @@ const answer =
       return;
     }
     try {
-      await door.run(response, accepts ? "acceptInvitation" : "declineInvitation", { token }, made.key);
+      const { acceptInvitation, declineInvitation } = door.operations;
+      await door.run(response, accepts ? acceptInvitation : declineInvitation, { token }, made.key);
       // Who declines wants nothing from us, so there shall be no key that nobody has seen.
-      if (!accepts) await door.run(response, "revokeApiKey", { id: made.id });
+      if (!accepts) await door.run(response, door.operations.revokeApiKey, { id: made.id });
     } catch (error) {
       const failure = noteFailure(error, response);
       response.send(failure ? refusedPage(failure, token, made.key) : failurePage(undefined));
@@ -127,7 +144,7 @@ const answer =
 /** The new key; or, where another code can be tried, why there is none. */
 async function confirmAddress(door: PageDoor, response: Response, email: string, code: string) {
   try {
-    return await door.run<{ id: string; key: string }>(response, "confirmSignUp", {
+    return await door.run(response, door.operations.confirmSignUp, {
       email,
       code,
       keyName: "Invitation",

@@ -12,17 +12,20 @@ import { readRequest } from "./request.js";
 interface RestParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
-  /** What every request passes before it is read. */
-  readonly before?: readonly Handler[];
+  /** What a request for an operation that is open to everybody passes before it is read; and what every other does. */
+  readonly open: readonly Handler[];
+  readonly guarded: readonly Handler[];
 }
 
 /** Every operation at its path; a known path asked with another method is 405. */
-export function restRoutes(operations: readonly Operation[], { schema, services, before = [] }: RestParts): Router {
+export function restRoutes(operations: readonly Operation[], { schema, services, open, guarded }: RestParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of [...new Set(operations.map(({ rest }) => rest.path))].sort(staticFirst)) {
     const route = router.route(path);
     const methods = new Set<string>();
-    for (const operation of operations.filter(({ rest }) => rest.path === path)) {
+    const here = operations.filter(({ rest }) => rest.path === path);
+    for (const operation of here) {
+      const before = isPublic(operation) ? open : guarded;
       const handlers = [...before, ...readRequest, handlerOf(operation, schema, services)];
       for (const method of methodsOf(operation.rest)) {
         methods.add(method);
@@ -30,13 +33,15 @@ export function restRoutes(operations: readonly Operation[], { schema, services,
       }
     }
     if (methods.has("GET")) methods.add("HEAD");
-    route.all((_request, response) => {
+    route.all(...(here.every(isPublic) ? open : guarded), (_request, response) => {
       response.set("Allow", [...methods].join(", "));
       throw new MethodNotAllowed([...methods]);
     });
   }
   return router;
 }
+
+const isPublic = ({ permission }: Operation): boolean => permission === "public";
 
 /** `/v1/memories/search` must be tried before `/v1/memories/:id`. */
 const staticFirst = (one: string, other: string): number =>

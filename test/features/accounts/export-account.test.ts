@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { exportAccount } from "../../../src/features/accounts/export-account.js";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";

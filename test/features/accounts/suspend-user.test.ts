@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createUser } from "../../../src/features/access/create-user.js";
 import { suspendUser, unsuspendUser } from "../../../src/features/accounts/manage-user.js";
-import { invitation } from "../../../src/features/invitations/get-invitation.js";
+import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
 import { aMemory } from "../../support/memories.js";

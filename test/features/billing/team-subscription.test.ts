@@ -3,8 +3,8 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
-import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { aPayer, aSubscriber, accountNow, createBillingWorld, customerOf, seatsOf } from "../../support/billing.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { forgetBillingHistory } from "../../../src/features/subscriptions/events.js";
+import { forgetBillingHistory } from "../../../src/features/billing/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { stripeClient } from "../../../src/platform/payments.js";

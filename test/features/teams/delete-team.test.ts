@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { forgetAbandonedGraph } from "../../../src/features/memories/abandoned-graphs.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";

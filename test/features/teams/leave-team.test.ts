@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { myTeam, team } from "../../../src/features/teams/get-team.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { createApiKey } from "../../../src/features/access/create-api-key.js";
-import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
-import { revokeInvitation } from "../../../src/features/invitations/revoke-invitation.js";
-import { removeMember } from "../../../src/features/members/remove-member.js";
-import { updateMemberRole } from "../../../src/features/members/update-member-role.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { revokeInvitation } from "../../../src/features/teams/invitations/revoke-invitation.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
+import { updateMemberRole } from "../../../src/features/teams/members/update-member-role.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
-import { removeMember } from "../../../src/features/members/remove-member.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../../src/app.js";
+import { graphqlSchema, operations } from "../../../src/operations.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { SCOPES } from "../../../src/operation/permission.js";
 import { HTTP_STATUS } from "../../../src/surfaces/http.js";

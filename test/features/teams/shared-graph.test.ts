@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { removeMember } from "../../../src/features/members/remove-member.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { inviteMember } from "../../../src/features/invitations/invite-member.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { ask } from "../../support/http.js";
 import { aTeam, anInvitee, manyOf } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";

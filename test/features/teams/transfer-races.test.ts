@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { removeMember } from "../../../src/features/members/remove-member.js";
-import { updateMemberRole } from "../../../src/features/members/update-member-role.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
+import { updateMemberRole } from "../../../src/features/teams/members/update-member-role.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { CALLERS, ROUNDS, deadlocks, manyAtOnce } from "../../support/races.js";

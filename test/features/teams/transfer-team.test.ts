@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { teamMembers } from "../../../src/features/members/list-members.js";
+import { teamMembers } from "../../../src/features/teams/members/list-members.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { acceptInvitation } from "../../../src/features/invitations/answer-invitation.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { team } from "../../../src/features/teams/get-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { aTeam, anInvitee, brokenInvariants } from "../../support/teams.js";

@@ -1,0 +1,24 @@
+import type { Config } from "./config.js";
+import { accessChores } from "./features/access/index.js";
+import { billingChores } from "./features/billing/index.js";
+import { mailChores } from "./features/mail/index.js";
+import { memoryChores } from "./features/memories/index.js";
+import { teamChores } from "./features/teams/index.js";
+import { type Services, servicesFor } from "./operation/context.js";
+import { idempotencyChores } from "./operation/idempotency.js";
+import type { Chore } from "./platform/chores.js";
+import { createMailer } from "./platform/mailer.js";
+
+/** What is done in the background, by every server; which of them does a piece of it, the database decides. */
+export function choresOf(config: Config, everybodys: Services): Chore[] {
+  const services = servicesFor(everybodys, "chores");
+  const { retention } = config;
+  return [
+    ...idempotencyChores(services, retention),
+    ...accessChores(services, retention),
+    ...memoryChores(services),
+    ...billingChores(services),
+    ...teamChores(services, retention),
+    ...mailChores(services, retention, createMailer(config, services.log)),
+  ];
+}

@@ -1,0 +1,144 @@
+import cors from "cors";
+import express, { type Express, type Handler } from "express";
+import type { Config } from "./config.js";
+import { raisedFailures } from "./failures.js";
+import { callerOf, confirmSignUp, revokeApiKey, signUp } from "./features/access/index.js";
+import { checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
+import { acceptInvitation, declineInvitation, invitation } from "./features/teams/index.js";
+import type { Failure } from "./operation/failure.js";
+import { type Services, servicesFor } from "./operation/context.js";
+import { graphqlSchema, operations } from "./operations.js";
+import { admitAddress, admitGraphQL, admitKey } from "./surfaces/admission.js";
+import { authenticate, chargeAddress, chargeRequest, chargeWithoutKey } from "./surfaces/authentication.js";
+import { graphqlDoor } from "./surfaces/graphql/door.js";
+import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
+import { type Health, healthRoutes } from "./surfaces/health.js";
+import type { HttpLimits } from "./surfaces/http-limits.js";
+import { assertHeadFits, errorAnswer, requestScope } from "./surfaces/http.js";
+import { accessPage } from "./surfaces/pages/access.js";
+import { billingPages } from "./surfaces/pages/billing.js";
+import { errorsPage } from "./surfaces/pages/errors.js";
+import { graphqlPage } from "./surfaces/pages/graphql.js";
+import { homePage } from "./surfaces/pages/home.js";
+import { limitsPage } from "./surfaces/pages/limits.js";
+import { invitationPages } from "./surfaces/pages/routes.js";
+import { playgroundRoutes } from "./surfaces/playground/routes.js";
+import { docsRoutes } from "./surfaces/rest/docs.js";
+import { noSuchPage, noSuchPath, restError, routesOf } from "./surfaces/rest/errors.js";
+import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
+import { restRoutes } from "./surfaces/rest/routes.js";
+import type { Work } from "./surfaces/work.js";
+
+const routes = routesOf(operations);
+
+/** What the page of an invitation does for people. */
+const INVITATION_OPERATIONS = {
+  ...{ invitation, acceptInvitation, declineInvitation },
+  ...{ signUp, confirmSignUp, revokeApiKey },
+};
+
+/** A failure as REST tells it. */
+export const tellInRest = (failure: Failure | undefined): object => restError(failure, routes);
+
+export interface DoorParts {
+  readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;
+  readonly services: Services;
+  readonly http: HttpLimits;
+  readonly work: Work;
+  readonly health: Health;
+  /** How long a request waits in all. */
+  readonly waitMs: number;
+}
+
+/** The HTTP application: every door, in the order in which a request passes them. */
+export async function createDoors({ config, services, http, work, health, waitMs }: DoorParts): Promise<Express> {
+  const { budgets, log } = services;
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
+  app.set("query parser", "simple");
+  app.set("trust proxy", config.trustedProxies);
+
+  const schema = await graphqlSchema();
+  // Looking up has connections of its own; noting when keys were used has the share of one account.
+  const { database } = servicesFor(services, "keys");
+  const identify = (authorization: string | undefined) => callerOf(authorization, database);
+  const admitsKey = admitKey(http);
+  app.use(requestScope({ log, work, waitMs }));
+  app.use(closeWhenStopping(health));
+  app.use(assertHeadFits(http));
+  app.use(knownMethods);
+  app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
+  app.use(admitAddress(work, http));
+  app.use(
+    unlessCalled([
+      healthRoutes(health),
+      paymentWebhook(budgets, (body, signature) =>
+        receivePaymentWebhook(servicesFor(services, "webhook"), body, signature),
+      ),
+      chargeWithoutKey(budgets),
+      express.Router().use(PAGES, chargeAddress(budgets)),
+      playgroundRoutes(),
+      invitationPages(INVITATION_OPERATIONS, { services, identify }),
+      billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
+      homePage(chargeAddress(budgets)),
+      graphqlPage(),
+      limitsPage(),
+      accessPage(operations),
+      errorsPage({ failures: raisedFailures(operations), routes, graphqlCodes: GRAPHQL_CODES }),
+      docsRoutes(operations, schema, config.publicUrl),
+      express.Router().use(PAGES, noSuchPage),
+    ]),
+  );
+  app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey, admitGraphQL(http));
+  app.use("/graphql", await graphqlDoor(operations, schema, services), errorAnswer(graphqlError));
+  const open = [chargeAddress(budgets), authenticate(identify, budgets, { optional: true })];
+  const guarded = [authenticate(identify, budgets, { optional: false }), admitsKey, chargeRequest(budgets)];
+  app.use(restRoutes(operations, { schema, services, open, guarded }));
+  app.use(guarded, noSuchPath);
+  app.use(errorAnswer(tellInRest));
+  return app;
+}
+
+/** What is shown to whoever comes, with a key or without. */
+const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
+
+/** A page of the developer's own machine, at whatever port its server has. */
+const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+
+/** The origins whose pages may call, at every door: those that are configured, in development local ones too. */
+const originsOf = ({ allowedOrigins, development }: DoorParts["config"]): (string | RegExp)[] =>
+  development ? [...allowedOrigins, LOCAL_ORIGIN] : [...allowedOrigins];
+
+const EXPOSED_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"];
+
+/** Clients on kept-alive connections go elsewhere, so that the server can stop without cutting anybody off. */
+const closeWhenStopping =
+  ({ isStopping }: Health): Handler =>
+  (_request, response, next) => {
+    if (isStopping()) response.set("Connection", "close");
+    next();
+  };
+
+/** What is for browsers and operators. A call of an operation is never among it, and spared the way through it. */
+function unlessCalled(routers: Handler[]): Handler {
+  const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
+  return (request, response, next) => {
+    const isCall = request.url.startsWith("/v1/") || (request.method === "POST" && request.url.startsWith("/graphql"));
+    if (isCall) next();
+    else router(request, response, next);
+  };
+}
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+const knownMethods: Handler = (request, response, next) => {
+  if (METHODS.has(request.method)) return next();
+  const error = { code: "method_not_allowed", message: `The method ${request.method} is not served.` };
+  response
+    .status(405)
+    .set("Allow", [...METHODS].join(", "))
+    .json({ error });
+};

@@ -1,0 +1,121 @@
+import { Field, InputType } from "type-graphql";
+import { TextLength } from "../../../operation/bounds.js";
+import type { Context } from "../../../operation/context.js";
+import { Failure } from "../../../operation/failure.js";
+import { defineOperation } from "../../../operation/operation.js";
+import { lockAnyTeam } from "../../../operation/standing.js";
+import { CHECK_VIOLATION, type Statement, sqlStateOf } from "../../../platform/database.js";
+import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
+import { AlreadyInTeam, TeamFull } from "../team.js";
+import {
+  INVITATION_EXAMPLE,
+  Invitation,
+  InvitationNotFound,
+  InvitationNotPending,
+  invitationOf,
+  settleInvitation,
+} from "./invitation.js";
+
+@InputType({ description: "Which invitation to answer." })
+export class AnswerInvitationInput {
+  @Field(() => String, { description: "The token from the mail." })
+  @TextLength(1, 1_000)
+  token!: string;
+}
+
+export class InvitationEmailMismatch extends Failure {
+  readonly kind = "forbidden";
+  override readonly reason = "invitation_email_mismatch";
+
+  static readonly example = new InvitationEmailMismatch("other");
+
+  constructor(why: "other" | "unverified") {
+    super(
+      why === "other"
+        ? "The invitation is for another address than yours. Use a key of the invited address; `signUp` with it gives one."
+        : "Your address is not verified yet. Verify it with `signUp` and `confirmSignUp`, then answer again.",
+    );
+  }
+}
+
+const seat: Statement = {
+  name: "seat_invited_member",
+  text: `INSERT INTO team_member (user_id, team_id, role) VALUES ($1::uuid, $2::uuid, $3::team_role)
+    ON CONFLICT (user_id) DO NOTHING RETURNING user_id`,
+};
+
+const countMembers: Statement = {
+  name: "count_team_members",
+  text: "SELECT member_count AS members FROM team WHERE id = $1::uuid",
+};
+
+const failures = [InvitationNotFound, InvitationNotPending, InvitationEmailMismatch] as const;
+const EXAMPLE_TOKEN = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
+
+export const acceptInvitation = defineOperation({
+  name: "acceptInvitation",
+  effect: "transaction",
+  summary: "Joins the team that the caller was invited to.",
+  input: AnswerInvitationInput,
+  output: Invitation,
+  permission: "teams:write",
+  failures: [...failures, AlreadyInTeam, TeamFull, SubscriptionRequired],
+  rest: { method: "POST", path: "/teams/invitations/:token/accept" },
+  example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
+  audit: (_context, _input, { teamId, id, role }) => ({ teamId, subject: id, detail: `role: ${role}` }),
+  async handle(context, { token }) {
+    const { teamId } = await invitationForCaller(context, token);
+    // In the order that every change to a team takes its locks: the team, then what is in it.
+    await lockAnyTeam(context, teamId);
+    const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
+    const seated = await seatOrFull(context, settled);
+    if (!seated) throw new AlreadyInTeam();
+    await assertMembersPaid(context, teamId, seated.members);
+    return settled;
+  },
+});
+
+/**
+ * How many members there are with the caller; undefined for a caller who is in a team. The database counts seats, and
+ * refuses one too many.
+ */
+async function seatOrFull(
+  { database, caller }: Context,
+  { teamId, role }: Invitation,
+): Promise<{ members: number } | undefined> {
+  try {
+    const seated = await database.run(seat, [caller.userId, teamId, role]);
+    return seated.length === 0 ? undefined : (await database.run<{ members: number }>(countMembers, [teamId]))[0];
+  } catch (error) {
+    if (sqlStateOf(error) === CHECK_VIOLATION) throw new TeamFull();
+    throw error;
+  }
+}
+
+export const declineInvitation = defineOperation({
+  name: "declineInvitation",
+  effect: "transaction",
+  summary: "Declines an invitation of the caller's.",
+  input: AnswerInvitationInput,
+  output: Invitation,
+  permission: "teams:write",
+  failures,
+  rest: { method: "POST", path: "/teams/invitations/:token/decline" },
+  example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
+  audit: (_context, _input, { teamId, id }) => ({ teamId, subject: id }),
+  async handle(context, { token }) {
+    return settleInvitation(context, await invitationForCaller(context, token), "declined");
+  },
+});
+
+/**
+ * Whoever holds the token may learn what became of the invitation only if it is theirs.
+ * @throws InvitationEmailMismatch when the caller's address is another, or not verified.
+ */
+async function invitationForCaller(context: Context, token: string): Promise<Invitation> {
+  const invitation = await invitationOf(context, token);
+  const { email, emailIsVerified } = context.caller;
+  if (email !== invitation.email) throw new InvitationEmailMismatch("other");
+  if (!emailIsVerified) throw new InvitationEmailMismatch("unverified");
+  return invitation;
+}

@@ -1,0 +1,78 @@
+import { ArgsType, Ctx, Field, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import { Nullable, UUID } from "../../../operation/bounds.js";
+import type { Context } from "../../../operation/context.js";
+import { requireScope } from "../../../operation/execute.js";
+import { IdField } from "../../../operation/id.js";
+import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
+import { teamNow } from "../../../operation/standing.js";
+import type { Statement } from "../../../platform/database.js";
+import { TEAM_EXAMPLE, Team } from "../team.js";
+import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, InvitationStatusName } from "./invitation.js";
+
+@ArgsType()
+export class TeamInvitationsInput extends Paged(NoInput) {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @Field(() => InvitationStatusName, { nullable: true, description: "Only invitations of this status." })
+  @Nullable()
+  status?: InvitationStatusName | null;
+}
+
+@ObjectType({ description: "A page of a team's invitations." })
+export class InvitationPage {
+  @Field(() => [Invitation], { description: "The invitations, newest first." })
+  invitations!: Invitation[];
+
+  @Field(() => String, { nullable: true, description: NEXT_CURSOR })
+  nextCursor!: string | null;
+}
+
+const invitationsOfTeam: Statement = {
+  name: "invitations_of_team",
+  text: `SELECT * FROM (
+      SELECT ${INVITATION_COLUMNS} FROM invitation i
+      WHERE i.team_id = $1 AND i.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid
+    ) newest
+    WHERE $3::text IS NULL OR status = $3 ORDER BY id DESC LIMIT $4`,
+};
+
+export const teamInvitations = defineTeamOperation({
+  name: "teamInvitations",
+  effect: "reads",
+  summary: "Whom a team has invited, and what became of it.",
+  input: TeamInvitationsInput,
+  output: InvitationPage,
+  permission: "teams:read",
+  team: { which: "given", role: "admin" },
+  failures: [],
+  rest: { method: "GET", path: "/teams/:team_id/invitations" },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, status: InvitationStatusName.PENDING },
+    output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
+  },
+  async handle({ database }, { teamId, status, limit, cursor }) {
+    const values = [teamId, placeOf(cursor, UUID), status ?? null, limit + 1];
+    const rows = await database.run<Invitation>(invitationsOfTeam, values);
+    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    return { invitations: items, nextCursor };
+  },
+});
+
+/** How many GraphQL follows from a team; all of them are in `teamInvitations`. */
+const FOLLOWED_MAX = 100;
+
+@Resolver(() => Team)
+export class TeamInvitationsRelation {
+  @FieldResolver(() => [Invitation], {
+    nullable: true,
+    description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; null for others.`,
+    complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
+  })
+  async invitations(@Root() { id }: Team, @Ctx() context: Context): Promise<Invitation[]> {
+    requireScope(context, "teams:read");
+    await teamNow(context, id, "admin");
+    return context.database.run<Invitation>(invitationsOfTeam, [id, null, null, FOLLOWED_MAX]);
+  }
+}

@@ -1,0 +1,43 @@
+import { InputType } from "type-graphql";
+import { IdField } from "../../../operation/id.js";
+import { defineTeamOperation } from "../../../operation/operation.js";
+import { TEAM_EXAMPLE } from "../team.js";
+import {
+  INVITATION_EXAMPLE,
+  Invitation,
+  InvitationNotFound,
+  InvitationNotPending,
+  invitationById,
+  settleInvitation,
+} from "./invitation.js";
+
+@InputType({ description: "Which invitation to take back." })
+export class RevokeInvitationInput {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @IdField("The invitation's id.")
+  invitationId!: string;
+}
+
+export const revokeInvitation = defineTeamOperation({
+  name: "revokeInvitation",
+  effect: "transaction",
+  summary: "Takes a pending invitation back; its token accepts nothing any more.",
+  input: RevokeInvitationInput,
+  output: Invitation,
+  permission: "teams:write",
+  team: { which: "given", role: "admin" },
+  failures: [InvitationNotFound, InvitationNotPending],
+  rest: { method: "DELETE", path: "/teams/:team_id/invitations/:invitation_id", status: 204 },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, invitationId: INVITATION_EXAMPLE.id },
+    output: { ...INVITATION_EXAMPLE, status: "revoked" },
+  },
+  audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
+  async handle(context, { teamId, invitationId }) {
+    const [invitation] = await context.database.run<Invitation>(invitationById, [teamId, invitationId]);
+    if (!invitation) throw new InvitationNotFound();
+    return settleInvitation(context, invitation, "revoked");
+  },
+});

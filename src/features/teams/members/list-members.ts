@@ -1,0 +1,89 @@
+import { ArgsType, Ctx, Field, FieldResolver, ID, ObjectType, Resolver, Root } from "type-graphql";
+import { UUID } from "../../../operation/bounds.js";
+import type { Context } from "../../../operation/context.js";
+import { requireScope } from "../../../operation/execute.js";
+import { IdField } from "../../../operation/id.js";
+import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
+import { teamNow } from "../../../operation/standing.js";
+import type { Statement } from "../../../platform/database.js";
+import { TEAM_EXAMPLE, Team } from "../team.js";
+import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member } from "./member.js";
+
+@ArgsType()
+export class TeamMembersInput extends Paged(NoInput) {
+  @IdField("The team's id.")
+  teamId!: string;
+}
+
+@ObjectType({ description: "A page of a team's members." })
+export class MemberPage {
+  @Field(() => [Member], { description: "The members, in the order of their user ids." })
+  members!: Member[];
+
+  @Field(() => String, { nullable: true, description: NEXT_CURSOR })
+  nextCursor!: string | null;
+}
+
+/** Joining times may be equal, so pages go by the user's id. */
+const membersOfTeam: Statement = {
+  name: "members_of_team",
+  text: `SELECT ${MEMBER_COLUMNS} FROM team_member m JOIN user_account u ON u.id = m.user_id
+    WHERE m.team_id = $1 AND m.user_id > coalesce($2, '00000000-0000-0000-0000-000000000000')::uuid
+    ORDER BY m.user_id LIMIT $3`,
+};
+
+export const teamMembers = defineTeamOperation({
+  name: "teamMembers",
+  effect: "reads",
+  summary: "Who is in a team.",
+  input: TeamMembersInput,
+  output: MemberPage,
+  permission: "teams:read",
+  team: { which: "given", role: "member" },
+  failures: [],
+  rest: { method: "GET", path: "/teams/:team_id/members" },
+  example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
+  async handle({ database }, { teamId, limit, cursor }) {
+    const rows = await database.run<Member>(membersOfTeam, [teamId, placeOf(cursor, UUID), limit + 1]);
+    const { items, nextCursor } = pageOf(rows, limit, ({ userId }) => userId);
+    return { members: items, nextCursor };
+  },
+});
+
+@ObjectType({ description: "A person, as teammates see them." })
+export class User {
+  @Field(() => ID, { description: "The user's id." })
+  id!: string;
+
+  @Field(() => String, { description: "The user's e-mail address." })
+  email!: string;
+
+  @Field(() => String, { nullable: true, description: "The user's name." })
+  name!: string | null;
+}
+
+/** A team has at most 1,000 members, so GraphQL may follow them all. */
+const ALL_MEMBERS = 1_000;
+
+@Resolver(() => Team)
+export class TeamMembersRelation {
+  @FieldResolver(() => [Member], {
+    nullable: true,
+    description: "Its members, in the order of their user ids.",
+    complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
+  })
+  async members(@Root() { id }: Team, @Ctx() context: Context): Promise<Member[]> {
+    requireScope(context, "teams:read");
+    await teamNow(context, id, "member");
+    return context.database.run<Member>(membersOfTeam, [id, null, ALL_MEMBERS]);
+  }
+}
+
+@Resolver(() => Member)
+export class MemberUser {
+  @FieldResolver(() => User, { description: "The person." })
+  user(@Root() { userId, email, name }: Member): User {
+    return { id: userId, email, name };
+  }
+}

@@ -1,0 +1,82 @@
+import { Field, InputType, registerEnumType } from "type-graphql";
+import { tellChanges } from "../../../operation/audit.js";
+import { IdField } from "../../../operation/id.js";
+import { defineTeamOperation } from "../../../operation/operation.js";
+import type { Statement } from "../../../platform/database.js";
+import { MemberNotFound } from "../member-not-found.js";
+import { OwnerMustTransfer } from "../leave-team.js";
+import { TEAM_EXAMPLE } from "../team.js";
+import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
+import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
+
+export enum AssignableRole {
+  ADMIN = "admin",
+  MEMBER = "member",
+}
+registerEnumType(AssignableRole, {
+  name: "AssignableRole",
+  description: "A role that can be given; that of the owner is transferred.",
+  valuesConfig: {
+    ADMIN: { description: "Invite, manage roles, remove everybody but the owner." },
+    MEMBER: { description: "Use the team's graph, see the team, leave it." },
+  },
+});
+
+@InputType({ description: "Which role a member shall have." })
+export class UpdateMemberRoleInput {
+  @IdField("The team's id.")
+  teamId!: string;
+
+  @IdField("The member's user id.")
+  userId!: string;
+
+  @Field(() => AssignableRole, { description: "The role." })
+  role!: AssignableRole;
+}
+
+export const memberOfTeam: Statement = {
+  name: "member_of_team",
+  text: `SELECT ${MEMBER_COLUMNS} FROM team_member m JOIN user_account u ON u.id = m.user_id
+    WHERE m.team_id = $1::uuid AND m.user_id = $2::uuid`,
+};
+
+const changeRole: Statement = {
+  name: "change_member_role",
+  text: `UPDATE team_member m SET role = $3::team_role FROM user_account u
+    WHERE m.team_id = $1::uuid AND m.user_id = $2::uuid AND m.role <> 'owner' AND u.id = m.user_id
+    RETURNING ${MEMBER_COLUMNS}`,
+};
+
+export const updateMemberRole = defineTeamOperation({
+  name: "updateMemberRole",
+  effect: "transaction",
+  summary:
+    "Makes a member an admin, or an admin a member; invitations that an admin sent and nobody answered are withdrawn then.",
+  input: UpdateMemberRoleInput,
+  output: Member,
+  permission: "teams:write",
+  team: { which: "given", role: "admin" },
+  failures: [MemberNotFound, OwnerIsProtected, OwnerMustTransfer],
+  rest: { method: "PUT", path: "/teams/:team_id/members/:user_id" },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, userId: MEMBER_EXAMPLE.userId, role: AssignableRole.ADMIN },
+    output: { ...MEMBER_EXAMPLE, role: "admin" },
+  },
+  audit: (_context, { teamId, userId }, { role, roleBefore = role, withdrawn }) => ({
+    teamId,
+    subject: userId,
+    detail:
+      [tellChanges([["role", roleBefore, role]]), withdrawnNote(withdrawn)].filter(Boolean).join(", ") || undefined,
+  }),
+  async handle(context, { teamId, userId, role }, { team }) {
+    const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
+    if (!target) throw new MemberNotFound();
+    if (!mayManage(team.role, target.role)) {
+      throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
+    }
+    const withdrawn = role === AssignableRole.MEMBER ? await openInvitationsBy(context, teamId, userId) : 0;
+    const [changed] = await context.database.run<Member>(changeRole, [teamId, userId, role]);
+    if (!changed) throw new MemberNotFound();
+    return { ...changed, withdrawn, roleBefore: target.role };
+  },
+});

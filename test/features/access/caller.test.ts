@@ -1,0 +1,133 @@
+import { expect, it, vi } from "vitest";
+import { createApiKey } from "../../../src/features/access/create-api-key.js";
+import { apiKeys } from "../../../src/features/access/list-api-keys.js";
+import { revokeApiKey } from "../../../src/features/access/revoke-api-key.js";
+import { type Ask, ask } from "../../support/http.js";
+import { opens } from "../../support/keys.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
+import { statementsAsked } from "../../support/statements.js";
+
+it("refuses every bad key alike, having done alike, so that nothing can be learnt from it", async () => {
+  await using world = await createWorld();
+  const { url, services } = await world.serve();
+  const ann = await world.user();
+  const requests = await badRequests(world, ann);
+  const statements = vi.spyOn(services.database, "run");
+
+  const answers: object[] = [];
+  for (const request of Object.values(requests)) {
+    const { status, headers, body } = await ask(`${url}/me`, request);
+    answers.push({ status, body, headers: [...headers.keys()], challenge: headers.get("www-authenticate") });
+  }
+
+  expect(answers[0]).toMatchObject({ status: 401, challenge: "Bearer", body: { error: { code: "unauthorized" } } });
+  expect(answers).toEqual(answers.map(() => answers[0]));
+  expect(statementsAsked(statements)).toEqual(answers.map(() => "caller_by_key"));
+});
+
+it("refuses them at GraphQL with the same words", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const requests = await badRequests(world, ann);
+  const { error } = (await ask(`${url}/me`)).body as { error: { code: string; message: string } };
+
+  for (const request of Object.values(requests)) {
+    const { status, headers, body } = await ask(`${url}/graphql`, { ...request, body: { query: "{ viewer { id } }" } });
+    expect(body).toEqual({ errors: [{ message: error.message, extensions: { code: "UNAUTHORIZED" } }] });
+    expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  }
+});
+
+it("takes the scheme in any case and with more than one space", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  for (const scheme of ["Bearer ", "bearer ", "BEARER   "]) {
+    expect((await ask(`${url}/me`, { headers: { authorization: scheme + ann.key } })).status).toBe(200);
+  }
+});
+
+it("never reads a key from a URL or a body", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+
+  expect((await ask(`${url}/me?api_key=${key}&key=${key}&access_token=${key}`)).status).toBe(401);
+  expect((await ask(`${url}/v1/memories`, { body: { api_key: key, key } })).status).toBe(401);
+});
+
+it("lets a key in until its end", async () => {
+  await using world = await createWorld();
+  const { key } = await world.user();
+  const endIn = (seconds: number) =>
+    world.database.pool.query("UPDATE api_key SET expires_at = now() + $1 * interval '1 second'", [seconds]);
+
+  await endIn(60);
+  expect(await opens(world, key)).toBe(true);
+  await endIn(0);
+  expect(await opens(world, key)).toBe(false);
+});
+
+it("writes down when a key was last used, at most once a minute", async () => {
+  await using world = await createWorld();
+  const { url, services } = await world.serve();
+  const ann = await world.user();
+  const statements = vi.spyOn(services.database, "run");
+  const lastUsed = async () => (await ann.did(apiKeys)).keys[0]?.lastUsedAt ?? null;
+  const setLastUsed = (secondsAgo: number) =>
+    world.database.pool.query("UPDATE api_key SET last_used_at = now() - $1 * interval '1 second'", [secondsAgo]);
+
+  await setLastUsed(50);
+  const before = await lastUsed();
+  for (let count = 0; count < 3; count++) await ask(`${url}/me`, { key: ann.key });
+  expect(await lastUsed()).toEqual(before);
+  expect(statements.mock.calls.map(([{ name }]) => name)).not.toContain("mark_key_used");
+
+  await setLastUsed(70);
+  await ask(`${url}/me`, { key: ann.key });
+  await expect
+    .poll(async () => Date.now() - ((await lastUsed())?.getTime() ?? 0), { timeout: 5_000 })
+    .toBeLessThan(10_000);
+});
+
+it("reads a user's plan and a key's scopes anew for each request", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free", scopes: ["memories:read"] });
+  const seen = async () => {
+    const { body } = await ask(`${url}/me`, { key: ann.key });
+    const { plan, api_key } = body as { plan: string; api_key: { scopes: string[] } };
+    return [plan, api_key.scopes];
+  };
+
+  expect(await seen()).toEqual(["free", ["memories:read"]]);
+  await world.database.models.user.updateMany({ data: { plan: "pro" } });
+  await world.database.models.apiKey.updateMany({ data: { scopes: ["teams:read"] } });
+  expect(await seen()).toEqual(["pro", ["teams:read"]]);
+});
+
+/** A request with each kind of key that must not be let in. */
+async function badRequests({ database }: World, ann: Actor): Promise<Record<string, Ask>> {
+  const revoked = await ann.did(createApiKey, { name: "Revoked" });
+  await ann.did(revokeApiKey, { id: revoked.id });
+  const expired = await ann.did(createApiKey, { name: "Expired" });
+  await database.models.apiKey.update({ where: { id: expired.id }, data: { expiresAt: new Date(Date.now() - 1) } });
+  const { key } = ann;
+  const otherEnd = key.endsWith("a") ? "b" : "a";
+  return {
+    "no header": {},
+    "no key": { headers: { authorization: "Bearer" } },
+    "another scheme": { headers: { authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}` } },
+    "no scheme": { headers: { authorization: key } },
+    "two keys": { key: `${key} ${key}` },
+    "not a key": { key: "' OR 1=1--" },
+    "a long one": { key: "x".repeat(8_000) },
+    "an unknown one": { key: key.slice(0, -1) + otherEnd },
+    "a part of one": { key: key.slice(0, -1) },
+    "one in another case": { key: key.toUpperCase() },
+    "a revoked one": { key: revoked.key },
+    "an expired one": { key: expired.key },
+  };
+}

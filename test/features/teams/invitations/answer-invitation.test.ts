@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { acceptInvitation, declineInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
+import { inviteMember } from "../../../../src/features/teams/invitations/invite-member.js";
+import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
+import { createTeam } from "../../../../src/features/teams/create-team.js";
+import { deleteTeam } from "../../../../src/features/teams/delete-team.js";
+import { myTeam } from "../../../../src/features/teams/get-team.js";
+import { leaveTeam } from "../../../../src/features/teams/leave-team.js";
+import { updateTeam } from "../../../../src/features/teams/update-team.js";
+import { ask } from "../../../support/http.js";
+import { type Invitee, type Staff, aTeam, anInvitee, brokenInvariants, letExpire } from "../../../support/teams.js";
+import { type World, createWorld } from "../../../support/world.js";
+
+it("joins the team in the role that was promised", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const staff = await aTeam(world);
+  const { actor, token, invitation } = await anInvitee(world, staff, "admin");
+
+  const { status, body } = await ask(`${url}/teams/invitations/${token}/accept`, { key: actor.key, method: "POST" });
+
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ id: invitation.id, email: actor.email, role: "admin", status: "accepted" });
+  expect(JSON.stringify(body)).not.toMatch(/token|team/);
+  expect(await actor.did(myTeam)).toMatchObject({ id: staff.teamId, memberCount: 4 });
+  // An admin at once: they may invite.
+  await anInvitee(world, { teamId: staff.teamId, owner: actor });
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+describe("an invitation", () => {
+  const MOVES: Readonly<Record<string, (world: World, staff: Staff, invitee: Invitee) => Promise<{ ok: boolean }>>> = {
+    accepted: (_world, _staff, { actor, token }) => actor.does(acceptInvitation, { token }),
+    declined: (_world, _staff, { actor, token }) => actor.does(declineInvitation, { token }),
+    revoked: (_world, { owner, teamId }, { invitation }) =>
+      owner.does(revokeInvitation, { teamId, invitationId: invitation.id }),
+    expired: async (world, _staff, { invitation }) => {
+      await letExpire(world, invitation.id);
+      return { ok: true };
+    },
+  };
+  const ways = Object.keys(MOVES).flatMap((from) =>
+    ["accepted", "declined", "revoked"].map((to) => [from, to] as const),
+  );
+
+  it.each(ways)("that is %s is never %s", async (from, to) => {
+    await using world = await createWorld();
+    const staff = await aTeam(world);
+    const invitee = await anInvitee(world, staff);
+    const statusOf = async () => (await world.database.models.invitation.findFirst())?.status;
+
+    expect(await MOVES[from]?.(world, staff, invitee)).toMatchObject({ ok: true });
+    const [before, membersBefore] = [await statusOf(), await world.database.models.teamMember.count()];
+    const verdict = await MOVES[to]?.(world, staff, invitee);
+
+    expect(verdict).toBeRefused("conflict", `invitation_${from}`);
+    expect(await statusOf()).toBe(before);
+    expect(await world.database.models.teamMember.count()).toBe(membersBefore);
+    expect(membersBefore).toBe(from === "accepted" ? 4 : 3);
+    expect(await brokenInvariants(world)).toEqual([]);
+  });
+
+  it("that was accepted is not accepted again by who has left since", async () => {
+    await using world = await createWorld();
+    const staff = await aTeam(world);
+    const { actor, token } = await anInvitee(world, staff);
+    await actor.did(acceptInvitation, { token });
+    await actor.did(leaveTeam, { teamId: staff.teamId });
+
+    expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "invitation_accepted");
+
+    expect(await actor.does(myTeam)).toBeRefused("not_found");
+  });
+
+  it("lives by the database's clock, whatever the service's says", async () => {
+    await using world = await createWorld();
+    const staff = await aTeam(world);
+    const { actor, token } = await anInvitee(world, staff);
+
+    world.travel(30 * 24 * 3_600_000);
+
+    expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
+  });
+
+  it("may be answered by each token that a mail of it has held", async () => {
+    await using world = await createWorld();
+    const staff = await aTeam(world);
+    const { actor, invitation } = await anInvitee(world, staff);
+    await world.giveToken(invitation.id, "of the second mail");
+
+    expect(await actor.did(acceptInvitation, { token: "of the second mail" })).toMatchObject({ id: invitation.id });
+  });
+
+  it("is gone with its team", async () => {
+    await using world = await createWorld();
+    const staff = await aTeam(world);
+    const { actor, token } = await anInvitee(world, staff);
+
+    await staff.owner.did(deleteTeam, { teamId: staff.teamId });
+
+    for (const answer of [acceptInvitation, declineInvitation]) {
+      expect(await actor.does(answer, { token })).toBeRefused("not_found");
+    }
+  });
+});
+
+it.each([
+  ["accept", acceptInvitation],
+  ["decline", declineInvitation],
+] as const)("is for the invited person alone to %s, with the address verified", async (_word, answer) => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { actor, token } = await anInvitee(world, staff);
+  const stranger = await world.user();
+  const verify = (emailVerifiedAt: Date | null) =>
+    world.database.models.user.update({ where: { id: actor.caller.userId }, data: { emailVerifiedAt } });
+
+  for (const other of [stranger, staff.owner, staff.member]) {
+    expect(await other.does(answer, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
+  }
+  await verify(null);
+  expect(await actor.does(answer, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
+  await verify(new Date());
+  expect(await actor.does(answer, { token })).toMatchObject({ ok: true });
+  // What became of it is not told to others either.
+  expect(await stranger.does(answer, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
+});
+
+it("goes by the token alone: neither by the id, nor by a part of it, nor by its hash", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { actor, invitation, token } = await anInvitee(world, staff);
+  const [stored] = await world.database.models.invitationToken.findMany();
+  const hash = Buffer.from(stored?.hash ?? []);
+
+  const wrong = [
+    invitation.id,
+    token.slice(1),
+    `${token} `,
+    token.toUpperCase(),
+    hash.toString("hex"),
+    "x".repeat(1_000),
+  ];
+  for (const other of [...wrong, hash.toString("base64url"), hash.toString("latin1").replaceAll("\0", " ")]) {
+    expect(await actor.does(acceptInvitation, { token: other }), other).toBeRefused("not_found");
+  }
+  for (const other of ["", "x".repeat(1_001), null, ["token"], 1]) {
+    expect(await actor.does(acceptInvitation, { token: other })).toBeRefused("bad_request");
+  }
+});
+
+it("is refused to who is in a team, without being used up", async () => {
+  await using world = await createWorld();
+  const [first, second] = [await aTeam(world), await aTeam(world)];
+  const { actor, token } = await anInvitee(world, first);
+  const { id } = await second.owner.did(inviteMember, { teamId: second.teamId, email: actor.email, role: "member" });
+  await world.giveToken(id, "to the second");
+  await actor.did(acceptInvitation, { token: "to the second" });
+
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "already_in_team");
+  expect(await actor.does(createTeam, { name: "Mine", maxMembers: 2 })).toBeRefused("conflict", "already_in_team");
+  await actor.did(leaveTeam, { teamId: second.teamId });
+
+  expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
+  expect(await actor.did(myTeam)).toMatchObject({ id: first.teamId });
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("leaves the invitation pending when the team is full, for when there is room", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world, { maxMembers: 4 });
+  const { actor, token } = await anInvitee(world, staff);
+  await staff.owner.did(updateTeam, { teamId: staff.teamId, maxMembers: 3 });
+
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "team_full");
+  await staff.member.did(leaveTeam, { teamId: staff.teamId });
+
+  expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
+  expect(await brokenInvariants(world)).toEqual([]);
+});

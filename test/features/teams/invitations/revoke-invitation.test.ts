@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { acceptInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
+import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
+import { ask } from "../../../support/http.js";
+import { aTeam, anInvitee } from "../../../support/teams.js";
+import { createWorld } from "../../../support/world.js";
+
+it("takes the invitation back: its token joins nobody any more", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const staff = await aTeam(world);
+  const { actor, invitation, token } = await anInvitee(world, staff);
+  const path = `${url}/teams/${staff.teamId}/invitations/${invitation.id}`;
+
+  const answer = await ask(path, { key: staff.admin.key, method: "DELETE" });
+  const again = await ask(path, { key: staff.admin.key, method: "DELETE" });
+
+  expect([answer.status, answer.body]).toEqual([204, ""]);
+  expect(again.status).toBe(409);
+  expect(again.body).toMatchObject({ error: { code: "conflict", reason: "invitation_revoked" } });
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "invitation_revoked");
+});
+
+it("goes by the invitation's id within its team: neither by its token nor by another team's", async () => {
+  await using world = await createWorld();
+  const [one, other] = [await aTeam(world), await aTeam(world)];
+  const [mine, theirs] = [await anInvitee(world, one), await anInvitee(world, other)];
+  const revoke = (teamId: string, invitationId: string) => one.owner.does(revokeInvitation, { teamId, invitationId });
+
+  expect(await revoke(one.teamId, theirs.invitation.id)).toBeRefused("not_found");
+  expect(await revoke(other.teamId, theirs.invitation.id)).toBeRefused("not_found");
+  expect(await revoke(other.teamId, mine.invitation.id)).toBeRefused("not_found");
+  expect(await revoke(one.teamId, mine.token)).toBeRefused("not_found");
+  expect(await revoke(one.teamId, world.services.newId())).toBeRefused("not_found");
+
+  for (const { actor, token } of [mine, theirs]) {
+    expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
+  }
+});
