@@ -220,12 +220,18 @@ async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")
   const bindings = await import("@prisma/schema-engine-wasm/schema_engine_bg");
   const path = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
   const bytes = await readFile(path.replace(/\.js$/, ".wasm"));
-  const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": bindings });
+  const imports = Object.fromEntries(
+    Object.entries(bindings).map(([name, value]) => [name, name.startsWith("__wbg_setTimeout_") ? setTimer : value]),
+  );
+  const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": imports });
   const engine = bindings as unknown as Engine;
   engine.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start?.();
   return engine;
 }
+
+/** The engine does not clear its timers: one of ten seconds would keep a process that has ended its work. */
+const setTimer = (callback: () => void, ms: number): NodeJS.Timeout => setTimeout(callback, ms).unref();
 
 /** What the bindings export beside what their types tell. */
 type Engine = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm(exports: WebAssemblyExports): void };

@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
+import { databaseOn, onServer } from "../support/database-server.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
@@ -55,6 +57,24 @@ it("ends with a sentence when it may open too few files", async ({ skip }) => {
 
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^This process may not open 256 files, .*\.\n$/)]);
   return undefined;
+});
+
+it("leaves nothing that keeps a process once the database is migrated", async () => {
+  const { url, prefix } = inject("databaseServer");
+  const name = `${prefix}${randomUUID().replaceAll("-", "")}`;
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
+  const script = `
+    import { migrate } from "./dist/platform/migrations.js";
+    const applied = await migrate(${JSON.stringify(databaseOn(url, name))});
+    console.log(JSON.stringify({ applied: applied.length, timers: process.getActiveResourcesInfo().filter(isTimer) }));
+    function isTimer(name) { return name === "Timeout"; }`;
+
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    encoding: "utf8",
+  });
+
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual({ applied: expect.any(Number) as number, timers: [] });
 });
 
 /** Starts the build and waits for its end, which must come by itself. */
