@@ -12,7 +12,7 @@ import { startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
 import { type WaitBounds, openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
-import { billingOf } from "./platform/payments.js";
+import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { StartError } from "./platform/start-error.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
@@ -39,6 +39,7 @@ export async function startApp(
   http: HttpLimits = LIMITS.http,
   storage: Services["storage"] = LIMITS.storage,
   waits: WaitBounds = LIMITS.database,
+  paymentWaits: PaymentWaits = LIMITS.payments,
 ): Promise<RunningApp> {
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
@@ -48,7 +49,7 @@ export async function startApp(
     shares: new DatabaseShares(database, waits),
     budgets,
     storage,
-    billing: billingOf(config, log),
+    billing: billingOf(config, log, paymentWaits),
     log,
     publicUrl: () => config.publicUrl ?? url,
     resultHours: config.retention.resultsHours,

@@ -229,6 +229,15 @@ export const LIMITS = {
     /** A second signal within this time is the same Ctrl-C, passed on by the terminal and by npm. */
     echoMs: 500,
   },
+  /** For Stripe. By when changes and reads are answered, with what comes around the calls, the documentation tells. */
+  payments: {
+    /** For one request before it is sent a second time; two of them fit into an operation's patience. */
+    requestMs: 5_000,
+    /** For all calls of one change. */
+    changeMs: 12_000,
+    /** The same for reading, which can fall back on the copy. */
+    readMs: 3_000,
+  },
   chores: {
     /** Rows that are deleted in one turn, so that no lock is held for long. */
     rows: 1_000,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
+import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
 /** What billing works with. */
@@ -31,8 +32,11 @@ export interface BillingSettings {
   readonly allowedOrigins: readonly string[];
 }
 
+/** How long Stripe is waited for. */
+export type PaymentWaits = { readonly [Name in keyof typeof LIMITS.payments]: number };
+
 /** Billing through Stripe, where all is given that it takes. */
-export function billingOf(settings: BillingSettings, log: Logger): Billing {
+export function billingOf(settings: BillingSettings, log: Logger, waits: PaymentWaits = LIMITS.payments): Billing {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
   if (secretKey !== undefined && !isComplete) {
@@ -40,7 +44,7 @@ export function billingOf(settings: BillingSettings, log: Logger): Billing {
   }
   return {
     payments: isComplete
-      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: settings.stripeApiBase })
+      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: settings.stripeApiBase }, waits)
       : undefined,
     freeSeats: settings.freeTeamSeats,
     returnOrigins: settings.allowedOrigins,
@@ -64,14 +68,7 @@ export class PaymentsError extends Error {
   }
 }
 
-/** How long one request may take before it is sent a second time; two of them fit into an operation's patience. */
-const REQUEST_TIMEOUT_MS = 5_000;
-/** How long all calls to Stripe of one change may take. */
-const PATIENCE_MS = 12_000;
-/** The same for reading, which can fall back on the copy. */
-export const PATIENCE_OF_READERS_MS = 3_000;
-
-/** By when changes and reads are answered, whatever Stripe does: those times, and what comes around the calls. */
+/** By when changes and reads are answered, whatever Stripe does: `LIMITS.payments`, and what comes around the calls. */
 export const ANSWERED_WITHIN_S = { change: 15, read: 4 } as const;
 
 /** How long to wait before asking again what Stripe is at work on. */
@@ -81,7 +78,7 @@ const BUSY_WAIT_MS = 300;
 export class Deadline {
   readonly #end: number;
 
-  constructor(patienceMs: number = PATIENCE_MS) {
+  constructor(patienceMs: number) {
     this.#end = performance.now() + patienceMs;
   }
 
@@ -98,7 +95,10 @@ export class Payments {
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
 
-  constructor({ secretKey, webhookSecret, priceId, apiBase }: PaymentSettings) {
+  constructor(
+    { secretKey, webhookSecret, priceId, apiBase }: PaymentSettings,
+    readonly waits: PaymentWaits = LIMITS.payments,
+  ) {
     this.priceId = priceId;
     this.#webhookSecret = webhookSecret;
     this.#stripe = stripeClient(secretKey, apiBase);
@@ -132,7 +132,7 @@ export class Payments {
     deadline: Deadline,
     send: Send<Answer>,
   ): Promise<Answer> {
-    const timeout = Math.max(1, Math.round(Math.min(REQUEST_TIMEOUT_MS, deadline.remainingMs)));
+    const timeout = Math.max(1, Math.round(Math.min(this.waits.requestMs, deadline.remainingMs)));
     const late = new AbortController();
     try {
       // The client's own timeout is for silence; an answer that trickles in must end as well.
@@ -170,7 +170,7 @@ export function stripeClient(secretKey: string, apiBase: string | undefined): St
     protocol: protocol === "http:" ? "http" : "https",
     host: hostname,
     port: port || (protocol === "http:" ? "80" : "443"),
-    timeout: REQUEST_TIMEOUT_MS,
+    timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
     httpClient: objectsOnly(Stripe.createNodeHttpClient()),

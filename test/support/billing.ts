@@ -5,16 +5,16 @@ import { PaymentProviderError } from "../../src/features/billing/failures.js";
 import { type BillingAccount, accountOf } from "../../src/features/billing/account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { type Actor, type World, createWorld } from "./world.js";
+import { type Actor, type World, type WorldsWishes, createWorld } from "./world.js";
 
 /** A world with something that stands in for Stripe. */
 export interface StripeWorld extends World {
   readonly stripe: StandInStripe;
 }
 
-export async function createStripeWorld(): Promise<StripeWorld> {
+export async function createStripeWorld(wishes: WorldsWishes = {}): Promise<StripeWorld> {
   const stripe = await startStandInStripe();
-  const world = await createWorld({ stripe });
+  const world = await createWorld({ ...wishes, stripe });
   return {
     ...world,
     stripe,
@@ -39,8 +39,11 @@ export interface BillingWorld extends StripeWorld {
 }
 
 /** `deaf`: no event arrives, as if each got lost. */
-export async function createBillingWorld({ deaf = false }: { deaf?: boolean } = {}): Promise<BillingWorld> {
-  const world = await createStripeWorld();
+export async function createBillingWorld({
+  deaf = false,
+  ...wishes
+}: WorldsWishes & { deaf?: boolean } = {}): Promise<BillingWorld> {
+  const world = await createStripeWorld(wishes);
   const app = await world.serve();
   if (!deaf) world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   return { ...world, app };

@@ -19,7 +19,7 @@ import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import { type OpenDatabase, type WaitBounds, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
-import { Payments } from "../../src/platform/payments.js";
+import { type PaymentWaits, Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/features/access/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
@@ -117,10 +117,12 @@ export interface WorldsWishes {
   readonly stripe?: WorldsStripe;
   /** What graphs may hold, by plan. */
   readonly storage?: Services["storage"];
+  /** How long the payment provider is waited for. */
+  readonly paymentWaits?: PaymentWaits;
 }
 
 /** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
-export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promise<World> {
+export async function createWorld({ stripe, storage, paymentWaits }: WorldsWishes = {}): Promise<World> {
   const taken = await takeDatabase();
   const { name, url: databaseUrl } = taken;
   // A copy, so that what a test spies on is not spied on in the next.
@@ -129,7 +131,7 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
   const log: string[] = [];
   const bugs: unknown[] = [];
   const billing = {
-    payments: stripe && new Payments({ ...stripe, apiBase: stripe.url }),
+    payments: stripe && new Payments({ ...stripe, apiBase: stripe.url }, paymentWaits),
     freeSeats: 5,
     returnOrigins: ["https://app.example.com"],
   };
@@ -182,7 +184,7 @@ export async function createWorld({ stripe, storage }: WorldsWishes = {}): Promi
         ...environment,
       });
       const limits = { ...LIMITS.http, ...PATIENT_DOORS, ...http };
-      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage, waits);
+      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage, waits, paymentWaits);
       apps.push(app);
       return app;
     },

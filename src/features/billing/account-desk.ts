@@ -71,13 +71,13 @@ export async function withAccountDesk<T>(
   services: BillingServices,
   teamId: string,
   work: (desk: AccountDesk) => Promise<T>,
-  patienceMs?: number,
+  patience: "changeMs" | "readMs" = "changeMs",
 ): Promise<T> {
   const { database, billing, log } = services;
   const { payments } = billing;
   if (!payments) throw new BillingNotConfigured();
   await database.run(ensureAccount, [teamId]);
-  const deadline = new Deadline(patienceMs);
+  const deadline = new Deadline(payments.waits[patience]);
   try {
     return await withAccountLock(database, { teamId, deadline }, (lock) =>
       work(new AccountDesk(services, payments, lock, deadline)),

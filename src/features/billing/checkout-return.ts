@@ -1,7 +1,6 @@
 import type { Statement } from "../../platform/database.js";
 import { spendAsClient } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
-import { PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
 import { accountOf, isPaid, isUnsure } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
@@ -35,9 +34,7 @@ export async function checkoutReturned(
   const [found] = await services.database.run<{ teamId: string; name: string }>(teamOfCheckout, [sessionId]);
   if (!found) return undefined;
   const known = await accountOf(services, found.teamId);
-  const account = isUnsure(known, services.now())
-    ? await reconcileAccount(services, found.teamId, PATIENCE_OF_READERS_MS)
-    : known;
+  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, found.teamId, "readMs") : known;
   const state = isPaid(account) ? "paid" : account.checkoutUrl === null ? "over" : "open";
   return { team: found.name, state, seats: account.seats };
 }

@@ -62,13 +62,13 @@ export async function reconcileDueAccount(services: BillingServices): Promise<bo
 export function reconcileAccount(
   services: BillingServices,
   teamId: string,
-  patienceMs?: number,
+  patience?: "changeMs" | "readMs",
 ): Promise<BillingAccount> {
   const reconcile = async (desk: AccountDesk) => {
     await desk.settle();
     return desk.mirror();
   };
-  return withAccountDesk(services, teamId, reconcile, patienceMs);
+  return withAccountDesk(services, teamId, reconcile, patience);
 }
 
 const accountsAfter: Statement = {

@@ -2,7 +2,7 @@ import { Field, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
-import { ANSWERED_WITHIN_S, PATIENCE_OF_READERS_MS } from "../../platform/payments.js";
+import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
 import { type BillingAccount, accountOf, isPaid, isUnsure } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
@@ -131,7 +131,7 @@ export const teamSubscription = defineTeamOperation({
   async handle(context, _input, { team: { id }, again }) {
     const known = await accountOf(context, id);
     const unsure = isUnsure(known, context.now());
-    const fresh = unsure ? await reconcileAccount(context, id, PATIENCE_OF_READERS_MS).catch(staleOnly) : known;
+    const fresh = unsure ? await reconcileAccount(context, id, "readMs").catch(staleOnly) : known;
     // Read after it: seats and members may have changed with the subscription.
     return describeSubscription(fresh ?? known, await again(), fresh === undefined);
   },
