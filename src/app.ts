@@ -10,7 +10,7 @@ import { DatabaseShares } from "./operation/shares.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
-import { type WaitBounds, openDatabase } from "./platform/database.js";
+import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
@@ -27,23 +27,31 @@ export interface RunningApp extends AsyncDisposable {
   readonly services: Services;
 }
 
+/** What the benchmark and tests have otherwise than operators do. */
+export interface AppWishes {
+  readonly budgets?: Budgets;
+  readonly http?: HttpLimits;
+  readonly storage?: Services["storage"];
+  readonly waits?: WaitBounds;
+  readonly paymentWaits?: PaymentWaits;
+}
+
 /**
- * Serves the migrated database at `databaseUrl` until it is disposed of. The benchmark brings budgets of its own, tests
- * bring smaller bounds.
+ * Serves a migrated database until it is disposed of: the one at this address, or one that the caller has opened and
+ * will close.
  */
 export async function startApp(
   config: Config,
-  databaseUrl: DatabaseUrl,
+  where: DatabaseUrl | OpenDatabase,
   log: Logger,
-  budgets: Budgets = config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets(),
-  http: HttpLimits = LIMITS.http,
-  storage: Services["storage"] = LIMITS.storage,
-  waits: WaitBounds = LIMITS.database,
-  paymentWaits: PaymentWaits = LIMITS.payments,
+  wishes: AppWishes = {},
 ): Promise<RunningApp> {
+  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits } = wishes;
+  const budgets = wishes.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets());
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
-  const database = openDatabase(databaseUrl, onError, waits);
+  const isOpen = typeof where === "object";
+  const database = isOpen ? where : openDatabase(where, onError, waits);
   const services = createServices({
     database,
     shares: new DatabaseShares(database, waits),
@@ -68,7 +76,7 @@ export async function startApp(
   const close = async () => {
     work[Symbol.dispose]();
     await budgets.close();
-    await database[Symbol.asyncDispose]();
+    if (!isOpen) await database[Symbol.asyncDispose]();
   };
   try {
     await listen(server, config);

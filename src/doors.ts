@@ -7,7 +7,7 @@ import { checkoutReturned, receivePaymentWebhook } from "./features/billing/inde
 import { acceptInvitation, declineInvitation, invitation } from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
-import { graphqlSchema, operations } from "./operations.js";
+import { graphqlSchema, operations, relations } from "./operations.js";
 import { admitAddress, admitGraphQL, admitKey } from "./surfaces/admission.js";
 import { authenticate, chargeAddress, chargeRequest, chargeWithoutKey } from "./surfaces/authentication.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
@@ -87,7 +87,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       graphqlPage(),
       limitsPage(),
       accessPage(operations),
-      errorsPage({ failures: raisedFailures(operations), routes, graphqlCodes: GRAPHQL_CODES }),
+      errorsPage({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES }),
       docsRoutes(operations, schema, config.publicUrl),
       express.Router().use(PAGES, noSuchPage),
     ]),

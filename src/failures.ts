@@ -1,5 +1,4 @@
 import { InvalidSignature } from "./features/billing/index.js";
-import { TooManyFollowed } from "./features/memories/index.js";
 import { LIMITS } from "./limits.js";
 import { AnswerTooLarge } from "./operation/answer-budget.js";
 import { RateLimited } from "./operation/budget.js";
@@ -14,6 +13,7 @@ import {
 } from "./operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempotency.js";
 import type { Operation } from "./operation/operation.js";
+import type { Relation } from "./operation/relation.js";
 import { refusalOf } from "./surfaces/admission.js";
 import { BodyTooLarge, UnsupportedEncoding } from "./surfaces/body.js";
 import { parserRefusals } from "./surfaces/closing.js";
@@ -30,8 +30,10 @@ export interface Raised {
 }
 
 /** One of each failure that a caller may be told of, by whatever door, with who raises it: for documentation. */
-export function raisedFailures(operations: readonly Operation[]): Raised[] {
+export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): Raised[] {
   const declared = new Set(operations.flatMap(({ failures }) => failures));
+  const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));
+  ofRelations.delete(ScopeMissing);
   return [
     ...[...declared].map((failure) => ({
       failure: exampleOf(failure),
@@ -43,7 +45,8 @@ export function raisedFailures(operations: readonly Operation[]): Raised[] {
     ]),
     ...raisedBy("any change with an Idempotency-Key", [new IdempotencyKeyReused(), new IdempotencyInProgress()]),
     ...raisedBy("GraphQL", [
-      ...[new TooManyFollowed(), new AnswerTooLarge(), new NoSubscriptions()],
+      ...[...ofRelations].map(exampleOf),
+      ...[new AnswerTooLarge(), new NoSubscriptions()],
       new QueryTooCostly(LIMITS.graphql.cost + 1, LIMITS.graphql.cost),
     ]),
     ...raisedBy("the webhook of the payment provider", [new InvalidSignature()]),

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
-import { graphqlSchema, operations } from "../operations.js";
+import { graphqlSchema, operations, relations } from "../operations.js";
 import { rightsTable } from "../operation/rights.js";
 import { openApiJson } from "../surfaces/rest/openapi.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
@@ -16,7 +16,7 @@ export const program = commandLine({
     const files = [
       write("schema.graphql", `${printSchema(lexicographicSortSchema(schema))}\n`),
       write("test/contract/openapi.json", openApiJson(operations, schema)),
-      write("docs/rights.md", rightsTable(operations)),
+      write("docs/rights.md", rightsTable(operations, relations)),
     ];
     if (json) console.log(JSON.stringify({ files }));
     else for (const { path, changed } of files) console.log(`${path}  ${changed ? "written anew" : "as it was"}`);

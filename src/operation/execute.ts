@@ -102,7 +102,7 @@ export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope):
 }
 
 /** A failure that is not declared is missing from the documentation, so it is a bug even where it is right. */
-function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
+export function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
   if (failure instanceof CommonFailure || failures.some((declared) => failure instanceof declared)) return;
   throw new Error(`${name} raised ${failure.name}, which it does not declare.`, { cause: failure });
 }

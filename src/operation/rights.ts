@@ -1,5 +1,7 @@
 import { routeOf } from "./names.js";
 import { type Operation, methodsOf } from "./operation.js";
+import type { TeamRole } from "./context.js";
+import type { Relation } from "./relation.js";
 import { isAtLeast } from "./standing.js";
 
 /** Who may ask: somebody in the team by their role, somebody who is not in it, somebody without a key. */
@@ -9,8 +11,12 @@ export type Asker = (typeof ASKERS)[number];
 /** What an asker is told before anything depends on the state of things; an admin is `role_too_small` for an owner's. */
 export type Right = "yes" | "unauthorized" | "not_found" | "role_too_small";
 
-/** Who may do an operation, as it declares it. The key's scope comes on top. */
-export function rightOf({ permission, team }: Pick<Operation, "permission" | "team">, asker: Asker): Right {
+interface Guarded extends Pick<Operation, "permission"> {
+  readonly team?: { readonly role: TeamRole } | undefined;
+}
+
+/** Who may do an operation or follow a relation, as it declares it. The key's scope comes on top. */
+export function rightOf({ permission, team }: Guarded, asker: Asker): Right {
   if (permission === "public") return "yes";
   if (asker === "nobody") return "unauthorized";
   if (!team) return "yes";
@@ -36,15 +42,27 @@ answered by the invited person alone. Memories and relationships need no role: e
 members on their team's as well, into which \`shareMemories\` moves memories.
 `;
 
+const RELATIONS = `
+Fields by which GraphQL leads on from what one sees. One that is refused is null, with an error that says why.
+`;
+
 /** The whole table of rights in Markdown, for people to read. */
-export function rightsTable(operations: readonly Operation[]): string {
+export function rightsTable(operations: readonly Operation[], relations: readonly Relation[]): string {
   const head = ["Operation", "REST", "Scope", "Owner", "Admin", "Member", "Outsider", "No key"];
   const rows = operations.map((operation) => {
     const { name, rest, permission } = operation;
     const [, path = ""] = routeOf(rest).split(" ");
-    const rights = ASKERS.map((asker) => SHOWN[rightOf(operation, asker)]);
-    return [name, `\`${methodsOf(rest).join(", ")} ${path}\``, permission, ...rights];
+    return [name, `\`${methodsOf(rest).join(", ")} ${path}\``, permission, ...rightsOf(operation)];
   });
-  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return `${INTRODUCTION}\n${lines.join("\n")}\n`;
+  const fields = relations.map((relation) => {
+    const field = `\`${relation.of.name}.${relation.name}\``;
+    return [field, relation.permission, ...rightsOf(relation)];
+  });
+  const ofFields = ["Field", ...head.slice(2)];
+  return `${INTRODUCTION}\n${tableOf(head, rows)}${RELATIONS}\n${tableOf(ofFields, fields)}`;
 }
+
+const rightsOf = (guarded: Guarded): string[] => ASKERS.map((asker) => SHOWN[rightOf(guarded, asker)]);
+
+const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");

@@ -46,6 +46,12 @@ export class Connections {
     const watch = setInterval(() => this.#endStalled(), Math.max(1, limits.stalledAnswerMs / 10)).unref();
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#opened(socket));
+    const closeIdle = server.closeIdleConnections.bind(server);
+    // Browsers open connections ahead. Node counts one on which nothing came as busy, and would wait for it to stop.
+    server.closeIdleConnections = () => {
+      closeIdle();
+      this.#closeUnused();
+    };
     server.on("close", () => clearInterval(watch));
   }
 
@@ -95,6 +101,13 @@ export class Connections {
     if (this.#countsAddresses && connection.peers.unsent > unsentBytesPerAddress)
       endLongestUnread(connection.peers.busy);
     else if (this.#unsent > unsentBytes) endLongestUnread(this.#all.values());
+  }
+
+  #closeUnused(): void {
+    const now = performance.now();
+    for (const { socket, restingSince } of this.#all.values()) {
+      if (socket.bytesRead === 0 && now - restingSince >= FRESH_MS) socket.destroy();
+    }
   }
 
   #opened(socket: Socket): void {

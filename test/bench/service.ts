@@ -30,6 +30,6 @@ class RenewedBudgets implements Budgets {
 serve(async ({ databaseUrl }: Order) => {
   const log = createLogger("info", { buffered: true });
   const config = readConfig({ NODE_ENV: "production", PORT: "0" });
-  const { url } = await startApp(config, databaseUrl, log, new RenewedBudgets());
+  const { url } = await startApp(config, databaseUrl, log, { budgets: new RenewedBudgets() });
   return Number(new URL(url).port);
 });

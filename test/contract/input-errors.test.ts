@@ -15,7 +15,7 @@ import {
 } from "graphql";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/operations.js";
+import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
 import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
@@ -172,7 +172,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
   });
 });
 
-const failures = raisedFailures(operations).map(({ failure }) => failure);
+const failures = raisedFailures(operations, relations).map(({ failure }) => failure);
 
 describe("messages", () => {
   it("are of every class of failures that there is", () => {

@@ -1,16 +1,20 @@
 import { type GraphQLObjectType, getNamedType, isNonNullType, isObjectType } from "graphql";
-import { getMetadataStorage } from "type-graphql";
 import { describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/operations.js";
+import { graphqlSchema, operations, relations } from "../../src/operations.js";
+import { contextOf } from "../../src/operation/context.js";
+import { type Failure, ScopeMissing } from "../../src/operation/failure.js";
+import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
-import { scopesOf } from "../../src/operation/permission.js";
-import { followedFields } from "../../src/surfaces/rest/json-schema.js";
+import { SCOPES, scopesOf } from "../../src/operation/permission.js";
+import { followRelation, relationAt } from "../../src/operation/relation.js";
+import { isAtLeast } from "../../src/operation/standing.js";
+import { followedFields } from "../../src/surfaces/json-schema.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
 import { aLink, memoriesTitled } from "../support/memories.js";
-import { askGraphQL } from "../support/operations.js";
+import { askGraphQL, askRest } from "../support/operations.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
@@ -71,17 +75,50 @@ it("tells the same of what has the same id, from wherever one looks", async () =
   expect(contradictions).toEqual([]);
 });
 
-it("lets every relation be null that may be refused or gone, so that it takes nothing else along", () => {
-  const { fieldResolvers } = getMetadataStorage();
-  const asking = fieldResolvers.filter(({ params }) => params?.some(({ kind }) => kind === "context"));
+const named = relations.map((relation) => [`${relation.of.name}.${relation.name}`, relation] as const);
+const NOTHING_ASKED = () => new Set<string>();
 
-  const names = asking.map(({ schemaName, getObjectType }) => [getObjectType?.().name ?? "", schemaName] as const);
-  const required = names.filter(([type, field]) =>
-    isNonNullType((schema.getType(type) as GraphQLObjectType).getFields()[field]?.type),
+it("knows every field that leads on, and lets be null what may be refused or gone, so that it takes nothing along", () => {
+  const fields = types.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
+  const followed = fields.filter(({ field }) => relationAt(field));
+
+  expect(followed.map(({ type, field }) => `${type.name}.${field.name}`).sort()).toEqual(
+    named.map(([name]) => name).sort(),
   );
+  for (const { field } of followed) {
+    const relation = relationAt(field);
+    expect(isNonNullType(field.type), field.name).toBe(relation && relation.failures.length === 0);
+  }
+});
 
-  expect(names.length).toBeGreaterThan(8);
-  expect(required).toEqual([]);
+describe.each(named.filter(([, { permission }]) => permission !== "any"))("%s", (_name, relation) => {
+  it("is refused to a key without its scope", async () => {
+    await using world = await createWorld();
+    const { caller } = await world.user();
+    const scopes = new Set(SCOPES.filter((scope) => !scopesOf(relation.permission).includes(scope)));
+    const context = contextOf(world.services, { caller: { ...caller, scopes }, door: "graphql", clientAddress: "" });
+
+    expect(() => followRelation(relation, context, {}, NOTHING_ASKED)).toThrow(ScopeMissing);
+  });
+});
+
+describe.each(named.filter(([, { team }]) => team))("%s", (_name, relation) => {
+  it.each(["owner", "admin", "member", "outsider"] as const)("goes by the role in the team: %s", async (who) => {
+    await using world = await createWorld();
+    const { teamId, ...staff } = await aTeam(world);
+    const { caller } = who === "outsider" ? await world.user() : staff[who];
+    const context = contextOf(world.services, { caller, door: "graphql", clientAddress: "" });
+
+    const followed = Promise.resolve(followRelation(relation, context, { id: teamId }, NOTHING_ASKED));
+
+    const reached = await followed.then(
+      () => "reached",
+      (error: Failure) => error.kind,
+    );
+    const least = relation.team?.role ?? "owner";
+    const isLet = who !== "outsider" && isAtLeast(who, least);
+    expect(reached).toBe(isLet ? "reached" : who === "outsider" ? "not_found" : "forbidden");
+  });
 });
 
 it.each([
@@ -100,6 +137,48 @@ it.each([
   expect(errors.map(({ path }) => path.join("."))).toEqual(refused);
   const invitations = refused.length > 0 ? null : [];
   expect(data).toMatchObject({ viewer: { email: staff[role].email, team: { id: teamId, invitations } } });
+});
+
+it("shows nobody another's things, however far one follows, and by REST the same as by GraphQL", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const [annHas, bobHas] = [await thingsOf(world, ann), await thingsOf(world, bob)];
+  const reading = operations.filter(
+    ({ kind, permission }) => kind === "query" && !["public", "billing:read"].includes(permission),
+  );
+
+  const seen = new Map<string, string>();
+  const contradictions: string[] = [];
+  const note = (door: string, answer: unknown) => {
+    for (const { id, ...fields } of objectsIn(answer)) {
+      for (const [name, value] of Object.entries(fields)) {
+        if (id === undefined || (typeof value === "object" && value !== null) || name === "__typename") continue;
+        const place = `${String(id)} ${snakeCase(name)}`;
+        // The doors write enums in upper and in lower case.
+        const text = String(value).toLowerCase();
+        if ((seen.get(place) ?? text) !== text) contradictions.push(`${door} ${place}: ${seen.get(place)}, ${text}`);
+        seen.set(place, text);
+      }
+    }
+  };
+  let answers = "";
+  for (const operation of reading) {
+    const input = exampleInput(operation, annHas);
+    const byRest = await askRest(url, ann.key, operation, input);
+    const selection = selectionOf(outputTypeOf(schema, operation), operation.name === "exportAccount" ? 3 : 4);
+    const byGraphQL = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
+    expect([byRest.status, (byGraphQL.body as { errors?: unknown }).errors], operation.name).toEqual([200, undefined]);
+    note("REST", byRest.body);
+    note("GraphQL", (byGraphQL.body as { data: unknown }).data);
+    answers += JSON.stringify([byRest.body, byGraphQL.body]);
+  }
+
+  const theirs = [bob.email, bob.caller.userId, ...Object.values(bobHas).flat()].filter((id) => String(id).length > 8);
+  expect(seen.size).toBeGreaterThan(100);
+  expect(theirs.length).toBeGreaterThan(5);
+  expect(theirs.filter((id) => answers.includes(String(id)))).toEqual([]);
+  expect(contradictions).toEqual([]);
 });
 
 const leading = operations.filter((operation) => hasRelation(outputTypeOf(schema, operation), 4));

@@ -96,12 +96,13 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     return answer;
   },
   async "503"(scene) {
-    // Another server, whose budgets are not used up.
-    const { url } = await scene.world.serve();
-    await scene.world.breakConnections();
+    // Another server, whose budgets are not used up and whose database is out of reach.
+    const { url } = await scene.world.serve({}, UNREACHABLE);
     return rightly({ ...scene, url });
   },
 };
+
+const UNREACHABLE = "postgres://postgres@127.0.0.1:1/none";
 
 /** While they own a team. */
 async function asOwner(scene: Scene): Promise<Answer> {

@@ -1,7 +1,7 @@
 import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isEnumType, isObjectType } from "graphql";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf, restNameOf } from "../../src/operation/output.js";
-import { followedFields } from "../../src/surfaces/rest/json-schema.js";
+import { followedFields } from "../../src/surfaces/json-schema.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 
 /** What a door answered, in words that are the same for all doors: code's names, REST's values. */

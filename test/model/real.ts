@@ -36,7 +36,7 @@ export async function startReal(): Promise<Real> {
   const world = await createStripeWorld();
   // In production without SMTP the server sends no mail, so that each can be read here at the moment it is due.
   const config = readConfig({ ...environmentOf(world.stripe), NODE_ENV: "production", PORT: "0" });
-  const app = await startApp(config, world.databaseUrl, world.services.log, WITHOUT_END);
+  const app = await startApp(config, world.databaseUrl, world.services.log, { budgets: WITHOUT_END });
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;
   const sent: Message[] = [];

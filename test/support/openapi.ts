@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { graphqlSchema, operations } from "../../src/operations.js";
-import type { JsonSchema } from "../../src/surfaces/rest/json-schema.js";
+import type { JsonSchema } from "../../src/surfaces/json-schema.js";
 import { openApiJson } from "../../src/surfaces/rest/openapi.js";
 
 export interface Parameter {

@@ -125,8 +125,9 @@ export interface WorldsWishes {
 export async function createWorld({ stripe, storage, paymentWaits }: WorldsWishes = {}): Promise<World> {
   const taken = await takeDatabase();
   const { name, url: databaseUrl } = taken;
-  // A copy, so that what a test spies on is not spied on in the next.
+  // Copies, so that what a test spies on is not spied on in the next.
   const database = { ...taken.database };
+  let forServer: OpenDatabase | undefined = { ...taken.forServer };
   let offsetMs = 0;
   const log: string[] = [];
   const bugs: unknown[] = [];
@@ -183,8 +184,13 @@ export async function createWorld({ stripe, storage, paymentWaits }: WorldsWishe
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
-      const limits = { ...LIMITS.http, ...PATIENT_DOORS, ...http };
-      const app = await startApp(config, way, logTo(log, bugs), undefined, limits, storage, waits, paymentWaits);
+      const isUsual = way === databaseUrl && waits === PATIENT;
+      const app = await startApp(config, (isUsual && forServer) || way, logTo(log, bugs), {
+        ...{ http: { ...LIMITS.http, ...PATIENT_DOORS, ...http }, waits },
+        ...(storage && { storage }),
+        ...(paymentWaits && { paymentWaits }),
+      });
+      if (isUsual) forServer = undefined;
       apps.push(app);
       return app;
     },

@@ -102,7 +102,7 @@ it("serves as many requests of an address at a time as it may, and refuses the o
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, room);
   const { key } = await world.user();
 
-  const refused = await refusedOnce(
+  using refused = await refusedOnce(
     () => begun(url, key),
     () => ask(`${url}/me`, { key }),
   );
@@ -134,6 +134,19 @@ it("gives a free place to whoever has waited longest, and bounds how many wait a
   expect(places.take("a")).toBe(true);
 });
 
+it("stops without waiting for connections on which nothing came", async () => {
+  await using world = await createWorld();
+  const app = await world.serve();
+  const closed = Array.from({ length: 3 }, () => untilClosed(opened(app.url)));
+  await ask(`${app.url}/healthz`);
+
+  const begunAt = performance.now();
+  await app[Symbol.asyncDispose]();
+
+  expect(performance.now() - begunAt).toBeLessThan(LIMITS.stop.drainMs / 2);
+  expect(await Promise.all(closed)).toEqual(["", "", ""]);
+});
+
 it("makes room for a new connection by the one that has rested longest", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, waitingPerAddress: 100 });
@@ -157,7 +170,7 @@ it("serves as many requests under a key at a time as it may, from any number of 
   const from = ({ key }: Actor) => ask(`${url}/me`, { key, headers: { "x-forwarded-for": "192.0.2.9" } });
   let n = 0;
 
-  const refused = await refusedOnce(
+  using refused = await refusedOnce(
     () => begun(url, ann.key, `X-Forwarded-For: 192.0.2.${n++ % 9}\r\n`),
     () => from(ann),
   );
@@ -172,7 +185,7 @@ it("works on as many GraphQL requests of an account at a time as it may, whichev
   const [ann, bob] = [await world.user(), await world.user()];
   const from = ({ key }: Actor) => ask(`${url}/graphql`, { key, body: { query: "{ viewer { id } }" } });
 
-  const refused = await refusedOnce(
+  using refused = await refusedOnce(
     () => begun(url, ann.key, "", "/graphql"),
     () => from(ann),
   );
@@ -220,17 +233,18 @@ function opened(url: string): Socket {
   return socket;
 }
 
-/** Begins requests that take places, until another is refused. */
-async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>): Promise<Answer> {
+/** Begins requests that take places, until another is refused; they end when it is disposed of, before their server. */
+async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>): Promise<Answer & Disposable> {
   let answer: Answer | undefined;
+  const begun: Socket[] = [];
   const status = async () => {
-    begin();
+    begun.push(begin());
     answer = await another();
     return answer.status;
   };
   await expect.poll(status, PATIENCE).toBe(429);
   if (!answer) throw new Error("Nothing was refused.");
-  return answer;
+  return { ...answer, [Symbol.dispose]: () => begun.forEach((socket) => socket.destroy()) };
 }
 
 /** A request whose body is still to come: a hundred bytes. */

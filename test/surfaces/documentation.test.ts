@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/operations.js";
+import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
 import { FAILURE_KINDS, exampleOf } from "../../src/operation/failure.js";
 import { inRestNames, routeOf } from "../../src/operation/names.js";
@@ -68,7 +68,7 @@ describe("the page of errors", () => {
   it.each(FAILURE_KINDS)("tells of %s with its status and its code at both doors", (kind) => {
     const text = textOf(sections.get(kind) ?? "");
     expect(text).toContain(`${HTTP_STATUS[kind]} by REST, ${kind.toUpperCase()} by GraphQL.`);
-    for (const { failure } of raisedFailures(operations).filter(({ failure }) => failure.kind === kind)) {
+    for (const { failure } of raisedFailures(operations, relations).filter(({ failure }) => failure.kind === kind)) {
       expect(text).toContain(failure.reason ?? "no reason");
       const unquoted = failure.message.replaceAll("`", "");
       expect(text).toContain(unquoted.replaceAll(/\s+/g, " "));

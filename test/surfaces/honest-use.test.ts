@@ -6,18 +6,20 @@ import { ServiceClient } from "../../src/import/service-client.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { readText } from "../support/imports.js";
+import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";
 
-const ITEMS = 10_000;
+/** Half of them memories, half relationships. */
+const ITEMS = 2 * roundsOf(5_000);
 
-it("lets an import of 10,000 items through with every limit on", { timeout: 600_000 }, async () => {
+it(`lets an import of ${ITEMS} items through with every limit on`, { timeout: 600_000 }, async () => {
   await using world = await createWorld();
   const log: string[] = [];
   // Minutes pass a thousand times faster for the account's budget: nothing else of the limits is a matter of time.
   const budgets = new ProcessBudgets(() => performance.now() * 1_000);
   const config = readConfig({ PORT: "0", NODE_ENV: "test" });
   const logger = loggerTo({ write: (line) => void log.push(line) }, "info");
-  await using app = await startApp(config, world.databaseUrl, logger, budgets);
+  await using app = await startApp(config, world.databaseUrl, logger, { budgets });
   const ann = await world.user();
   const names = Array.from({ length: ITEMS / 2 }, (_, index) => `Entity ${index}`);
   const lines = [

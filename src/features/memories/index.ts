@@ -3,11 +3,11 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import { MemoryRelations } from "./memory-relations.js";
+import { relationshipsOfMemory, relationshipsTotalOfMemory } from "./memory-relations.js";
 import { relatedMemories } from "./related-memories.js";
-import { RelatedMemoryRelations } from "./related-memory.js";
+import { memoryReached } from "./related-memory.js";
 import { searchMemories } from "./search-memories.js";
-import { SearchHitRelations } from "./search-hit.js";
+import { memoryOfHit } from "./search-hit.js";
 import { shareMemories } from "./share-memories.js";
 import { updateMemory } from "./update-memory.js";
 
@@ -22,7 +22,7 @@ export { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export type { Place } from "./read-memories.js";
-export { TooManyFollowed, followMemory } from "./memory-relations.js";
+export { defineMemoryRelation } from "./memory-relations.js";
 
 export const memoryOperations = [
   createMemory,
@@ -36,4 +36,4 @@ export const memoryOperations = [
   shareMemories,
 ] as const;
 
-export const memoryRelations = [MemoryRelations, SearchHitRelations, RelatedMemoryRelations] as const;
+export const memoryRelations = [relationshipsOfMemory, relationshipsTotalOfMemory, memoryOfHit, memoryReached] as const;

@@ -1,32 +1,44 @@
-import type { GraphQLResolveInfo } from "graphql";
-import { Ctx, FieldResolver, Info, Int, Resolver, Root } from "type-graphql";
+import { Int } from "type-graphql";
 import type { Context } from "../../operation/context.js";
-import { requireScope } from "../../operation/execute.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
-import { selectedFields } from "../../operation/selection.js";
+import { type Relation, defineRelation } from "../../operation/relation.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 import { type Place, readMemories } from "./read-memories.js";
 
-/** What GraphQL clients reach from a memory by following: one query a level, however many memories. */
-@Resolver(() => Memory)
-export class MemoryRelations {
-  // There may be up to 100, but most memories have few; what is really there is bounded by FOLLOWED_MAX.
-  @FieldResolver(() => [MemoryRelationship], { complexity: ({ childComplexity }) => 1 + 10 * childComplexity })
-  async relationships(
-    @Root() memory: Memory,
-    @Ctx() context: Context,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<MemoryRelationship[]> {
-    const relationships = memory.relationships ?? (await readRelationships(context, memory)).relationships ?? [];
-    return followOtherEnds(context, relationships, selectedFields(info, "memory"));
-  }
+/** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
+const FOLLOWED_MAX = 1_000;
 
-  @FieldResolver(() => Int)
-  async relationshipsTotal(@Root() memory: Memory, @Ctx() context: Context): Promise<number> {
-    return memory.relationshipsTotal ?? (await readRelationships(context, memory)).relationshipsTotal ?? 0;
+export class TooManyFollowed extends Failure {
+  readonly kind = "bad_request";
+  override readonly reason = "too_many_followed";
+
+  constructor() {
+    super(`A level of this query leads on from more than ${FOLLOWED_MAX} memories. Ask for fewer items or levels.`);
   }
 }
+
+const ofMemory = { of: Memory, permission: "memories:read", failures: [TooManyFollowed] } as const;
+
+export const relationshipsOfMemory = defineRelation<Memory, MemoryRelationship[]>({
+  ...ofMemory,
+  name: "relationships",
+  to: () => [MemoryRelationship],
+  // There may be up to 100, but most memories have few; what is really there is bounded by FOLLOWED_MAX.
+  items: 10,
+  async follow(context, memory, asked) {
+    const relationships = memory.relationships ?? (await readRelationships(context, memory)).relationships ?? [];
+    return followOtherEnds(context, relationships, asked("memory"));
+  },
+});
+
+export const relationshipsTotalOfMemory = defineRelation<Memory, number>({
+  ...ofMemory,
+  name: "relationshipsTotal",
+  to: () => Int,
+  follow: async (context, memory) =>
+    memory.relationshipsTotal ?? (await readRelationships(context, memory)).relationshipsTotal ?? 0,
+});
 
 /** What a relationship knows of the memory at its other end, or what can be followed from there without reading it. */
 const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
@@ -51,18 +63,25 @@ async function followOtherEnds(
   });
 }
 
-/** The memory at a place that something in the same graph refers to, with what of it is asked for. */
-export async function followMemory(context: Context, place: Place, info: GraphQLResolveInfo): Promise<Memory> {
-  requireScope(context, "memories:read");
-  const memory = await load(context, selectedFields(info).has("content") ? memoriesAt : headsAt, place);
-  if (!memory) throw new MemoryNotFound();
-  return memory;
-}
+/** A relation to the memory at a place that something in the same graph refers to. */
+export const defineMemoryRelation = <Source extends object>({
+  placeOf,
+  ...field
+}: Pick<Relation<Source>, "of" | "name" | "description"> & { placeOf(source: Source): Place }): Relation =>
+  defineRelation<Source, Memory>({
+    ...field,
+    to: () => Memory,
+    permission: "memories:read",
+    failures: [MemoryNotFound, TooManyFollowed],
+    async follow(context, source, asked) {
+      const memory = await load(context, asked().has("content") ? memoriesAt : headsAt, placeOf(source));
+      if (!memory) throw new MemoryNotFound();
+      return memory;
+    },
+  });
 
-async function readRelationships(context: Context, memory: Place): Promise<Partial<Memory>> {
-  requireScope(context, "memories:read");
-  return (await load(context, relationshipsAt, memory)) ?? {};
-}
+const readRelationships = async (context: Context, memory: Place): Promise<Partial<Memory>> =>
+  (await load(context, relationshipsAt, memory)) ?? {};
 
 const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
   readMemories(context, checkFollowed(places), { withContent: true });
@@ -86,18 +105,6 @@ const listsOfHeadsAt = inLists(headsAt);
 
 const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
   readMemories(context, checkFollowed(places), { withContent: false, withRelationships: true });
-
-/** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
-const FOLLOWED_MAX = 1_000;
-
-export class TooManyFollowed extends Failure {
-  readonly kind = "bad_request";
-  override readonly reason = "too_many_followed";
-
-  constructor() {
-    super(`A level of this query leads on from more than ${FOLLOWED_MAX} memories. Ask for fewer items or levels.`);
-  }
-}
 
 function checkFollowed(places: readonly Place[]): readonly Place[] {
   if (new Set(places.map(({ id }) => id)).size > FOLLOWED_MAX) throw new TooManyFollowed();

@@ -1,9 +1,7 @@
-import type { GraphQLResolveInfo } from "graphql";
-import { Ctx, Field, FieldResolver, Float, ID, Info, Int, ObjectType, Resolver, Root } from "type-graphql";
-import type { Context } from "../../operation/context.js";
+import { Field, Float, ID, Int, ObjectType } from "type-graphql";
 import { InRest } from "../../operation/output.js";
-import { Direction, Memory } from "./memory.js";
-import { followMemory } from "./memory-relations.js";
+import { Direction } from "./memory.js";
+import { defineMemoryRelation } from "./memory-relations.js";
 
 @ObjectType({ description: "A memory that can be reached from another." })
 export class RelatedMemory {
@@ -31,17 +29,13 @@ export class RelatedMemory {
   @Field(() => Float, { description: "How strong that relationship is, from 0 to 1." })
   strength!: number;
 
-  @Field(() => Memory, { nullable: true, description: "The whole memory; null if it was deleted meanwhile." })
-  memory?: Memory;
-
   /** Undeclared, so it never leaves: where the memory is. */
   graphId!: string;
 }
 
-@Resolver(() => RelatedMemory)
-export class RelatedMemoryRelations {
-  @FieldResolver(() => Memory)
-  memory(@Root() related: RelatedMemory, @Ctx() context: Context, @Info() info: GraphQLResolveInfo): Promise<Memory> {
-    return followMemory(context, { graphId: related.graphId, id: related.memoryId }, info);
-  }
-}
+export const memoryReached = defineMemoryRelation({
+  of: RelatedMemory,
+  name: "memory",
+  description: "The whole memory; null if it was deleted meanwhile.",
+  placeOf: ({ graphId, memoryId: id }) => ({ graphId, id }),
+});

@@ -3,7 +3,7 @@ import { deleteRelationship } from "./delete-relationship.js";
 import { relationship } from "./get-relationship.js";
 import { relationships } from "./list-relationships.js";
 import { relationshipTypes } from "./list-relationship-types.js";
-import { MemoryRelationshipWhole, RelationshipRelations } from "./relationship.js";
+import { memoryItLeadsTo, memoryItStartsFrom, relationshipSeen } from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
 export { Relationship } from "./relationship.js";
@@ -17,4 +17,4 @@ export const relationshipOperations = [
   relationshipTypes,
 ] as const;
 
-export const relationshipRelations = [RelationshipRelations, MemoryRelationshipWhole] as const;
+export const relationshipRelations = [memoryItStartsFrom, memoryItLeadsTo, relationshipSeen] as const;

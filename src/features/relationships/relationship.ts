@@ -1,18 +1,15 @@
-import type { GraphQLResolveInfo } from "graphql";
-import { Ctx, Field, FieldResolver, Float, ID, Info, ObjectType, Resolver, Root } from "type-graphql";
+import { Field, Float, ID, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
-import { requireScope } from "../../operation/execute.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
-import { selectedFields } from "../../operation/selection.js";
+import { defineRelation } from "../../operation/relation.js";
 import type { Statement } from "../../platform/database.js";
 import {
   MEMORY_EXAMPLE,
   MEMORY_RELATIONSHIP_EXAMPLE,
-  Memory,
   MemoryRelationship,
   type Place,
-  followMemory,
+  defineMemoryRelation,
 } from "../memories/index.js";
 
 export const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
@@ -44,12 +41,6 @@ export class Relationship {
   @Field(() => Date, { description: "When it was made." })
   createdAt!: Date;
 
-  @Field(() => Memory, { nullable: true, description: "The memory it starts from." })
-  fromMemory?: Memory;
-
-  @Field(() => Memory, { nullable: true, description: "The memory it leads to." })
-  toMemory?: Memory;
-
   /** Undeclared, so it never leaves: where its memories are. */
   graphId!: string;
 }
@@ -67,49 +58,47 @@ export const RELATIONSHIP_EXAMPLE: Relationship = {
   createdAt: MEMORY_RELATIONSHIP_EXAMPLE.createdAt,
 };
 
-@Resolver(() => Relationship)
-export class RelationshipRelations {
-  @FieldResolver(() => Memory)
-  fromMemory(
-    @Root() { graphId, from }: Relationship,
-    @Ctx() context: Context,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<Memory> {
-    return followMemory(context, { graphId, id: from }, info);
-  }
+export const memoryItStartsFrom = defineMemoryRelation({
+  of: Relationship,
+  name: "fromMemory",
+  description: "The memory it starts from.",
+  placeOf: ({ graphId, from: id }) => ({ graphId, id }),
+});
 
-  @FieldResolver(() => Memory)
-  toMemory(
-    @Root() { graphId, to }: Relationship,
-    @Ctx() context: Context,
-    @Info() info: GraphQLResolveInfo,
-  ): Promise<Memory> {
-    return followMemory(context, { graphId, id: to }, info);
+export const memoryItLeadsTo = defineMemoryRelation({
+  of: Relationship,
+  name: "toMemory",
+  description: "The memory it leads to.",
+  placeOf: ({ graphId, to: id }) => ({ graphId, id }),
+});
+
+export class RelationshipNotFound extends Failure {
+  readonly kind = "not_found";
+
+  constructor() {
+    super(
+      "No relationship of this graph has this id. `memory` tells the relationships of a memory; `graph` chooses the graph.",
+    );
   }
 }
 
 /** A memory shows its relationships as seen from there; from each one reaches the relationship itself. */
-@Resolver(() => MemoryRelationship)
-export class MemoryRelationshipWhole {
-  @FieldResolver(() => Relationship, {
-    nullable: true,
-    description: "The relationship itself, whichever way one looks at it; null if it was deleted meanwhile.",
-  })
-  relationship(
-    @Root() seen: MemoryRelationship,
-    @Ctx() context: Context,
-    @Info() info: GraphQLResolveInfo,
-  ): Relationship | Promise<Relationship> {
-    const place = { graphId: seen.memory.graphId, id: seen.relationshipId };
+export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>({
+  of: MemoryRelationship,
+  name: "relationship",
+  to: () => Relationship,
+  description: "The relationship itself, whichever way one looks at it; null if it was deleted meanwhile.",
+  permission: "memories:read",
+  failures: [RelationshipNotFound],
+  follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
+    if (asked().has("context")) return followWhole(context, { graphId, id });
     // All but this is known from there.
-    if (selectedFields(info).has("context")) return followRelationship(context, place);
     const { from, to, type, strength, confidence, createdAt } = seen;
-    return { ...place, from, to, type, strength, confidence, createdAt, context: null };
-  }
-}
+    return { graphId, id, from, to, type, strength, confidence, createdAt, context: null };
+  },
+});
 
-async function followRelationship(context: Context, place: Place): Promise<Relationship> {
-  requireScope(context, "memories:read");
+async function followWhole(context: Context, place: Place): Promise<Relationship> {
   const found = await load(context, relationshipsAt, place);
   if (!found) throw new RelationshipNotFound();
   return found;
@@ -130,16 +119,6 @@ const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ databas
   }
   return places.map(({ id }) => found.get(id));
 };
-
-export class RelationshipNotFound extends Failure {
-  readonly kind = "not_found";
-
-  constructor() {
-    super(
-      "No relationship of this graph has this id. `memory` tells the relationships of a memory; `graph` chooses the graph.",
-    );
-  }
-}
 
 /** The columns of a row, named as a Relationship is. */
 export const RELATIONSHIP_COLUMNS = `graph_id AS "graphId", id, from_id AS "from", to_id AS "to", type, strength,

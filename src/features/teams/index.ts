@@ -4,14 +4,14 @@ import { myTeam, team } from "./get-team.js";
 import { acceptInvitation, declineInvitation } from "./invitations/answer-invitation.js";
 import { invitation } from "./invitations/get-invitation.js";
 import { inviteMember } from "./invitations/invite-member.js";
-import { TeamInvitationsRelation, teamInvitations } from "./invitations/list-invitations.js";
+import { invitationsOfATeam, teamInvitations } from "./invitations/list-invitations.js";
 import { revokeInvitation } from "./invitations/revoke-invitation.js";
 import { leaveTeam } from "./leave-team.js";
 import { teamAudit } from "./list-audit.js";
-import { MemberUser, TeamMembersRelation, teamMembers } from "./members/list-members.js";
+import { membersOfATeam, teamMembers, userOfMember } from "./members/list-members.js";
 import { removeMember } from "./members/remove-member.js";
 import { updateMemberRole } from "./members/update-member-role.js";
-import { ViewerTeam } from "./team-relations.js";
+import { teamOfViewer } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
@@ -50,4 +50,4 @@ export const teamOperations = [
   declineInvitation,
 ] as const;
 
-export const teamRelations = [ViewerTeam, TeamMembersRelation, MemberUser, TeamInvitationsRelation] as const;
+export const teamRelations = [teamOfViewer, membersOfATeam, userOfMember, invitationsOfATeam] as const;

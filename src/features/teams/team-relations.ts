@@ -1,15 +1,14 @@
-import { Ctx, FieldResolver, Resolver } from "type-graphql";
-import type { Context } from "../../operation/context.js";
-import { requireScope } from "../../operation/execute.js";
+import { defineRelation } from "../../operation/relation.js";
 import { Viewer } from "../access/index.js";
 import { ownTeam } from "./get-team.js";
 import { Team } from "./team.js";
 
-@Resolver(() => Viewer)
-export class ViewerTeam {
-  @FieldResolver(() => Team, { nullable: true, description: "The team that the user is in; null for none." })
-  async team(@Ctx() context: Context): Promise<Team | null> {
-    requireScope(context, "teams:read");
-    return context.caller.team ? ownTeam(context) : null;
-  }
-}
+export const teamOfViewer = defineRelation<Viewer, Team | null>({
+  of: Viewer,
+  name: "team",
+  to: () => Team,
+  description: "The team that the user is in; null for none.",
+  permission: "teams:read",
+  failures: [],
+  follow: async (context) => (context.caller.team ? ownTeam(context) : null),
+});

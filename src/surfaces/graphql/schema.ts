@@ -8,9 +8,23 @@ import {
   isIntrospectionType,
   isObjectType,
 } from "graphql";
-import { Arg, Args, Ctx, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
+import {
+  Arg,
+  Args,
+  Ctx,
+  Extensions,
+  FieldResolver,
+  Info,
+  Mutation,
+  Query,
+  Resolver,
+  Root,
+  buildSchema,
+} from "type-graphql";
 import { execute } from "../../operation/execute.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
+import { type Relation, followRelation, isNullable, relationAt, thrownBy } from "../../operation/relation.js";
+import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
@@ -19,16 +33,16 @@ type ResolverClass = Class<object>;
 
 export async function buildGraphQLSchema(
   operations: readonly Operation[],
-  relations: readonly ResolverClass[],
+  relations: readonly Relation[],
 ): Promise<GraphQLSchema> {
-  const resolvers = [...operations.map(resolverFor), ...relations];
+  const resolvers = [...operations.map(resolverFor), ...relations.map(relationResolverFor)];
   // Bounds are checked in `execute`, for every door, so not here.
   const schema = await buildSchema({ resolvers: resolvers as [ResolverClass, ...ResolverClass[]], validate: false });
   Object.assign(schema.getQueryType() ?? {}, { description: "What can be read." });
   Object.assign(schema.getMutationType() ?? {}, { description: "What can be changed; changes follow each other." });
   schema.description = ["How to ask:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
   describeScalars(schema);
-  countAnswers(schema, new Set(relations.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))));
+  countAnswers(schema);
   boundEnums(schema);
   return schema;
 }
@@ -44,38 +58,44 @@ function describeScalars(schema: GraphQLSchema): void {
 type Resolve = GraphQLFieldResolver<Readonly<Record<string, unknown>>, RequestContext>;
 
 /** Every field of an answer is counted: those that are followed here, plain ones by `resolvePlainField`. */
-function countAnswers(schema: GraphQLSchema, followed: ReadonlySet<string>): void {
+function countAnswers(schema: GraphQLSchema): void {
   const roots = [schema.getQueryType(), schema.getMutationType()];
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     for (const field of Object.values(type.getFields())) {
       // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it at once.
-      if (!roots.includes(type) && !followed.has(field.name)) delete field.resolve;
-      else if (field.resolve) field.resolve = countField(field.resolve as Resolve);
+      const relation = relationAt(field);
+      if (!roots.includes(type) && !relation) delete field.resolve;
+      else if (field.resolve) field.resolve = countField(field.resolve as Resolve, relation);
     }
   }
 }
 
 const countField =
-  (resolve: Resolve): Resolve =>
+  (resolve: Resolve, relation: Relation | undefined): Resolve =>
   (source, args, context, info) => {
     if (context.errors.noRoom) throw context.errors.locate(context.errors.noRoom, info);
     try {
       const value: unknown = resolve(source, args, context, info);
-      return value instanceof Promise ? countSettled(value, context, info) : count(value, context, info);
+      return value instanceof Promise ? countSettled(value, relation, context, info) : count(value, context, info);
     } catch (error) {
-      throw context.errors.locate(error, info);
+      throw context.errors.locate(relation ? thrownBy(relation, error) : error, info);
     }
   };
 
 /** What comes of a field is thousands of pieces of work where a batch of them settles at once. */
-async function countSettled(value: Promise<unknown>, context: RequestContext, info: GraphQLResolveInfo) {
+async function countSettled(
+  value: Promise<unknown>,
+  relation: Relation | undefined,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+) {
   try {
     const settled = await value;
     await context.pause();
     return count(settled, context, info);
   } catch (error) {
-    throw context.errors.locate(error, info);
+    throw context.errors.locate(relation ? thrownBy(relation, error) : error, info);
   }
 }
 
@@ -143,8 +163,33 @@ function resolverFor(operation: Operation): ResolverClass {
   return OperationResolver;
 }
 
+/** The same for a relation, in place of a field resolver written by hand for each. */
+function relationResolverFor(relation: Relation): ResolverClass {
+  const { of, name, to, description, items } = relation;
+  const options = {
+    nullable: isNullable(relation),
+    ...(description === undefined ? {} : { description }),
+    ...(items === undefined ? {} : { complexity: costOfItems(items) }),
+  };
+
+  @Resolver(() => of)
+  class RelationResolver {
+    @Extensions({ relation })
+    @(to ? FieldResolver(to, options) : FieldResolver(options))
+    [name](@Root() source: object, @Ctx() context: RequestContext, @Info() info: GraphQLResolveInfo): unknown {
+      return followRelation(relation, context, source, (within) => selectedFields(info, within));
+    }
+  }
+  return RelationResolver;
+}
+
 /** The largest limit of any list. What is beyond is refused by the list's own bound, which says so. */
 const LIMIT_MAX = 1_000;
+
+const costOfItems =
+  (items: number) =>
+  ({ childComplexity }: { childComplexity: number }): number =>
+    1 + items * childComplexity;
 
 /** What is asked of each item counts for as many as there may be. */
 const costOfList = ({ args, childComplexity }: { args: Record<string, unknown>; childComplexity: number }): number =>

@@ -11,7 +11,7 @@ import {
 } from "../../operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { GraphQLSchema } from "graphql";
-import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "./json-schema.js";
+import { type JsonSchema, type NamedSchemas, answerSchema, followedFields } from "../json-schema.js";
 import { type Routes, inRestNames, snakeCase } from "../../operation/names.js";
 import { type Operation, keepsResults } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";

@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { routesOf } from "./errors.js";
-import { type PlainField, objectSchema, plainFieldsOf } from "./json-schema.js";
+import { type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
+import { SUBJECTS, subjectOf } from "../subjects.js";
 import { inRestNames, snakeCase } from "../../operation/names.js";
 import { type HttpMethod, type Operation, keepsResults, methodsOf, takesBody } from "../../operation/operation.js";
 import { type Permission, scopesOf } from "../../operation/permission.js";
@@ -99,28 +100,6 @@ UTF-8, of up to 1 MiB.
   417 or 431.
 - **Overload**: 503 with \`Retry-After\` says that nothing was done and when to try again.
 `.trim();
-
-/** What the interface is about, by the first part of a path. */
-const SUBJECTS = [
-  { name: "Memories", parts: ["memories"], description: "Notes of many kinds: stored, found and followed." },
-  {
-    name: "Relationships",
-    parts: ["relationships", "relationship-types"],
-    description: "Typed links from one memory to another.",
-  },
-  { name: "Teams", parts: ["teams"], description: "Who shares a graph: teams, their members and invitations." },
-  { name: "Billing", parts: ["billing"], description: "The team's subscription." },
-  { name: "Access", parts: ["signup", "me", "keys", "users"], description: "Signing up, the caller, the API keys." },
-  { name: "Health", parts: ["healthz", "readyz"], description: "For whoever restarts the service and routes to it." },
-];
-
-function subjectOf(path: string): string {
-  const [part = ""] = path
-    .replace(/^\/v1\//, "/")
-    .slice(1)
-    .split("/");
-  return SUBJECTS.find(({ parts }) => parts.includes(part))?.name ?? part;
-}
 
 /**
  * One method of one path. Where two methods do the same, the operation's own name goes to the first, and the second's

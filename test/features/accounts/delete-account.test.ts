@@ -18,6 +18,7 @@ import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { deadlocks, manyAtOnce } from "../../support/races.js";
+import { roundsOf } from "../../support/rounds.js";
 import { aTeam, anInvitee, brokenInvariants, tally } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -132,7 +133,7 @@ describe("at the same moment", () => {
   });
 
   it("completes what the same person does before the deletion, and refuses it after as for an unknown key", async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < roundsOf(5); round++) {
       await using world = await createWorld();
       const { owner, teamId } = await aTeam(world);
       const { actor, token } = await anInvitee(world, { teamId, owner });

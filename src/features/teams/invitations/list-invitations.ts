@@ -1,11 +1,9 @@
-import { ArgsType, Ctx, Field, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import { ArgsType, Field, ObjectType } from "type-graphql";
 import { Nullable, UUID } from "../../../operation/bounds.js";
-import type { Context } from "../../../operation/context.js";
-import { requireScope } from "../../../operation/execute.js";
 import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
-import { teamNow } from "../../../operation/standing.js";
+import { defineRelation } from "../../../operation/relation.js";
 import type { Statement } from "../../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "../team.js";
 import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, InvitationStatusName } from "./invitation.js";
@@ -63,16 +61,14 @@ export const teamInvitations = defineTeamOperation({
 /** How many GraphQL follows from a team; all of them are in `teamInvitations`. */
 const FOLLOWED_MAX = 100;
 
-@Resolver(() => Team)
-export class TeamInvitationsRelation {
-  @FieldResolver(() => [Invitation], {
-    nullable: true,
-    description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; null for others.`,
-    complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
-  })
-  async invitations(@Root() { id }: Team, @Ctx() context: Context): Promise<Invitation[]> {
-    requireScope(context, "teams:read");
-    await teamNow(context, id, "admin");
-    return context.database.run<Invitation>(invitationsOfTeam, [id, null, null, FOLLOWED_MAX]);
-  }
-}
+export const invitationsOfATeam = defineRelation<Team, Invitation[]>({
+  of: Team,
+  name: "invitations",
+  to: () => [Invitation],
+  description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; null for others.`,
+  items: 20,
+  permission: "teams:read",
+  team: { role: "admin", idOf: ({ id }) => id },
+  failures: [],
+  follow: ({ database }, { id }) => database.run<Invitation>(invitationsOfTeam, [id, null, null, FOLLOWED_MAX]),
+});

@@ -1,11 +1,9 @@
-import { ArgsType, Ctx, Field, FieldResolver, ID, ObjectType, Resolver, Root } from "type-graphql";
+import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { UUID } from "../../../operation/bounds.js";
-import type { Context } from "../../../operation/context.js";
-import { requireScope } from "../../../operation/execute.js";
 import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
-import { teamNow } from "../../../operation/standing.js";
+import { defineRelation } from "../../../operation/relation.js";
 import type { Statement } from "../../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "../team.js";
 import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member } from "./member.js";
@@ -66,24 +64,24 @@ export class User {
 /** A team has at most 1,000 members, so GraphQL may follow them all. */
 const ALL_MEMBERS = 1_000;
 
-@Resolver(() => Team)
-export class TeamMembersRelation {
-  @FieldResolver(() => [Member], {
-    nullable: true,
-    description: "Its members, in the order of their user ids.",
-    complexity: ({ childComplexity }) => 1 + 20 * childComplexity,
-  })
-  async members(@Root() { id }: Team, @Ctx() context: Context): Promise<Member[]> {
-    requireScope(context, "teams:read");
-    await teamNow(context, id, "member");
-    return context.database.run<Member>(membersOfTeam, [id, null, ALL_MEMBERS]);
-  }
-}
+export const membersOfATeam = defineRelation<Team, Member[]>({
+  of: Team,
+  name: "members",
+  to: () => [Member],
+  description: "Its members, in the order of their user ids.",
+  items: 20,
+  permission: "teams:read",
+  team: { role: "member", idOf: ({ id }) => id },
+  failures: [],
+  follow: ({ database }, { id }) => database.run<Member>(membersOfTeam, [id, null, ALL_MEMBERS]),
+});
 
-@Resolver(() => Member)
-export class MemberUser {
-  @FieldResolver(() => User, { description: "The person." })
-  user(@Root() { userId, email, name }: Member): User {
-    return { id: userId, email, name };
-  }
-}
+export const userOfMember = defineRelation<Member, User>({
+  of: Member,
+  name: "user",
+  to: () => User,
+  description: "The person.",
+  permission: "any",
+  failures: [],
+  follow: (_context, { userId, email, name }) => ({ id: userId, email, name }),
+});

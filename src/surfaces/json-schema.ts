@@ -17,11 +17,11 @@ import {
   isRequiredInputField,
   isScalarType,
 } from "graphql";
-import { getMetadataStorage as typesStorage } from "type-graphql";
-import { inputTypeOf } from "../../operation/input.js";
-import { inRestNames, snakeCase } from "../../operation/names.js";
-import type { Operation } from "../../operation/operation.js";
-import { restNameOf } from "../../operation/output.js";
+import { inputTypeOf } from "../operation/input.js";
+import { inRestNames, snakeCase } from "../operation/names.js";
+import type { Operation } from "../operation/operation.js";
+import { restNameOf } from "../operation/output.js";
+import { relationAt } from "../operation/relation.js";
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -210,10 +210,6 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The fields of a type that GraphQL clients reach by following: those for which a FieldResolver stands. */
-export function followedFields(type: GraphQLObjectType): ReadonlySet<string> {
-  const { fieldResolvers, objectTypes } = typesStorage();
-  const target = objectTypes.find(({ name }) => name === type.name)?.target;
-  const resolvers = fieldResolvers.filter(({ getObjectType }) => getObjectType?.() === target);
-  return new Set(resolvers.map(({ schemaName }) => schemaName));
-}
+/** The fields of a type that are relations. */
+export const followedFields = (type: GraphQLObjectType): ReadonlySet<string> =>
+  new Set(Object.values(type.getFields()).flatMap((field) => (relationAt(field) ? [field.name] : [])));
