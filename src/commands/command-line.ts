@@ -54,16 +54,18 @@ function sentenceOf(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? "" : "."}`;
 }
 
-/**
- * Does what the command line asks for, if the file of this URL is what Node runs: tests import the program alone.
- * Whatever goes wrong becomes a sentence and an exit code, never a stack.
- */
+/** Does what the command line asks for, if the file of this URL is what Node runs: tests import the program alone. */
 export async function runCommand(program: Command, fileUrl: string): Promise<void> {
   if (realpathSync(process.argv[1] ?? "") !== fileURLToPath(fileUrl)) return;
   // Whoever reads only the beginning, such as `head`, closes the pipe.
   process.stdout.on("error", () => {});
+  await obey(program, process.argv.slice(2));
+}
+
+/** Does what these words ask for. Whatever goes wrong becomes a sentence and an exit code, never a stack. */
+export async function obey(program: Command, words: readonly string[]): Promise<void> {
   try {
-    await program.parseAsync();
+    await program.parseAsync(words, { from: "user" });
   } catch (error) {
     // Commander has said what is wrong, or shown its help.
     if (!(error instanceof CommanderError)) console.error(sentenceFor(error));

@@ -1,21 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { program } from "../../src/commands/billing.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
 import { stripeClient } from "../../src/platform/payments.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { aPayer, accountNow, createStripeWorld } from "../support/billing.js";
+import { runHere, runProcess } from "../support/commands.js";
 import { environmentOf } from "../support/world.js";
-import { environmentForProcess } from "../support/environment.js";
 
-/** Runs the built command, as `npm run billing --` does. */
-async function billing(environment: Record<string, string>, ...args: readonly string[]) {
-  const env = { ...environmentForProcess(), NODE_ENV: "production", ...environment };
-  const child = spawn(process.execPath, ["dist/commands/billing.js", ...args], { env });
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  return { code: child.exitCode, output, errors };
-}
+const billing = (environment: Record<string, string>, ...words: readonly string[]) =>
+  runHere(program, words, environment);
 
 describe("setup", () => {
   it("makes product, prices and endpoint once, and says what to put into the environment", async () => {
@@ -23,7 +16,7 @@ describe("setup", () => {
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = ["setup", "--url", "https://memory.example.com/", "--json"];
 
-    const first = await billing(environment, ...setUp);
+    const first = await runProcess("billing", setUp, environment);
     const second = await billing(environment, ...setUp);
 
     const made = JSON.parse(first.output) as Record<string, string>;

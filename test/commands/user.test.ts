@@ -1,20 +1,19 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
+import { program as graph } from "../../src/commands/graph.js";
+import { program as user } from "../../src/commands/user.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
+import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { opens } from "../support/keys.js";
 import { aMemory, miscounted } from "../support/memories.js";
 import { type World, createWorld } from "../support/world.js";
-import { environmentForProcess } from "../support/environment.js";
 
-/** Runs a built command, as `npm run user --` and `npm run graph --` do, beside whatever else uses the database. */
-async function run({ databaseUrl }: World, name: "user" | "graph", ...args: readonly string[]) {
-  const env = { ...environmentForProcess(), NODE_ENV: "production", DATABASE_URL: databaseUrl };
-  const child = spawn(process.execPath, [`dist/commands/${name}.js`, ...args], { env });
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  return { code: child.exitCode, output, errors, json: () => JSON.parse(output) as Record<string, unknown> };
+const PROGRAMS = { user, graph };
+
+/** Runs a command beside whatever else uses the database. */
+async function run({ databaseUrl }: World, name: keyof typeof PROGRAMS, ...words: readonly string[]) {
+  const ran = await runHere(PROGRAMS[name], words, { DATABASE_URL: databaseUrl });
+  return { ...ran, json: () => JSON.parse(ran.output) as Record<string, unknown> };
 }
 
 const EMAIL = "ann@example.com";
@@ -77,7 +76,8 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
     [1, ["delete", "--email", EMAIL, "--yes"]],
   ];
 
-  const answers = await Promise.all(attempts.map(([, args]) => run(world, "user", ...args)));
+  const answers = [];
+  for (const [, args] of attempts) answers.push(await run(world, "user", ...args));
 
   for (const [index, { code, output, errors }] of answers.entries()) {
     const lines = errors.trim().split("\n").length;

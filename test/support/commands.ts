@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import type { Command } from "commander";
+import { vi } from "vitest";
+import { obey } from "../../src/commands/command-line.js";
+import { environmentForProcess } from "./environment.js";
+
+/** What became of a command. */
+export interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Runs a built command as npm does, in production. */
+export async function runProcess(name: string, words: readonly string[], environment: Environment): Promise<Ran> {
+  const env = { ...environmentForProcess(), NODE_ENV: "production", ...environment };
+  const child = spawn(process.execPath, [`dist/commands/${name}.js`, ...words], { env });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, output, errors };
+}
+
+/** The same in this process, which spares the second that Node takes to load it. One at a time: they share its output. */
+export async function runHere(program: Command, words: readonly string[], environment: Environment): Promise<Ran> {
+  const said = { output: "", errors: "" };
+  const writeOut = (part: string) => void (said.output += part);
+  const writeErr = (part: string) => void (said.errors += part);
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeOut, writeErr });
+  const env = { DATABASE_URL: undefined, REDIS_URL: undefined, NODE_ENV: "production", ...environment };
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const spies = [
+    vi.spyOn(console, "log").mockImplementation((line) => writeOut(`${String(line)}\n`)),
+    vi.spyOn(console, "error").mockImplementation((line) => writeErr(`${String(line)}\n`)),
+    vi.spyOn(process.stderr, "write").mockImplementation((part) => (writeErr(String(part)), true)),
+  ];
+  try {
+    await obey(program, words);
+    return { code: Number(process.exitCode ?? 0), ...said };
+  } finally {
+    process.exitCode = undefined;
+    vi.unstubAllEnvs();
+    for (const spy of spies) spy.mockRestore();
+  }
+}
