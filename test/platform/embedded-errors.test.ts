@@ -1,30 +1,15 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { CannotStart, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { dataFolder, lockFileOf, query } from "../support/embedded.js";
+import { dataFolder, lockFileOf, madeFolder, query } from "../support/embedded.js";
 
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 
-/** A database to be damaged, in copies. */
-const made = mkdtempSync(join(tmpdir(), "embedded-postgres-"));
-beforeAll(async () => (await startEmbeddedPostgres({ dataDir: made })).stop(), 120_000);
-afterAll(() => rmSync(made, { recursive: true, force: true }));
-
-describe("a start that cannot be", { timeout: 60_000 }, () => {
-  it.each<[string, (folder: string) => string, RegExp]>([
+describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
+  it.for<[string, (folder: string) => string, RegExp]>([
     ["a file", (folder) => file(folder), /is a file, or in one: set DATA_DIR to a folder\.$/],
     ["in a file", (folder) => join(file(folder), "x"), /is a file, or in one: set DATA_DIR to a folder\.$/],
     [
@@ -39,11 +24,11 @@ describe("a start that cannot be", { timeout: 60_000 }, () => {
       /too long: set DATA_DIR to a folder/,
     ],
     ["with a line break in its name", (folder) => join(folder, "a\nb"), /a control character: set DATA_DIR to another/],
-  ])("is told in a sentence where the data folder is %s", async (_what, folderOf, sentence) => {
-    await expectSentence(folderOf(dataFolder()), sentence);
+  ])("is told in a sentence where the data folder is %s", async ([, folderOf, sentence], test) => {
+    await expectSentence(folderOf(dataFolder(test)), sentence);
   });
 
-  it.each<[string, (folder: string, cluster: string) => void, RegExp]>([
+  it.for<[string, (folder: string, cluster: string) => void, RegExp]>([
     [
       "of a newer PostgreSQL",
       (_, at) => writeFileSync(join(at, "PG_VERSION"), "19\n"),
@@ -60,30 +45,28 @@ describe("a start that cannot be", { timeout: 60_000 }, () => {
       (_, at) => writeFileSync(join(at, "postgresql.conf"), "?"),
       /contains errors\.\nIts log/,
     ],
-  ])("is told in a sentence where the database is one %s", async (_what, damage, sentence) => {
-    const dataDir = copyOfMade();
+  ])("is told in a sentence where the database is one %s", async ([, damage, sentence], test) => {
+    const dataDir = await madeFolder(test);
     damage(join(dataDir, "postgres"), join(dataDir, "postgres", "cluster"));
 
     await expectSentence(dataDir, sentence);
   });
 
-  it("works where only a lock file or a permission is wrong", async () => {
-    for (const lock of [
-      "",
-      "nonsense\nfor\nyears\n",
-      "999999999\n",
-      `${process.pid}\n/nowhere\n1\n1\n\n127.0.0.1\n1 1\nready`,
-    ]) {
-      const dataDir = copyOfMade();
-      writeFileSync(lockFileOf(dataDir), lock);
-      chmodSync(join(dataDir, "postgres"), 0o755);
-      await using postgres = await startEmbeddedPostgres({ dataDir });
-      expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-    }
+  it.for([
+    ["that is empty", ""],
+    ["of nonsense", "nonsense\nfor\nyears\n"],
+    ["of a process that is gone", "999999999\n"],
+    ["of a process that is another's", `${process.pid}\n/nowhere\n1\n1\n\n127.0.0.1\n1 1\nready`],
+  ] as const)("works with other permissions, and a lock file %s", async ([, lock], test) => {
+    const dataDir = await madeFolder(test);
+    writeFileSync(lockFileOf(dataDir), lock);
+    chmodSync(join(dataDir, "postgres"), 0o755);
+    await using postgres = await startEmbeddedPostgres({ dataDir });
+    expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("takes the longest folder name there may be, and refuses one that is a byte longer", async () => {
-    const folder = join(dataFolder(), "a".repeat(200), "b".repeat(200), "c".repeat(200));
+  it("takes the longest folder name there may be, and refuses one that is a byte longer", async (test) => {
+    const folder = join(dataFolder(test), "a".repeat(200), "b".repeat(200), "c".repeat(200));
     // The limit is on the folder of the database itself, `postgres` below the data folder.
     const rest = LIMITS.embeddedDatabase.folderNameBytes - join(folder, "x", "postgres").length;
     const longest = join(folder, "d".repeat(rest - 10), "ä".repeat(5));
@@ -94,13 +77,13 @@ describe("a start that cannot be", { timeout: 60_000 }, () => {
     await expectSentence(`${longest}x`, /longer than 900 bytes: set DATA_DIR to a folder with a shorter one\.$/);
   });
 
-  it("is told in a sentence on a disk that is full, or read-only", async ({ skip }) => {
-    const disk = dataFolder();
+  it("is told in a sentence on a disk that is full, or read-only", async (test) => {
+    const disk = dataFolder(test);
     const size = 80;
     const mounted =
       isRootOnLinux && spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}m`, "tmpfs", disk]).status === 0;
-    if (!mounted) return skip("Only root may mount a small disk.");
-    onTestFinished(() => void spawnSync("umount", ["-l", disk]));
+    if (!mounted) return test.skip("Only root may mount a small disk.");
+    test.onTestFinished(() => void spawnSync("umount", ["-l", disk]));
     const dataDir = join(disk, "data");
     await (await startEmbeddedPostgres({ dataDir })).stop();
     expect(() => writeFileSync(join(disk, "fill"), Buffer.alloc(size * 1_048_576))).toThrow("ENOSPC");
@@ -120,12 +103,6 @@ async function expectSentence(dataDir: string, sentence: RegExp): Promise<void> 
   const { message } = error as CannotStart;
   expect(message).toMatch(sentence);
   expect(message.split("\n").length).toBeLessThanOrEqual(2);
-}
-
-function copyOfMade(): string {
-  const dataDir = join(dataFolder(), "copy");
-  cpSync(made, dataDir, { recursive: true });
-  return dataDir;
 }
 
 function file(folder: string): string {

@@ -14,12 +14,14 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type TestContext, afterAll, beforeAll, describe, expect, it } from "vitest";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { dataFolder, kill, lockFileOf, postmasterOf, query } from "../support/embedded.js";
+import { dataFolder, kill, lockFileOf, madeFolder, postmasterOf, query } from "../support/embedded.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const compiled = temporaryFolder();
+/** For what is not to be had. */
+const A_MOMENT_MS = 100;
 
 /** What a process that was killed leaves behind can only be seen with processes of their own: these run this copy. */
 beforeAll(() => {
@@ -44,9 +46,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(compiled, { recursive: true, force: true }));
 
-describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
-  it("is created by the first start and joined by the second", async () => {
-    const dataDir = dataFolder();
+describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
+  it("is created by the first start and joined by the second", async (test) => {
+    const dataDir = dataFolder(test);
     await using first = await startEmbeddedPostgres({ dataDir });
     await using second = await startEmbeddedPostgres({ dataDir });
 
@@ -56,8 +58,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(await query(second.url, "SELECT text FROM note")).toEqual([{ text: "shared" }]);
   });
 
-  it("is durable, on loopback only, asks for its password, and knows letters beyond ASCII", async () => {
-    await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder() });
+  it("is durable, on loopback only, asks for its password, and knows letters beyond ASCII", async (test) => {
+    await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder(test) });
 
     const settings = "SELECT current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses";
     expect(await query(postgres.url, settings)).toEqual([{ fsync: "on", addresses: "127.0.0.1" }]);
@@ -67,8 +69,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await expect(query(guessed, "SELECT")).rejects.toMatchObject({ code: "28P01" });
   });
 
-  it("is stopped by the last one who leaves", async () => {
-    const dataDir = dataFolder();
+  it("is stopped by the last one who leaves", async (test) => {
+    const dataDir = await madeFolder(test);
     const [first, second] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
 
     await first.stop();
@@ -77,8 +79,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(postmasterOf(dataDir)).toBeUndefined();
   });
 
-  it("is stopped once when all leave at the same moment", async () => {
-    const dataDir = dataFolder();
+  it("is stopped once when all leave at the same moment", async (test) => {
+    const dataDir = await madeFolder(test);
     const first = await startEmbeddedPostgres({ dataDir });
     const others = await Promise.all(Array.from({ length: 4 }, () => startEmbeddedPostgres({ dataDir })));
 
@@ -87,8 +89,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(postmasterOf(dataDir)).toBeUndefined();
   });
 
-  it("runs on for a client that is none of ours", async () => {
-    const dataDir = dataFolder();
+  it("runs on for a client that is none of ours", async (test) => {
+    const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
     const client = new pg.Client(postgres.url);
     await client.connect();
@@ -99,8 +101,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await client.end();
   });
 
-  it("can be left after it has died", async () => {
-    const dataDir = dataFolder();
+  it("can be left after it has died", async (test) => {
+    const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
     process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
 
@@ -108,8 +110,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await expect(postgres.stop()).resolves.toBeUndefined();
   });
 
-  it("keeps its data over a stop and a start", async () => {
-    const dataDir = dataFolder();
+  it("keeps its data over a stop and a start", async (test) => {
+    const dataDir = await madeFolder(test);
     const before = await startEmbeddedPostgres({ dataDir });
     await query(before.url, "CREATE TABLE note AS SELECT 'kept' AS text");
     await before.stop();
@@ -120,8 +122,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(await query(after.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
   });
 
-  it("starts on a copy of its data folder", async () => {
-    const [original, copy] = [dataFolder(), dataFolder()];
+  it("starts on a copy of its data folder", async (test) => {
+    const [original, copy] = [await madeFolder(test), dataFolder(test)];
     const before = await startEmbeddedPostgres({ dataDir: original });
     await query(before.url, "CREATE TABLE note AS SELECT 'copied' AS text");
     await before.stop();
@@ -132,8 +134,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(await query(after.url, "SELECT text FROM note")).toEqual([{ text: "copied" }]);
   });
 
-  it("recovers what was committed when all its processes are killed", async () => {
-    const dataDir = dataFolder();
+  it("recovers what was committed when all its processes are killed", async (test) => {
+    const dataDir = await madeFolder(test);
     const before = await startEmbeddedPostgres({ dataDir });
     await query(before.url, "CREATE TABLE note AS SELECT 'committed' AS text");
     const backends = await query<{ pid: number }>(before.url, "SELECT pid FROM pg_stat_activity");
@@ -146,8 +148,8 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await before.stop();
   });
 
-  it("starts although its lock file names a process that is another's", async () => {
-    const dataDir = dataFolder();
+  it("starts although its lock file names a process that is another's", async (test) => {
+    const dataDir = await madeFolder(test);
     const before = await startEmbeddedPostgres({ dataDir });
     const lockFile = readFileSync(lockFileOf(dataDir), "utf8");
     await before.stop();
@@ -158,16 +160,16 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(after.startedHere).toBe(true);
   });
 
-  it("works in a folder whose name a shell would take apart", async () => {
-    const dataDir = join(dataFolder(), `it's "50 %" $HOME \`x\``);
+  it("works in a folder whose name a shell would take apart", async (test) => {
+    const dataDir = join(dataFolder(test), `it's "50 %" $HOME \`x\``);
     await using postgres = await startEmbeddedPostgres({ dataDir });
 
     expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("becomes one cluster when two processes start at once on a fresh folder", async () => {
-    const dataDir = dataFolder();
-    const children = [startChild(dataDir), startChild(dataDir)];
+  it("becomes one cluster when two processes start at once on a fresh folder", async (test) => {
+    const dataDir = dataFolder(test);
+    const children = [startChild(test, dataDir), startChild(test, dataDir)];
     const [first, second] = await Promise.all(children.map(answerOf));
 
     expect(second?.url).toBe(first?.url);
@@ -175,9 +177,9 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(readdirSync(dataDir)).toEqual(["postgres", "postgres.log"]);
   });
 
-  it("runs on when the process that started it is killed, and is joined by the next", async () => {
-    const dataDir = dataFolder();
-    const child = startChild(dataDir);
+  it("runs on when the process that started it is killed, and is joined by the next", async (test) => {
+    const dataDir = await madeFolder(test);
+    const child = startChild(test, dataDir);
     const { url } = await answerOf(child);
     await killAndWait(child);
 
@@ -186,10 +188,10 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect([next.startedHere, next.url]).toEqual([false, url]);
   });
 
-  it("is created anew after its creation was interrupted", async () => {
-    const dataDir = dataFolder();
-    const child = startChild(dataDir);
-    await expect.poll(() => draftsIn(dataDir).length, { interval: 5 }).toBe(1);
+  it("is created anew after its creation was interrupted", async (test) => {
+    const dataDir = dataFolder(test);
+    const child = startChild(test, dataDir);
+    await test.expect.poll(() => draftsIn(dataDir).length, { interval: 5 }).toBe(1);
     await killAndWait(child);
 
     const postgres = await startEmbeddedPostgres({ dataDir });
@@ -203,31 +205,31 @@ describe("the embedded PostgreSQL", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the server lock", { timeout: 60_000 }, () => {
-  it("refuses a second server, and is free after a release", async () => {
-    const dataDir = dataFolder();
+describe.concurrent("the server lock", { timeout: 60_000 }, () => {
+  it("refuses a second server, and is free after a release", async (test) => {
+    const dataDir = await madeFolder(test);
     await using postgres = await startEmbeddedPostgres({ dataDir });
     const lock = await acquireServerLock(postgres.url, dataDir);
 
-    await expect(acquireServerLock(postgres.url, dataDir)).rejects.toThrow(
+    await expect(acquireServerLock(postgres.url, dataDir, A_MOMENT_MS)).rejects.toThrow(
       `Another server is already running on the data folder ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
     );
     await lock.release();
     await (await acquireServerLock(postgres.url, dataDir)).release();
   });
 
-  it("is free at once after its holder was killed", async () => {
-    const dataDir = dataFolder();
-    const holder = startChild(dataDir, { server: true });
+  it("is free at once after its holder was killed", async (test) => {
+    const dataDir = await madeFolder(test);
+    const holder = startChild(test, dataDir, { server: true });
     const { url } = await answerOf(holder);
-    await expect(acquireServerLock(url, dataDir)).rejects.toThrow("Another server is already running");
+    await expect(acquireServerLock(url, dataDir, A_MOMENT_MS)).rejects.toThrow("Another server is already running");
     await killAndWait(holder);
 
     await (await acquireServerLock(url, dataDir)).release();
   });
 
-  it("does not end the process when PostgreSQL dies", async () => {
-    const dataDir = dataFolder();
+  it("does not end the process when PostgreSQL dies", async (test) => {
+    const dataDir = await madeFolder(test);
     await using postgres = await startEmbeddedPostgres({ dataDir });
     const lock = await acquireServerLock(postgres.url, dataDir);
 
@@ -242,7 +244,7 @@ function temporaryFolder(): string {
 }
 
 /** A process of its own, and group, that starts PostgreSQL, answers with what it got, and stays until it is killed. */
-function startChild(dataDir: string, { server = false } = {}): ChildProcess {
+function startChild(test: TestContext, dataDir: string, { server = false } = {}): ChildProcess {
   const module = pathToFileURL(join(compiled, "platform/embedded/index.js")).href;
   const script = `
     import { acquireServerLock, startEmbeddedPostgres } from ${JSON.stringify(module)};
@@ -251,7 +253,7 @@ function startChild(dataDir: string, { server = false } = {}): ChildProcess {
     console.log(JSON.stringify({ url, startedHere }));`;
   const args = ["--input-type=module", "--eval", script];
   const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => killAndWait(child));
+  test.onTestFinished(() => killAndWait(child));
   return child;
 }
 

@@ -2,58 +2,60 @@ import { once } from "node:events";
 import { renameSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { type TestContext, describe, expect, it } from "vitest";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
 import { openDatabase } from "../../src/platform/database.js";
 import { loggerTo } from "../../src/platform/logger.js";
-import { dataFolder, kill, postmasterOf, query } from "../support/embedded.js";
+import { kill, madeFolder, postmasterOf, query } from "../support/embedded.js";
 
+/** For what is not to be had. */
+const A_MOMENT_MS = 100;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
-describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
-  it.each<[string, (dataDir: string, url: string) => Promise<unknown> | void]>([
+describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
+  it.for<[string, (dataDir: string, url: string) => Promise<unknown> | void]>([
     ["is killed", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGKILL")],
     ["is stopped by hand", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGINT")],
     ["is stopped at once", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGQUIT")],
     ["loses a process", async (_, url) => kill(await aBackend(url), "SIGKILL")],
     ["ends every connection", (_, url) => query(url, ENDS_OTHERS)],
-  ])("runs again by itself on the same port after it %s, and has its server's lock", async (_what, harm) => {
-    const { dataDir, kept, log, works } = await start();
+  ])("runs again by itself on the same port after it %s, and has its server's lock", async ([, harm], test) => {
+    const { dataDir, kept, log, works } = await start(test);
     await query(kept.databaseUrl, "CREATE TABLE note AS SELECT 'kept' AS text");
     const url = kept.databaseUrl;
 
     await harm(dataDir, url);
-    await expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
 
     expect(kept.databaseUrl).toBe(url);
-    await expect.poll(works, PATIENCE).toBe(true);
+    await test.expect.poll(works, PATIENCE).toBe(true);
     expect(await query(url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
-    await expect(acquireServerLock(url, dataDir)).rejects.toThrow("Another server is already running");
+    await expect(acquireServerLock(url, dataDir, A_MOMENT_MS)).rejects.toThrow("Another server is already running");
   });
 
-  it("starts again on another port when its own is taken, and connections follow", async () => {
-    const { dataDir, kept, log, works, hide, show } = await start();
+  it("starts again on another port when its own is taken, and connections follow", async (test) => {
+    const { dataDir, kept, log, works, hide, show } = await start(test);
     const { port } = new URL(kept.databaseUrl);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
-    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    await test.expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
     const other = createServer().listen(Number(port), "127.0.0.1");
-    onTestFinished(() => void other.close());
+    test.onTestFinished(() => void other.close());
     await once(other, "listening");
     show();
 
-    await expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("the embedded PostgreSQL runs again");
 
     expect(new URL(kept.databaseUrl).port).not.toBe(port);
-    await expect.poll(works, PATIENCE).toBe(true);
+    await test.expect.poll(works, PATIENCE).toBe(true);
   });
 
-  it("is tried again as long as it takes, which the log tells once a minute", async () => {
-    const { dataDir, log, works, hide, show } = await start();
+  it("is tried again as long as it takes, which the log tells once a minute", async (test) => {
+    const { dataDir, log, works, hide, show } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
-    await expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
     expect(await works()).toBe(false);
     // Some more tries, as their waits grow.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -61,15 +63,15 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
     expect(log.text().match(/cannot be started again/g)).toHaveLength(1);
     expect(log.text()).toContain(`The database in ${join(dataDir, "postgres")} is not whole: put back a backup`);
     show();
-    await expect.poll(works, PATIENCE).toBe(true);
+    await test.expect.poll(works, PATIENCE).toBe(true);
   });
 
-  it("tells a server to stop when another one has taken over its data folder", async () => {
-    const { dataDir, kept, hide, show } = await start();
+  it("tells a server to stop when another one has taken over its data folder", async (test) => {
+    const { dataDir, kept, hide, show } = await start(test);
     hide();
     await query(kept.databaseUrl, ENDS_OTHERS);
     const other = await acquireServerLock(kept.databaseUrl, dataDir);
-    onTestFinished(() => other.release());
+    test.onTestFinished(() => other.release());
     show();
 
     expect((await kept.lost).message).toBe(
@@ -77,20 +79,20 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
     );
   });
 
-  it("stops with its server, even while it is being started again", async () => {
-    const { dataDir, kept, log, hide } = await start();
+  it("stops with its server, even while it is being started again", async (test) => {
+    const { dataDir, kept, log, hide } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
-    await expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
 
     await kept[Symbol.asyncDispose]();
 
-    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    await test.expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
     expect(log.text()).not.toContain("runs again");
   });
 
-  it("is killed when it hangs while stopping", async () => {
-    const dataDir = dataFolder();
+  it("is killed when it hangs while stopping", async (test) => {
+    const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
     const [writer] = await query<{ pid: number }>(
       postgres.url,
@@ -100,18 +102,18 @@ describe("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
 
     await postgres.stop();
 
-    await expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    await test.expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
   });
 });
 
 /** A server's PostgreSQL, and connections to it as a server has them. */
-async function start() {
-  const dataDir = dataFolder();
+async function start(test: TestContext) {
+  const dataDir = await madeFolder(test);
   const lines: string[] = [];
   const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
   const kept: KeptRunning = await keepRunning({ dataDir, log });
   const database = openDatabase(() => kept.databaseUrl);
-  onTestFinished(async () => {
+  test.onTestFinished(async () => {
     await database[Symbol.asyncDispose]();
     await kept[Symbol.asyncDispose]();
   });

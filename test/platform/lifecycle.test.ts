@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { dataFolder, madeFolder, postmasterOf } from "../support/embedded.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
@@ -43,7 +43,7 @@ it.each([
   ["the server", false],
   ["the server and its PostgreSQL", true],
 ])("loses nothing that was acknowledged when %s is killed, and starts again by itself", async (_what, withDatabase) => {
-  const dataDir = dataFolder();
+  const dataDir = await madeFolder();
   const server = start({ DATA_DIR: dataDir });
   const { url, key } = await server.ready();
   const acknowledged: string[] = [];
@@ -53,7 +53,7 @@ it.each([
     acknowledged.push((body as { id: string }).id);
     if (acknowledged.length === 60) {
       server.child.kill("SIGKILL");
-      if (withDatabase) process.kill(postmasterOf(dataDir), "SIGKILL");
+      if (withDatabase) process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
     }
     return create();
   };
@@ -78,7 +78,7 @@ it.each([
 ] as const)(
   "answers 503 and goes on by itself when its PostgreSQL %s, and loses nothing",
   async (_what, signal) => {
-    const dataDir = dataFolder();
+    const dataDir = await madeFolder();
     const server = start({ DATA_DIR: dataDir });
     const { url, key } = await server.ready();
     const acknowledged: string[] = [];
@@ -88,7 +88,7 @@ it.each([
       const { status, body } = await ask(`${url}/v1/memories`, { key, body: NOTE });
       statuses.add(status);
       if (status === 201) acknowledged.push((body as { id: string }).id);
-      if (acknowledged.length === 30 && !statuses.has(503)) process.kill(postmasterOf(dataDir), signal);
+      if (acknowledged.length === 30 && !statuses.has(503)) process.kill(postmasterOf(dataDir) ?? 0, signal);
       if (!(statuses.has(503) && acknowledged.length >= 60) && Date.now() < until) return create();
     };
 
@@ -104,7 +104,7 @@ it.each([
 );
 
 it("refuses a second server on its data folder, and says what to do", async () => {
-  const dataDir = dataFolder();
+  const dataDir = await madeFolder();
   const { url } = await start({ DATA_DIR: dataDir }).ready();
 
   const second = start({ DATA_DIR: dataDir });
@@ -266,29 +266,6 @@ function settings(environment: Record<string, string>) {
   };
   const env = { ...environmentForProcess(), ...ours, NODE_ENV: "development", ...environment };
   return { cwd: dataFolder(), env, stdio: "pipe" } as const;
-}
-
-/** A fresh folder; a PostgreSQL that still runs in it when the test is over is ended, and the folder removed. */
-function dataFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "lifecycle-"));
-  onTestFinished(() => {
-    if (existsSync(lockFileOf(folder))) end(postmasterOf(folder));
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
-  });
-  return folder;
-}
-
-const lockFileOf = (dataDir: string): string => join(dataDir, "postgres", "cluster", "postmaster.pid");
-
-/** The pid of the PostgreSQL on a data folder. */
-const postmasterOf = (dataDir: string): number => Number.parseInt(readFileSync(lockFileOf(dataDir), "utf8"), 10);
-
-function end(pid: number): void {
-  try {
-    process.kill(pid, "SIGQUIT");
-  } catch {
-    // It has ended by itself, which is what was wanted.
-  }
 }
 
 const isOpen = (url: string): Promise<boolean> =>

@@ -56,11 +56,7 @@ async function dropDatabases(url: string, isLeft: (name: string) => boolean): Pr
 
 /** A database with every migration, made once for each state of the migrations. */
 async function templateDatabase(url: string): Promise<string> {
-  const hash = createHash("sha256");
-  for (const name of readdirSync("prisma/migrations", { recursive: true, encoding: "utf8" }).sort()) {
-    if (name.endsWith(".sql")) hash.update(name).update(readFileSync(`prisma/migrations/${name}`));
-  }
-  const template = `mg_template_${hash.digest("hex").slice(0, 12)}`;
+  const template = `mg_template_${digestOf(["prisma/migrations"])}`;
   await onServer(url, async (server) => {
     const { rowCount } = await server.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount) return;
@@ -71,6 +67,17 @@ async function templateDatabase(url: string): Promise<string> {
     await server.query(`ALTER DATABASE "${template}_new" RENAME TO "${template}"`);
   });
   return template;
+}
+
+/** Changes with every file in these folders. */
+export function digestOf(folders: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const folder of folders) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
+      if (/\.\w+$/.test(name)) hash.update(name).update(readFileSync(`${folder}/${name}`));
+    }
+  }
+  return hash.digest("hex").slice(0, 12);
 }
 
 /** The same server's address with another database. */

@@ -1,20 +1,62 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { onTestFinished } from "vitest";
+import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { digestOf } from "./database-server.js";
+
+/** A test that runs beside others has to say that it is the one that finishes. */
+interface Ending {
+  readonly onTestFinished: (then: () => void | Promise<void>) => void;
+}
 
 /** A fresh folder; a PostgreSQL that still runs on it when the test is over is ended, and the folder removed. */
-export function dataFolder(): string {
+export function dataFolder(test: Ending = { onTestFinished }): string {
   const folder = mkdtempSync(join(tmpdir(), "embedded-postgres-"));
-  onTestFinished(() => {
+  test.onTestFinished(() => {
     const postmaster = postmasterOf(folder);
     if (postmaster !== undefined && postmaster !== process.pid) kill(postmaster, "SIGQUIT");
     // It may still write while it ends.
     return rm(folder, { recursive: true, force: true, maxRetries: 20 });
   });
   return folder;
+}
+
+/** The same with a migrated database in it, for tests that do not look at how it is made. */
+export async function madeFolder(test?: Ending): Promise<string> {
+  const folder = dataFolder(test);
+  copyFolder(await (made ??= makeCluster()), folder);
+  return folder;
+}
+
+/** With their owners, as only `cp` can. */
+export function copyFolder(from: string, to: string): void {
+  if (process.platform === "win32") cpSync(from, to, { recursive: true });
+  else execFileSync("cp", ["-a", `${from}/.`, to]);
+}
+
+const CACHE = "node_modules/.cache";
+let made: Promise<string> | undefined;
+
+/** Made once for each state of what makes it, and kept for the next run. */
+async function makeCluster(): Promise<string> {
+  const name = `test-cluster-${digestOf(["src/platform/embedded", "prisma/migrations"])}`;
+  const cluster = join(CACHE, name);
+  if (existsSync(cluster)) return cluster;
+  mkdirSync(CACHE, { recursive: true });
+  // Under another name until it is whole; of two workers that make it at once one is the first.
+  const draft = mkdtempSync(join(CACHE, "draft-"));
+  const postgres = await startEmbeddedPostgres({ dataDir: draft });
+  await migrate(postgres.url);
+  await postgres.stop();
+  await rename(draft, cluster).catch(() => rm(draft, { recursive: true }));
+  const outdated = (await readdir(CACHE)).filter((other) => other.startsWith("test-cluster-") && other !== name);
+  for (const other of outdated) await rm(join(CACHE, other), { recursive: true, force: true });
+  return cluster;
 }
 
 export function lockFileOf(dataDir: string): string {

@@ -4,6 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { LIMITS } from "../../src/limits.js";
 import { ask } from "./http.js";
 import { environmentForProcess } from "./environment.js";
 
@@ -16,8 +18,13 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts dist/main.js, which `npm test` has built, and waits until it is ready. */
-export async function startServerProcess(environment: Record<string, string>): Promise<ServerProcess> {
+type Limits = { readonly [Room in keyof typeof LIMITS]?: { readonly [Name in keyof (typeof LIMITS)[Room]]?: number } };
+
+/** Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits where given. */
+export async function startServerProcess(
+  environment: Record<string, string>,
+  limits: Limits = {},
+): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
   const env = {
@@ -27,7 +34,10 @@ export async function startServerProcess(environment: Record<string, string>): P
     DATA_DIR: dataDir,
     ...environment,
   };
-  const child = spawn(process.execPath, ["dist/main.js"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--import", changeOf(limits), "dist/main.js"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (printed += String(bytes)));
   const kill = async (signal: NodeJS.Signals) => {
@@ -51,11 +61,19 @@ export async function startServerProcess(environment: Record<string, string>): P
   return server;
 }
 
+/** What to load before the service, so that it has these limits. */
+function changeOf(limits: Limits): string {
+  const script = `
+    import { LIMITS } from ${JSON.stringify(pathToFileURL("dist/limits.js").href)};
+    for (const [room, bounds] of Object.entries(${JSON.stringify(limits)})) Object.assign(LIMITS[room], bounds);`;
+  return `data:text/javascript,${encodeURIComponent(script)}`;
+}
+
 async function ready({ url, child, printed }: ServerProcess): Promise<void> {
-  for (let attempt = 0; attempt < 300 && child.exitCode === null; attempt++) {
+  for (let attempt = 0; attempt < 1_500 && child.exitCode === null; attempt++) {
     const answer = await ask(`${url}/readyz`).catch(() => undefined);
     if (answer?.status === 200) return;
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 20));
   }
   throw new Error(`The server did not become ready:\n${printed()}`);
 }

@@ -92,9 +92,13 @@ export interface ServerLock {
  * frees it even after a kill -9.
  * @throws AnotherServer when another process keeps it.
  */
-export async function acquireServerLock(url: string, dataDir: string): Promise<ServerLock> {
+export async function acquireServerLock(
+  url: string,
+  dataDir: string,
+  waitMs: number = serverLockMs,
+): Promise<ServerLock> {
   const client = await connect(url, "memory-graph server lock");
-  const deadline = Date.now() + serverLockMs;
+  const deadline = Date.now() + waitMs;
   try {
     // A server that was just killed is gone, but the backend that served it may need a moment to notice.
     while (!(await tryLock(client, SERVER_LOCK))) {
