@@ -1,8 +1,8 @@
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
-import { askerOf } from "./requests.js";
+import { requesterOf } from "./requester.js";
 import { isLive } from "./account.js";
-import { withAccountDesk } from "./account-desk.js";
+import { withBillingSession } from "./session.js";
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,
@@ -28,15 +28,16 @@ export const cancelTeamSubscription = defineTeamOperation({
   example: { input: {}, output: { ...SUBSCRIPTION_EXAMPLE, cancelAtPeriodEnd: true } },
   audit: RECORDED_WHEN_DONE,
   async prepare(context, _input, { team: { id }, again }) {
-    await withAccountDesk(context, id, async (desk) => {
-      await desk.settle();
+    await withBillingSession(context, id, async ({ requests, copy }) => {
+      await requests.resend();
       // Others may have been waited for: the team may have another owner by now.
       await again();
-      const account = await desk.mirror();
+      const account = await copy.refresh();
       const { subscriptionId, cancelAtPeriodEnd } = account;
       if (!isLive(account) || subscriptionId === null) throw new SubscriptionRequired();
       if (cancelAtPeriodEnd) return;
-      await desk.perform("cancel", { id: subscriptionId, params: { cancel_at_period_end: true } }, askerOf(context));
+      const request = { id: subscriptionId, params: { cancel_at_period_end: true } };
+      await requests.send("cancel", request, requesterOf(context));
     });
   },
   handle: (context, _input, standing) => subscriptionNow(context, standing),

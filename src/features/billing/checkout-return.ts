@@ -1,4 +1,3 @@
-import type { Statement } from "../../platform/database.js";
 import { spendAsClient } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import { accountOf, isPaid, isUnsure } from "./account.js";
@@ -7,12 +6,6 @@ import { reconcileAccount } from "./reconcile.js";
 /** How often a client may look: each look may ask the provider, and nobody needs a key for it. */
 const LOOKS = { limit: 30, windowMs: 60_000 } as const;
 const SESSION_ID = /^cs_\w{1,250}$/;
-
-const teamOfCheckout: Statement = {
-  name: "team_of_checkout",
-  text: `SELECT b.team_id AS "teamId", t.name FROM billing_account b JOIN team t ON t.id = b.team_id
-    WHERE b.checkout_id = $1`,
-};
 
 /** What a person learns who comes back from the payment page; undefined for a checkout that nobody knows. */
 export type ReturnedCheckout =
@@ -31,10 +24,15 @@ export async function checkoutReturned(
 ): Promise<ReturnedCheckout> {
   if (!SESSION_ID.test(sessionId)) return undefined;
   await spendAsClient({ budgets: services.budgets, clientAddress }, "checkout-return", LOOKS);
-  const [found] = await services.database.run<{ teamId: string; name: string }>(teamOfCheckout, [sessionId]);
-  if (!found) return undefined;
-  const known = await accountOf(services, found.teamId);
-  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, found.teamId, "readMs") : known;
+  const team = await teamOfCheckout(services, sessionId);
+  if (!team) return undefined;
+  const known = await accountOf(services, team.id);
+  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, team.id, "readMs") : known;
   const state = isPaid(account) ? "paid" : account.checkoutUrl === null ? "over" : "open";
-  return { team: found.name, state, seats: account.seats };
+  return { team: team.name, state, seats: account.seats };
+}
+
+async function teamOfCheckout({ database: { models } }: Services, checkoutId: string) {
+  const account = await models.billingAccount.findFirst({ where: { checkoutId }, select: { teamId: true } });
+  return account && models.team.findUnique({ where: { id: account.teamId }, select: { id: true, name: true } });
 }

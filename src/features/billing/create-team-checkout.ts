@@ -4,10 +4,12 @@ import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import type { MembersTeam } from "../../operation/standing.js";
-import { type AccountDesk, withAccountDesk } from "./account-desk.js";
+import { PaymentsError } from "../../platform/payments.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { type Requests, askerOf } from "./requests.js";
-import { accountOf, isLive } from "./account.js";
+import type { Requests } from "./request-kinds.js";
+import { requesterOf } from "./requester.js";
+import { type BillingAccount, accountOf, isLive } from "./account.js";
+import { type BillingSession, withBillingSession } from "./session.js";
 import { PROVIDER_NOTE, RECORDED_WHEN_DONE } from "./team-subscription.js";
 
 const URL_MAX = 2_000;
@@ -76,10 +78,10 @@ export const createTeamCheckout = defineTeamOperation({
   audit: RECORDED_WHEN_DONE,
   check: (context, input) => void returnsOf(context, input),
   async prepare(context, input, { team: { id }, again }) {
-    await withAccountDesk(context, id, async (desk) => {
-      await desk.settle();
+    await withBillingSession(context, id, async (session) => {
+      await session.requests.resend();
       // Others may have been waited for: the team may have another owner or size by now.
-      await openCheckout(context, desk, { team: await again(), returns: returnsOf(context, input) });
+      await openCheckout(context, session, { team: await again(), returns: returnsOf(context, input) });
     });
   },
   async handle(context, _input, { team: { id } }) {
@@ -114,31 +116,49 @@ interface Wanted {
 const USABLE_MS = 10 * 60_000;
 
 /** Leaves exactly one checkout open, for as many seats as the team has room for. */
-async function openCheckout(context: Context, desk: AccountDesk, { team, returns }: Wanted): Promise<void> {
+async function openCheckout(context: Context, session: BillingSession, { team, returns }: Wanted): Promise<void> {
+  const { checkouts, copy, requests } = session;
   const seats = String(team.maxMembers);
-  const known = await desk.account();
+  const known = await session.account();
   // Whoever was waited for has just left one.
-  if (desk.isCheckoutNew(known) && String(known.checkoutSeats) === seats) return;
-  const asker = askerOf(context);
-  const customer = await customerOf(context, desk, team);
+  if (checkouts.isNew(known) && String(known.checkoutSeats) === seats) return;
+  const requester = requesterOf(context);
+  const customer = await customerOf(context, session, team);
   // In this order: a checkout that is paid in between is missing here, and there a subscription.
-  const open = await desk.openCheckouts(customer);
-  if (isLive(await desk.mirror())) throw new AlreadySubscribed();
+  const open = await checkouts.list(customer);
+  if (isLive(await copy.refresh())) throw new AlreadySubscribed();
   const usableUntil = Date.now() + USABLE_MS;
   const same = open.find(({ metadata, expires_at: end }) => metadata?.["seats"] === seats && end * 1_000 > usableUntil);
-  const others = open.filter((session) => session !== same);
-  const { wasPaid } = await desk.withdraw(others, asker);
+  const others = open.filter((checkout) => checkout !== same);
+  const { wasPaid } = await checkouts.withdraw(others, requester);
   // Stripe makes the subscription a moment after the payment: a second checkout beside it would be paid twice.
-  if (wasPaid) throw isLive(await desk.mirror()) ? new AlreadySubscribed() : new PaymentProviderError();
-  if (same) await desk.keepCheckout(same);
-  else await desk.perform("checkout", newCheckout(desk.priceId, customer, { team, returns }), asker);
+  if (wasPaid) throw isLive(await copy.refresh()) ? new AlreadySubscribed() : new PaymentProviderError();
+  if (same) await checkouts.keep(same);
+  else await requests.send("checkout", newCheckout(session.priceId, customer, { team, returns }), requester);
 }
 
 /** The team's customer at the provider, who is made when there is none. */
-async function customerOf(context: Context, desk: AccountDesk, team: MembersTeam): Promise<string> {
-  const { customerId } = await desk.account();
-  if (customerId !== null && (await desk.hasCustomer(customerId))) return customerId;
-  return (await desk.perform("customer", newCustomer(context, team), askerOf(context))).id;
+async function customerOf(context: Context, session: BillingSession, team: MembersTeam): Promise<string> {
+  const account = await session.account();
+  if (account.customerId !== null && (await isKnown(session, account, account.customerId))) return account.customerId;
+  return (await session.requests.send("customer", newCustomer(context, team), requesterOf(context))).id;
+}
+
+/**
+ * Whether the provider knows the customer: not if somebody has deleted it there, or the key is another account's. A
+ * team whose subscription lives there would be charged twice if it had another one.
+ */
+async function isKnown(session: BillingSession, account: BillingAccount, customer: string): Promise<boolean> {
+  try {
+    const known = await session.ask("customer", (stripe, options) => stripe.customers.retrieve(customer, {}, options));
+    if (!("deleted" in known)) return true;
+  } catch (error) {
+    const isMissing = error instanceof PaymentsError && error.isMissing && !isLive(account);
+    if (!isMissing) throw error;
+  }
+  const facts = { alert: "customerIsGone", team_id: account.teamId, customer };
+  session.services.log.error(facts, "the provider knows a team's customer no more: another one is made");
+  return false;
 }
 
 const newCustomer = ({ caller }: Context, { id, name }: MembersTeam): Requests["customer"] => ({

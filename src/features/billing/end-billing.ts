@@ -1,13 +1,13 @@
 import type { Context } from "../../operation/context.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
-import { withAccountDesk } from "./account-desk.js";
 import { PaymentProviderError, SubscriptionActive } from "./failures.js";
-import { askerOf } from "./requests.js";
+import { requesterOf } from "./requester.js";
+import { withBillingSession } from "./session.js";
 
 /** Whether anything can be charged for the team, now or by a page that is open. */
 const mayCharge = (account: BillingAccount, now: Date): boolean =>
   isLive(account) ||
-  account.hasOpenOperation ||
+  account.hasOpenRequest ||
   (account.checkoutUrl !== null && Number(account.checkoutExpiresAt) > +now);
 
 /**
@@ -18,12 +18,13 @@ const mayCharge = (account: BillingAccount, now: Date): boolean =>
  */
 export async function endBilling(context: Context, teamId: string): Promise<void> {
   if (!mayCharge(await accountOf(context, teamId), context.now())) return;
-  await withAccountDesk(context, teamId, async (desk) => {
-    await desk.settle();
-    const { customerId } = await desk.account();
-    const open = customerId === null ? [] : await desk.openCheckouts(customerId);
-    const { wasPaid } = await desk.withdraw(open, askerOf(context));
-    if (isLive(await desk.mirror())) throw new SubscriptionActive();
+  await withBillingSession(context, teamId, async (session) => {
+    const { requests, checkouts, copy } = session;
+    await requests.resend();
+    const { customerId } = await session.account();
+    const open = customerId === null ? [] : await checkouts.list(customerId);
+    const { wasPaid } = await checkouts.withdraw(open, requesterOf(context));
+    if (isLive(await copy.refresh())) throw new SubscriptionActive();
     if (wasPaid) throw new PaymentProviderError();
   });
 }

@@ -1,28 +1,12 @@
-import type { Statement } from "../../platform/database.js";
+import { LIMITS } from "../../limits.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
-import { withAccountDesk } from "./account-desk.js";
-import { forgetRequests } from "./requests.js";
+import { withBillingSession } from "./session.js";
 
-const recordEvent: Statement = {
-  name: "record_payment_event",
-  text: `INSERT INTO payment_event AS e (id, type, customer_id) VALUES ($1, $2, $3)
-    ON CONFLICT (id) DO UPDATE SET type = e.type RETURNING processed_at IS NOT NULL AS "isProcessed"`,
-};
-
-const markEventProcessed: Statement = {
-  name: "mark_payment_event_processed",
-  text: "UPDATE payment_event SET processed_at = now() WHERE id = $1 AND processed_at IS NULL",
-};
-
+const DAY_MS = 86_400_000;
 /** Stripe repeats an event for three days. */
-const forgetEvents: Statement = {
-  name: "forget_payment_events",
-  text: `
-    WITH old AS (
-      SELECT id FROM payment_event WHERE received_at < now() - interval '30 days' LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ), gone AS (DELETE FROM payment_event USING old WHERE payment_event.id = old.id RETURNING 1)
-    SELECT count(*)::int AS count FROM gone`,
-};
+const EVENTS_KEPT_MS = 30 * DAY_MS;
+/** What has ended is kept for a while, for whoever has to find out what happened. */
+const REQUESTS_KEPT_MS = 90 * DAY_MS;
 
 /** What is looked at of an event. */
 export interface PaymentEvent {
@@ -38,13 +22,16 @@ export interface PaymentEvent {
  */
 export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {
   const { database } = services;
+  const { paymentEvent } = database.models;
+  const { id, type } = event;
   const customerId = customerOf(event);
-  const [recorded] = await database.run<{ isProcessed: boolean }>(recordEvent, [event.id, event.type, customerId]);
-  if (recorded?.isProcessed) return;
+  await paymentEvent.createMany({ data: { id, type, customerId }, skipDuplicates: true });
+  const recorded = await paymentEvent.findUnique({ where: { id }, select: { processedAt: true } });
+  if (recorded?.processedAt) return;
   // A customer of another service on the same account is none of our business.
   const teamId = customerId === null ? undefined : await teamOfCustomer(database, customerId);
-  if (teamId !== undefined) await withAccountDesk(services, teamId, (desk) => desk.mirror());
-  await database.run(markEventProcessed, [event.id]);
+  if (teamId !== undefined) await withBillingSession(services, teamId, ({ copy }) => copy.refresh());
+  await paymentEvent.updateMany({ where: { id, processedAt: null }, data: { processedAt: new Date() } });
 }
 
 /** Whom an event is about: a customer, or something that has one. */
@@ -54,9 +41,16 @@ function customerOf({ data: { object } }: PaymentEvent): string | null {
   return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;
 }
 
-/** Deletes up to 1,000 each of what is long past; answers with whether there may be more. */
-export async function forgetBillingHistory({ database }: Pick<BillingServices, "database">): Promise<boolean> {
-  const [events] = await database.run<{ count: number }>(forgetEvents, []);
-  const [requests] = await database.run<{ count: number }>(forgetRequests, []);
-  return events?.count === 1_000 || requests?.count === 1_000;
+/** Deletes a batch each of what is long past; answers with whether there may be more. */
+export async function forgetBillingHistory({
+  database: { models },
+}: Pick<BillingServices, "database">): Promise<boolean> {
+  const limit = LIMITS.chores.rows;
+  const before = (ms: number) => ({ lt: new Date(Date.now() - ms) });
+  const events = await models.paymentEvent.deleteMany({ where: { receivedAt: before(EVENTS_KEPT_MS) }, limit });
+  const requests = await models.billingRequest.deleteMany({
+    where: { createdAt: before(REQUESTS_KEPT_MS), outcome: { not: null } },
+    limit,
+  });
+  return events.count === limit || requests.count === limit;
 }

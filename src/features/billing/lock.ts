@@ -1,30 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database, Statement } from "../../platform/database.js";
+import type { Database } from "../../platform/database.js";
 import type { Deadline } from "../../platform/payments.js";
 import { PaymentProviderError } from "./failures.js";
+import { LEASE_MS, type TakenLock, takeLock } from "./take-lock-statement.js";
 
-/** How long a lock outlives a server that was killed. */
-const LEASE_S = 3;
 const RENEWED_EVERY_MS = 1_000;
 const ASKED_EVERY_MS = 80;
-
-const claim: Statement = {
-  name: "lock_billing_account",
-  text: `UPDATE billing_account SET locked_by = $2::uuid, locked_until = now() + interval '${LEASE_S} seconds'
-    WHERE team_id = $1::uuid AND (locked_until IS NULL OR locked_until < now()) RETURNING team_id`,
-};
-
-const renew: Statement = {
-  name: "renew_billing_lock",
-  text: `UPDATE billing_account SET locked_until = now() + interval '${LEASE_S} seconds'
-    WHERE team_id = $1::uuid AND locked_by = $2::uuid RETURNING team_id`,
-};
-
-const release: Statement = {
-  name: "release_billing_account",
-  text: "UPDATE billing_account SET locked_by = NULL, locked_until = NULL WHERE team_id = $1::uuid AND locked_by = $2::uuid",
-};
 
 /** Proof of holding an account's lock. Whoever writes names it: a server that lost its lock by a stall writes nothing. */
 export interface AccountLock {
@@ -32,9 +14,9 @@ export interface AccountLock {
   readonly holder: string;
   /** Since when others were waited for, by the database's clock; undefined where nobody had the lock. */
   readonly waitedSince: Date | undefined;
+  /** The time by the database's clock, never too late: what several servers compare must not depend on theirs. */
+  now(): Date;
 }
-
-export const readClock: Statement = { name: "read_clock", text: "SELECT clock_timestamp() AS now" };
 
 /**
  * Does the work while nobody else deals with the provider about this team. The lock is a row with a time in it that is
@@ -47,19 +29,51 @@ export async function withAccountLock<T>(
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
   const holder = randomUUID();
-  const values = [teamId, holder];
   let waitedSince: Date | undefined;
-  while ((await database.run(claim, values)).length === 0) {
-    waitedSince ??= (await database.run<{ now: Date }>(readClock, []))[0]?.now;
+  let taken: TakenLock | undefined;
+  for (;;) {
+    [taken] = await database.run<TakenLock>(takeLock, [teamId, holder]);
+    if (taken?.taken) break;
+    waitedSince ??= taken?.now;
     if (deadline.remainingMs === 0) throw new PaymentProviderError();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
   }
-  const renewing = setInterval(() => database.run(renew, values).catch(() => {}), RENEWED_EVERY_MS);
+  const lock: AccountLock = { teamId, holder, waitedSince, now: clockFrom(taken.now) };
+  const renewing = setInterval(() => renew(database, lock).catch(() => {}), RENEWED_EVERY_MS);
   try {
-    return await work({ teamId, holder, waitedSince });
+    return await work(lock);
   } finally {
     clearInterval(renewing);
     // What could not be let go lapses by itself, and must not hide what came of the work.
-    await database.run(release, values).catch(() => {});
+    await release(database, lock).catch(() => {});
   }
+}
+
+/** Goes on from what the database has told a moment ago. */
+function clockFrom(told: Date): () => Date {
+  const heardAt = performance.now();
+  return () => new Date(told.getTime() + Math.floor(performance.now() - heardAt));
+}
+
+async function renew({ models }: Database, { teamId, holder, now }: AccountLock): Promise<void> {
+  const lockedUntil = new Date(now().getTime() + LEASE_MS);
+  await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data: { lockedUntil } });
+}
+
+async function release({ models }: Database, { teamId, holder }: AccountLock): Promise<void> {
+  const data = { lockedBy: null, lockedUntil: null };
+  await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
+}
+
+/**
+ * Changes the row of the account in the name of the lock's holder; nobody else takes the lock until the transaction ends.
+ * @throws PaymentProviderError when nothing was written because another server holds the lock by now.
+ */
+export async function writeAccount(
+  { models }: Database,
+  { teamId, holder }: AccountLock,
+  data: Parameters<Database["models"]["billingAccount"]["updateMany"]>[0]["data"],
+): Promise<void> {
+  const { count } = await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
+  if (count === 0) throw new PaymentProviderError();
 }

@@ -1,12 +1,6 @@
 import type { Context } from "../../operation/context.js";
-import type { Statement } from "../../platform/database.js";
-import { type BillingAccount, isPaid } from "./account.js";
+import { isPaid } from "./account.js";
 import { SubscriptionRequired } from "./failures.js";
-
-const statusOfTeam: Statement = {
-  name: "billing_status_of_team",
-  text: "SELECT status FROM billing_account WHERE team_id = $1::uuid",
-};
 
 /**
  * For a team whose row is locked: members come in only up to what is paid for, or free. Nobody who is in is removed.
@@ -18,6 +12,7 @@ export async function assertMembersPaid(
   members: number,
 ): Promise<void> {
   if (!billing.payments || members <= billing.freeSeats) return;
-  const [account] = await database.run<Pick<BillingAccount, "status">>(statusOfTeam, [teamId]);
+  const { billingAccount } = database.models;
+  const account = await billingAccount.findUnique({ where: { teamId }, select: { status: true } });
   if (!account || !isPaid(account)) throw new SubscriptionRequired(billing.freeSeats);
 }

@@ -6,7 +6,7 @@ import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
 import { type BillingAccount, accountOf, isPaid, isUnsure } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { REPEATABLE } from "./requests.js";
+import { REPEATABLE } from "./request-kinds.js";
 import { reconcileAccount } from "./reconcile.js";
 
 @ObjectType({ description: "More seats, which count once their invoice is paid." })
@@ -144,7 +144,7 @@ function staleOnly(error: unknown): undefined {
 }
 
 /** What was asked of the provider may have its effect long after the request that asked for it. */
-export const RECORDED_WHEN_DONE = { by: "the account's desk, once the provider has done it" };
+export const RECORDED_WHEN_DONE = { by: "the request log, once the provider has done it" };
 
 /** The answer of a change whose `prepare` has left everything in the copy. */
 export async function subscriptionNow(context: Context, { team }: Standing): Promise<TeamSubscription> {

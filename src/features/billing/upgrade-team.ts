@@ -3,10 +3,12 @@ import { Between } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { type AccountDesk, withAccountDesk } from "./account-desk.js";
 import { type BillingAccount, isLive, isPaid } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
-import { type Requests, askerOf } from "./requests.js";
+import type { RequestLog } from "./request-log.js";
+import type { Requests } from "./request-kinds.js";
+import { requesterOf } from "./requester.js";
+import { withBillingSession } from "./session.js";
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,
@@ -85,22 +87,23 @@ export const upgradeTeam = defineTeamOperation({
   example: { input: { maxMembers: 8 }, output: { ...SUBSCRIPTION_EXAMPLE, seats: 8 } },
   audit: RECORDED_WHEN_DONE,
   async prepare(context, { maxMembers }, { team: { id }, again }) {
-    const asker = askerOf(context);
-    await withAccountDesk(context, id, async (desk) => {
-      const settled = await desk.settle();
+    const requester = requesterOf(context);
+    await withBillingSession(context, id, async (session) => {
+      const { requests, copy } = session;
+      const resent = await requests.resend();
       // Others may have been waited for: the team may have another owner by now.
       await again();
-      const wasDone = await desk.wasDone("upgrade", asker);
-      const account = await desk.mirror();
+      const wasDone = await requests.wasDone("upgrade", requester);
+      const account = await copy.refresh();
       // The same was asked for before, and nobody heard what became of it.
-      if (settled?.kind === "upgrade" && seatsIn(settled.request) === maxMembers) return;
+      if (resent?.kind === "upgrade" && seatsIn(resent.request) === maxMembers) return;
       if (wasDone || account.pendingSeats === maxMembers) return;
       const { subscriptionId, itemId } = upgradable(account, maxMembers);
       const request = { ...moreSeats(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
-      await assertSeldom(desk);
-      await desk.perform("upgrade", request, asker);
+      await assertSeldom(requests);
+      await requests.send("upgrade", request, requester);
       // An answer that says nothing of it is no success.
-      const { seats, pendingSeats } = await desk.account();
+      const { seats, pendingSeats } = await session.account();
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
   },
@@ -120,8 +123,8 @@ function upgradable(account: BillingAccount, maxMembers: number): { subscription
 }
 
 /** @throws TooManyUpgrades before Stripe would refuse another invoice. */
-async function assertSeldom(desk: AccountDesk): Promise<void> {
-  const { inMinute, inDay } = await desk.upgradesLately();
+async function assertSeldom(requests: RequestLog): Promise<void> {
+  const { inMinute, inDay } = await requests.upgradesLately();
   if (inDay >= UPGRADES_PER_DAY) throw new TooManyUpgrades(3_600);
   if (inMinute >= UPGRADES_PER_MINUTE) throw new TooManyUpgrades(60);
 }

@@ -1,0 +1,37 @@
+import type { Statement } from "../../platform/database.js";
+
+export interface DueAccount {
+  readonly teamId: string;
+  readonly customerId: string | null;
+  /** By the database's clock. */
+  readonly now: Date;
+}
+
+/**
+ * The account that waits longest to be looked at, of those that have to be: something was asked of the provider and
+ * never answered, a time has passed at which something changes, an event could not be acted upon, a checkout may have
+ * been paid without our being told. Looking is noted first, so that one that fails does not keep the others waiting.
+ * SQL, since it claims a row with SKIP LOCKED, and by tables that no key joins.
+ */
+export const claimDueAccount: Statement = {
+  name: "claim_due_billing_account",
+  text: `
+    UPDATE billing_account SET checked_at = now() WHERE team_id = (
+      SELECT b.team_id FROM billing_account b
+      CROSS JOIN LATERAL (SELECT b.status NOT IN ('none', 'canceled', 'incomplete_expired') AS is_live) s
+      CROSS JOIN LATERAL (SELECT CASE
+        WHEN b.customer_id IS NOT NULL AND b.mirrored_at IS NULL THEN interval '15 seconds'
+        WHEN EXISTS (SELECT FROM billing_operation o WHERE o.team_id = b.team_id AND o.outcome IS NULL
+          AND o.created_at < now() - interval '15 seconds') THEN interval '15 seconds'
+        WHEN s.is_live AND least(b.period_end, b.pending_until) <= now() THEN interval '1 minute'
+        WHEN s.is_live AND NOT EXISTS (SELECT FROM team t WHERE t.id = b.team_id) THEN interval '1 minute'
+        WHEN EXISTS (SELECT FROM payment_event e WHERE e.customer_id = b.customer_id AND e.processed_at IS NULL
+          AND e.received_at < now() - interval '1 minute') THEN interval '1 minute'
+        WHEN b.checkout_url IS NOT NULL THEN interval '5 minutes'
+        WHEN s.is_live THEN interval '1 day'
+      END AS every) due
+      WHERE coalesce(b.checked_at, '-infinity') < now() - due.every
+        AND (b.locked_until IS NULL OR b.locked_until < now())
+      ORDER BY b.checked_at NULLS FIRST LIMIT 1 FOR UPDATE OF b SKIP LOCKED
+    ) RETURNING team_id AS "teamId", customer_id AS "customerId", clock_timestamp() AS now`,
+};

@@ -1,0 +1,188 @@
+import type Stripe from "stripe";
+import type { AuditAction } from "../../operation/audit-action.js";
+import { IdempotencyKeyReused } from "../../operation/idempotency.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import type { Database } from "../../platform/database.js";
+import { PaymentsError } from "../../platform/payments.js";
+import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
+import { PaymentProviderError } from "./failures.js";
+import { writeAccount } from "./lock.js";
+import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
+import type { Requester } from "./requester.js";
+import type { BillingSession } from "./session.js";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** A request that is written down, to be sent now and, while nobody knows what became of it, again. */
+export type RecordedRequest<Kind extends RequestKind = RequestKind> = Omit<BillingRequest, "kind" | "request"> & {
+  readonly kind: Kind;
+  readonly request: Requests[Kind];
+};
+
+/** How many upgrades were asked for lately: Stripe makes so many invoices of one subscription and no more. */
+export interface UpgradesLately {
+  readonly inMinute: number;
+  readonly inDay: number;
+}
+
+/** How requests that somebody asked for are called in the team's audit. */
+const AUDITED: Partial<Readonly<Record<RequestKind, AuditAction>>> = {
+  checkout: "createTeamCheckout",
+  upgrade: "upgradeTeam",
+  cancel: "cancelTeamSubscription",
+};
+
+/** What was asked of the provider for a team, and what became of it. */
+export class RequestLog {
+  constructor(private readonly session: BillingSession) {}
+
+  /**
+   * Sends the request again of which nobody knows what became: under the same key it has one effect, however often it
+   * arrives. Answers with it, if it was done.
+   */
+  async resend(): Promise<RecordedRequest | undefined> {
+    const { models } = this.#database;
+    const row = await models.billingRequest.findFirst({ where: { teamId: this.#teamId, outcome: null } });
+    if (!row) return undefined;
+    const open = recordedOf(row);
+    if (open.createdAt < this.#ago(REPEATABLE_MS)) {
+      // Whether it had an effect is read off the provider by whoever goes on from here.
+      await close(this.#database, open, "abandoned");
+      return undefined;
+    }
+    try {
+      await this.#complete(open);
+      return open;
+    } catch (error) {
+      if (error instanceof PaymentsError && error.outcome === "refused") return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Whether the same client has asked for this under the same Idempotency-Key, and it was done.
+   * @throws IdempotencyKeyReused when something else was asked for under it.
+   */
+  async wasDone(kind: RequestKind, { clientKeyHash, clientRequestHash }: Requester): Promise<boolean> {
+    if (!clientKeyHash || !clientRequestHash) return false;
+    const asked = await this.#database.models.billingRequest.findMany({
+      where: { teamId: this.#teamId, clientKeyHash, createdAt: { gt: this.#ago(DAY_MS) } },
+      select: { kind: true, outcome: true, clientRequestHash: true },
+    });
+    const isSame = (hash: Uint8Array | null) => hash !== null && Buffer.compare(hash, clientRequestHash) === 0;
+    if (!asked.every((earlier) => isSame(earlier.clientRequestHash))) throw new IdempotencyKeyReused();
+    return asked.some((earlier) => earlier.kind === kind && earlier.outcome === "done");
+  }
+
+  async upgradesLately(): Promise<UpgradesLately> {
+    const { billingRequest } = this.#database.models;
+    const count = (ms: number) =>
+      billingRequest.count({
+        where: { teamId: this.#teamId, kind: "upgrade", createdAt: { gt: this.#ago(ms) } },
+      });
+    return { inMinute: await count(MINUTE_MS), inDay: await count(DAY_MS) };
+  }
+
+  /** Writes the request down, sends it, and takes note of what came of it. No other may be open any more: `resend`. */
+  async send<Kind extends RequestKind>(
+    kind: Kind,
+    request: Requests[Kind],
+    requester: Requester,
+  ): Promise<Answers[Kind]> {
+    const teamId = this.#teamId;
+    const row = await this.#database.transaction(async (inner) => {
+      // Locked, so that the team is not deleted in between: then nothing may be sold to it.
+      const hasTeam = await lockRow(inner, "team", { id: teamId });
+      if (!hasTeam && kind !== "expire") throw new PaymentProviderError();
+      await writeAccount(inner, this.session.lock, { lockedBy: this.session.lock.holder });
+      const { actorId, keyId, door, clientKeyHash, clientRequestHash } = requester;
+      const who = { actorId, keyId, door, clientKeyHash, clientRequestHash };
+      const what = { id: this.session.services.newId(), teamId, kind, request: asJson(request) };
+      return inner.models.billingRequest.create({ data: { ...what, ...who } });
+    });
+    return this.#complete<Kind>(recordedOf<Kind>(row));
+  }
+
+  /** Sends what is written down. Refused, it is done with; else it stays open until its effect is in the database. */
+  async #complete<Kind extends RequestKind>(recorded: RecordedRequest<Kind>): Promise<Answers[Kind]> {
+    const { kind, request, idempotencyKey } = recorded;
+    this.session.touch();
+    const { object, send } = CALLS[kind];
+    const answer = await this.session
+      .ask<Answers[Kind]>(object, (stripe, options) => send(stripe, request, { ...options, idempotencyKey }))
+      .catch(async (error: unknown) => {
+        if (error instanceof PaymentsError && error.outcome === "refused") {
+          // A failure of Stripe's that it repeats from memory may have had its effect.
+          if (error.isDoubtful) await this.session.copy.doubt();
+          await close(this.#database, recorded, "refused");
+        }
+        throw error;
+      });
+    if ("id" in request && request.id !== answer.id) throw new PaymentsError("unknown", "Stripe answered of another.");
+    if (answer.object === "subscription") {
+      await this.session.copy.refresh(recorded);
+      return answer;
+    }
+    await this.#database.transaction(async (inner) => {
+      await this.#keep(inner, answer);
+      await this.closeDone(inner, recorded);
+    });
+    return answer;
+  }
+
+  async #keep(inner: Database, answer: Stripe.Customer | Stripe.Checkout.Session): Promise<void> {
+    if (answer.object === "checkout.session") await this.session.checkouts.keep(answer, inner);
+    else await writeAccount(inner, this.session.lock, { customerId: answer.id });
+  }
+
+  /** In the transaction that stores its effect. */
+  async closeDone(inner: Database, recorded: RecordedRequest): Promise<void> {
+    const { kind, request, actorId, keyId, door } = recorded;
+    const isClosed = await close(inner, recorded, "done");
+    const action = AUDITED[kind];
+    if (!isClosed || action === undefined) return;
+    const subject = "id" in request ? request.id : null;
+    const change = { action, subject, door, detail: detailOf(request) };
+    await this.session.audit(inner, change, { userId: actorId, keyId });
+  }
+
+  get #database(): Database {
+    return this.session.services.database;
+  }
+
+  get #teamId(): string {
+    return this.session.lock.teamId;
+  }
+
+  /** By the database's clock, as the times are that requests have. */
+  #ago(ms: number): Date {
+    return new Date(this.session.lock.now().getTime() - ms);
+  }
+}
+
+type Outcome = "done" | "refused" | "abandoned";
+
+/** Answers with whether it was open. */
+async function close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
+  const data = { outcome, endedAt: new Date() };
+  const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
+  return count > 0;
+}
+
+/** Nobody but `send` writes requests, by their kinds. */
+const recordedOf = <Kind extends RequestKind>(row: BillingRequest): RecordedRequest<Kind> =>
+  row as unknown as RecordedRequest<Kind>;
+
+/** Requests consist of nothing but JSON. */
+const asJson = (request: Requests[RequestKind]): Prisma.InputJsonObject => request as unknown as Prisma.InputJsonObject;
+
+/** How many seats it is about, for the audit. */
+function detailOf(request: Requests[RequestKind]): string {
+  const { params } = request;
+  const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
+  const seats = items?.[0]?.quantity;
+  if (seats === undefined) return "at the end of the period";
+  const before = "seatsBefore" in request ? request.seatsBefore : undefined;
+  return before == null ? `seats: ${seats}` : `seats: ${before} → ${seats}`;
+}

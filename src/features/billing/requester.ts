@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Actor } from "../../operation/audit.js";
+import type { Context } from "../../operation/context.js";
+import type { BillingRequest } from "../../platform/prisma/client.js";
+
+/**
+ * On whose behalf something is asked, and, as hashes, under which of their own Idempotency-Keys and with what request;
+ * both null without such a key.
+ */
+export type Requester = Readonly<
+  Pick<BillingRequest, "actorId" | "keyId" | "door" | "clientKeyHash" | "clientRequestHash">
+>;
+
+/** The caller of an operation. */
+export function requesterOf({ caller, door, idempotency }: Context): Requester {
+  const { userId, keyId } = caller;
+  const requester = { actorId: userId, keyId, door, clientKeyHash: null, clientRequestHash: null };
+  if (!idempotency) return requester;
+  const { key, part, request } = idempotency;
+  return { ...requester, clientKeyHash: sha256(`${userId}\n${part}\n${key}`), clientRequestHash: sha256(request) };
+}
+
+const sha256 = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(createHash("sha256").update(text).digest());
+
+/** What the service does by itself. */
+export const NOBODY: Actor = { userId: null, keyId: null };
+export const BY_ITSELF: Requester = {
+  actorId: null,
+  keyId: null,
+  door: "billing",
+  clientKeyHash: null,
+  clientRequestHash: null,
+};
