@@ -77,7 +77,7 @@ const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, st
 /** Every way in which the provider fails, more often than the client repeats by itself. */
 const FAULTS: readonly Fault[] = [
   { kind: "hang", times: 2 },
-  { kind: "slow", times: 1, delayMs: 4_500 },
+  { kind: "slow", times: 1, delayMs: 3_600 },
   { kind: "cut-before", times: 2 },
   { kind: "cut-after", times: 2 },
   { kind: "429", times: 2 },
