@@ -314,6 +314,8 @@ export const LIMITS = {
   mails: {
     /** That are sent at the same time by one process. */
     batch: 10,
+    /** How often a process looks for mails to send. */
+    lookedEveryMs: 1_000,
     /** For how long a mail that is refused is tried again. */
     givenUpAfterHours: 24,
     /** The longest wait before it is tried again; shorter for a code, for which somebody waits. */

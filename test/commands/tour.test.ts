@@ -5,10 +5,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { program } from "../../src/commands/tour.js";
+import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
-import { createWorld } from "../support/world.js";
+import { type World, createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
 const README = readFileSync("README.md", "utf8");
@@ -20,52 +22,82 @@ interface Output {
   readonly errors: string;
 }
 
-it("walks by both doors, twice in a row, and every step is answered as expected", async () => {
-  await using world = await createWorld();
-  const { server, folder } = await startForDevelopers(world.databaseUrl);
-  const options = ["--url", server.url, "--data-dir", join(folder, ".data")];
+describe("beside one server", () => {
+  let world: World;
+  let clone: Clone;
+  let server: ServerProcess;
+  let folder: string;
+  beforeAll(async () => {
+    world = await createWorld();
+    clone = await startForDevelopers(world.databaseUrl);
+    ({ server, folder } = clone);
+  });
+  afterAll(async () => {
+    await clone[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
+  });
 
-  const told = await run(process.execPath, ["dist/commands/tour.js", ...options]);
-  const again = await run(process.execPath, ["dist/commands/tour.js", ...options, "--json"]);
+  it("walks by both doors, twice in a row, and every step is answered as expected", async () => {
+    const options = ["--url", server.url, "--data-dir", join(folder, ".data")];
 
-  expect(told).toMatchObject({ code: 0, errors: "" });
-  expect(again).toMatchObject({ code: 0, errors: "" });
-  const { walks } = JSON.parse(again.output) as { walks: { door: string; steps: { title: string }[] }[] };
-  expect(walks.map(({ door, steps }) => [door, steps.length])).toEqual([
-    ["rest", 32],
-    ["graphql", 32],
-  ]);
-  for (const { title } of walks.flatMap(({ steps }) => steps)) {
-    // Each run has addresses of its own.
-    expect(told.output).toContain(title.replace(/\.\w+@example\.com$/, "."));
-  }
-  expect(told.output).toMatch(/All 64 steps were answered as expected\.\n$/);
-  expect(told.output).not.toContain("\u001b");
-  const tooWide = told.output
-    .split("\n")
-    .filter((line) => line.length > WIDTH_MAX && !/https?:|in \/|"message"/.test(line));
-  expect(tooWide).toEqual([]);
-});
+    const told = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+    const again = await run(process.execPath, ["dist/commands/tour.js", ...options, "--json"]);
 
-it("lets each request that it shows be pasted into a shell", async () => {
-  await using world = await createWorld();
-  const { server, folder } = await startForDevelopers(world.databaseUrl);
-  const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "graph", "--door", "rest"];
-  const { output } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+    expect(told).toMatchObject({ code: 0, errors: "" });
+    expect(again).toMatchObject({ code: 0, errors: "" });
+    const { walks } = JSON.parse(again.output) as { walks: { door: string; steps: { title: string }[] }[] };
+    expect(walks.map(({ door, steps }) => [door, steps.length])).toEqual([
+      ["rest", 32],
+      ["graphql", 32],
+    ]);
+    for (const { title } of walks.flatMap(({ steps }) => steps)) {
+      // Each run has addresses of its own.
+      expect(told.output).toContain(title.replace(/\.\w+@example\.com$/, "."));
+    }
+    expect(told.output).toMatch(/All 64 steps were answered as expected\.\n$/);
+    expect(told.output).not.toContain("\u001b");
+    const tooWide = told.output
+      .split("\n")
+      .filter((line) => line.length > WIDTH_MAX && !/https?:|in \/|"message"/.test(line));
+    expect(tooWide).toEqual([]);
+  });
 
-  const requests = Array.from(output.matchAll(/^ {3}(curl [^]*?)\n {3}\d{3}$/gm), ([, request = ""]) => request);
-  const key = /^ {3}(KEY=.*)$/m.exec(output)?.[1] ?? "";
-  const pasted = await run("bash", ["-c", [key, ...requests.slice(0, 2)].join("\n")], { cwd: folder });
+  it("lets each request that it shows be pasted into a shell", async () => {
+    const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "graph", "--door", "rest"];
+    const { output } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
 
-  expect(requests.length).toBe(7);
-  expect(pasted).toMatchObject({ code: 0, errors: "" });
-  expect(pasted.output).toContain('"title":"Payments time out"');
-  expect(pasted.output).toContain('"title":"Retry with backoff"');
+    const requests = Array.from(output.matchAll(/^ {3}(curl [^]*?)\n {3}\d{3}$/gm), ([, request = ""]) => request);
+    const key = /^ {3}(KEY=.*)$/m.exec(output)?.[1] ?? "";
+    const pasted = await run("bash", ["-c", [key, ...requests.slice(0, 2)].join("\n")], { cwd: folder });
+
+    expect(requests.length).toBe(7);
+    expect(pasted).toMatchObject({ code: 0, errors: "" });
+    expect(pasted.output).toContain('"title":"Payments time out"');
+    expect(pasted.output).toContain('"title":"Retry with backoff"');
+  });
+
+  it("tells a newcomer where to look, in lines that fit, and with a request that can be pasted", async () => {
+    const [printed = ""] = /\n {2}Memory Graph Gateway[^]*Ctrl-C stops the service\.\n/.exec(server.printed()) ?? [];
+
+    const pages = Array.from(printed.matchAll(/http:\S+(?= {2})/g), ([url]) => url);
+    const [request = ""] = /curl [^]*?\}'/.exec(printed) ?? [];
+    const pasted = await run("bash", ["-c", request]);
+
+    expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/docs/limits"]);
+    for (const url of pages) {
+      expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);
+    }
+    expect(JSON.parse(pasted.output)).toMatchObject({ title: "Retry" });
+    expect(printed).toContain("npm run tour -- --url");
+    const tooWide = printed.split("\n").filter((line) => line.length > 80 && !/ in \/| \/|npm run/.test(line));
+    expect(tooWide).toEqual([]);
+  });
 });
 
 it("stops at the first step that is answered otherwise, and says what it expected", async () => {
   await using world = await createWorld();
-  const { server, folder } = await startForDevelopers(world.databaseUrl, { FREE_TEAM_SEATS: "1" });
+  await using clone = await startForDevelopers(world.databaseUrl, { FREE_TEAM_SEATS: "1" });
+  const { server, folder } = clone;
   const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "team", "--json"];
 
   const { code, output, errors } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
@@ -81,36 +113,18 @@ it.each([
   [["--url", "127.0.0.1:4000"], 1, /is no address, such as http/],
   [["--only", "everything"], 2, /Allowed choices are graph, team, billing\./],
 ])("says what to do when it is called with %j", async (options, expected, message) => {
-  const { code, output, errors } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+  const { code, output, errors } = await runHere(program, options, {});
 
   expect({ code, output, lines: errors.trim().split("\n").length }).toEqual({ code: expected, output: "", lines: 1 });
   expect(errors).toMatch(message);
-});
-
-it("tells a newcomer where to look, in lines that fit, and with a request that can be pasted", async () => {
-  await using world = await createWorld();
-  const { server } = await startForDevelopers(world.databaseUrl);
-  const printed = server.printed().slice(server.printed().indexOf("\n  Memory Graph Gateway"));
-
-  const pages = Array.from(printed.matchAll(/http:\S+(?= {2})/g), ([url]) => url);
-  const [request = ""] = /curl [^]*?\}'/.exec(printed) ?? [];
-  const pasted = await run("bash", ["-c", request]);
-
-  expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/docs/limits"]);
-  for (const url of pages) {
-    expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);
-  }
-  expect(JSON.parse(pasted.output)).toMatchObject({ title: "Retry" });
-  expect(printed).toContain("npm run tour -- --url");
-  const tooWide = printed.split("\n").filter((line) => line.length > 80 && !/ in \/| \/|npm run/.test(line));
-  expect(tooWide).toEqual([]);
 });
 
 const shells = ["bash", "zsh"].filter((shell) => spawnSync(shell, ["-c", "true"]).status === 0);
 
 it.each(shells)("lets the README be pasted from its first line to its last into %s", async (shell) => {
   await using world = await createWorld();
-  const { server, folder } = await startForDevelopers(world.databaseUrl);
+  await using clone = await startForDevelopers(world.databaseUrl);
+  const { server, folder } = clone;
   const walk = README.slice(README.indexOf("## The first five minutes"), README.indexOf("## The map"));
   const blocks = Array.from(walk.matchAll(/^```sh\n([^]*?)^```$/gm), ([, lines = ""]) => lines);
   const lines = blocks.filter((block) => !block.startsWith("npm run")).join("\n");
@@ -137,20 +151,31 @@ it("keeps the README's shell lines free of placeholders, and of comments, which 
 });
 
 /** A server as `npm start` runs it, with its data folder where a clone has it: `.data` in this folder. */
-async function startForDevelopers(databaseUrl: string, environment: Readonly<Record<string, string>> = {}) {
+interface Clone extends AsyncDisposable {
+  readonly server: ServerProcess;
+  readonly folder: string;
+}
+
+async function startForDevelopers(
+  databaseUrl: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Clone> {
   const folder = await mkdtemp(join(tmpdir(), "memory-graph-clone-"));
   const development = { NODE_ENV: "development", DATA_DIR: join(folder, ".data"), DATABASE_URL: databaseUrl };
-  const server = await startServerProcess({ ...development, ...environment });
-  onTestFinished(async () => {
-    await server.kill("SIGTERM");
-    await rm(folder, { recursive: true, force: true });
-  });
+  const server = await startServerProcess({ ...development, ...environment }, { mails: { lookedEveryMs: 50 } });
   await announced(server);
-  return { server, folder };
+  return {
+    server,
+    folder,
+    async [Symbol.asyncDispose]() {
+      await server.kill("SIGTERM");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 const announced = ({ printed }: ServerProcess): Promise<void> =>
-  expect.poll(printed, { timeout: 60_000 }).toContain("Ctrl-C stops the service.");
+  vi.waitFor(() => expect(printed()).toContain("Ctrl-C stops the service."), { timeout: 60_000 });
 
 async function run(command: string, args: readonly string[], { cwd = resolve(".") } = {}): Promise<Output> {
   const env = { ...environmentForProcess(), MEMORY_GRAPH_KEY: "" };

@@ -12,10 +12,12 @@ import { retryMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
 import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
+import { useLimits } from "../support/limits.js";
 import { type World, createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
 const BOB = "bob@example.com";
+useLimits("mails", { lookedEveryMs: 50 });
 const settings = (smtpUrl: string) => ({ SMTP_URL: smtpUrl, MAIL_FROM: "Memory Graph <mail@example.com>" });
 
 it("invites by a mail that says who, to what, as what and until when, with a link and a token that work", async () => {

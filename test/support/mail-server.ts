@@ -53,13 +53,13 @@ export async function startMailServer(): Promise<MailServer> {
     url: `smtp://127.0.0.1:${port}`,
     mails,
     async take(to) {
-      for (let attempt = 0; attempt < 200; attempt++) {
+      for (let attempt = 0; attempt < 1_000; attempt++) {
         const mail = mails.find((known) => known.to === to && !taken.has(known));
         if (mail) {
           taken.add(mail);
           return mail;
         }
-        await new Promise((done) => setTimeout(done, 50));
+        await new Promise((done) => setTimeout(done, 10));
       }
       throw new Error(`No mail to ${to} came within 10 s.`);
     },

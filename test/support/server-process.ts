@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { LIMITS } from "../../src/limits.js";
 import { ask } from "./http.js";
 import { environmentForProcess } from "./environment.js";
+import type { SomeLimits } from "./limits.js";
 
 /** The built server as a process of its own, to be killed. */
 export interface ServerProcess extends AsyncDisposable {
@@ -18,12 +18,10 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-type Limits = { readonly [Room in keyof typeof LIMITS]?: { readonly [Name in keyof (typeof LIMITS)[Room]]?: number } };
-
 /** Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits where given. */
 export async function startServerProcess(
   environment: Record<string, string>,
-  limits: Limits = {},
+  limits: SomeLimits = {},
 ): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
@@ -62,7 +60,7 @@ export async function startServerProcess(
 }
 
 /** What to load before the service, so that it has these limits. */
-function changeOf(limits: Limits): string {
+function changeOf(limits: SomeLimits): string {
   const script = `
     import { LIMITS } from ${JSON.stringify(pathToFileURL("dist/limits.js").href)};
     for (const [room, bounds] of Object.entries(${JSON.stringify(limits)})) Object.assign(LIMITS[room], bounds);`;
