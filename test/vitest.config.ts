@@ -1,4 +1,6 @@
+import { readFileSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -20,6 +22,18 @@ const STRICT = [
   "test/surfaces/{agreement,billing-walk,honest-use,idempotency,invitation-page,pages,playground,rate-limit}.test.ts",
 ];
 const CORES = availableParallelism();
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** Tests that start processes: servers, clusters, browsers, commands. All others together take less than a minute. */
+const WITH_PROCESSES = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".test.ts") && startsProcesses(join(ROOT, "test", file)))
+  .map((file) => join("test", file));
+
+function startsProcesses(file: string): boolean {
+  return /support\/(server-process|embedded|browser)\.js|node:child_process|platform\/embedded\//.test(
+    readFileSync(file, "utf8"),
+  );
+}
+
 const isStrict = process.env["CI_STRICT"] === "1";
 
 /** Small files that take long: begun last, they would keep one core waiting for the other. */
@@ -34,7 +48,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  root: fileURLToPath(new URL("..", import.meta.url)),
+  root: ROOT,
   // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
   resolve: { alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }] },
   test: {
@@ -57,6 +71,15 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "static", include: STATIC } },
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: [...STATIC, ...WITH_PROCESSES, "**/node_modules/**"],
+          globalSetup: "test/support/database-server.ts",
+        },
+      },
       {
         extends: true,
         test: {
