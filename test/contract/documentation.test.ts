@@ -130,7 +130,7 @@ it("tells operators the bounds that the code has", () => {
 
 it("names in the README every command of package.json, and no other in any document", () => {
   const commandsIn = (text: string) =>
-    Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z-]*)/g), ([, name = ""]) => name);
+    Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z:-]*)/g), ([, name = ""]) => name);
   const known = Object.keys(PACKAGE.scripts);
   const NPM_OWN = ["ci", "run"];
 

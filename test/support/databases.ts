@@ -23,8 +23,8 @@ const KEPT_MAX = 3;
 const kept: KeptDatabase[] = [];
 
 /** One that an earlier test of this worker gave back, whose connections and statements are warm, or a new one. */
-export async function takeDatabase(): Promise<EmptyDatabase> {
-  return kept.pop() ?? makeDatabase();
+export async function takeDatabase({ fresh }: { fresh: boolean }): Promise<EmptyDatabase> {
+  return (fresh ? undefined : kept.pop()) ?? makeDatabase();
 }
 
 /** Empties a database for the next test. It is dropped where a test changed more than what is stored. */

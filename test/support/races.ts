@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { roundsOf } from "./rounds.js";
 import type { World } from "./world.js";
 
@@ -26,10 +27,19 @@ export async function sized({ database }: World, teamId: string, maxMembers: num
 
 /**
  * How often those who do something at once waited for each other in a circle. PostgreSQL ends that after a second and
- * the work is done again, so only this tells of it: locks that are taken in one order never meet so.
+ * the work is done again, so only this tells of it: locks that are taken in one order never meet so. Of a fresh world.
  */
-export async function deadlocks({ database }: World): Promise<number> {
-  const { rows } = await database.pool.query<{ deadlocks: number }>(
+export async function deadlocks({ database: { pool } }: World): Promise<number> {
+  // What a connection has counted is told when it ends, else within a minute.
+  const ending =
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> $1";
+  const one = await pool.connect();
+  const {
+    rows: [self],
+  } = await one.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  while ((await one.query(ending, [self?.pid])).rowCount) await setTimeout(5);
+  one.release();
+  const { rows } = await pool.query<{ deadlocks: number }>(
     "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
   );
   return rows[0]?.deadlocks ?? 0;

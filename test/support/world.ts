@@ -117,13 +117,15 @@ export interface WorldsWishes {
   readonly stripe?: WorldsStripe;
   /** What graphs may hold, by plan. */
   readonly storage?: Services["storage"];
+  /** A database that was never used, for who reads what PostgreSQL has counted in it. */
+  readonly fresh?: boolean;
   /** How long the payment provider is waited for. */
   readonly paymentWaits?: PaymentWaits;
 }
 
 /** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
-export async function createWorld({ stripe, storage, paymentWaits }: WorldsWishes = {}): Promise<World> {
-  const taken = await takeDatabase();
+export async function createWorld({ stripe, storage, fresh = false, paymentWaits }: WorldsWishes = {}): Promise<World> {
+  const taken = await takeDatabase({ fresh });
   const { name, url: databaseUrl } = taken;
   // Copies, so that what a test spies on is not spied on in the next.
   const database = { ...taken.database };

@@ -158,7 +158,7 @@ describe("at the same moment", () => {
   });
 
   it("causes no deadlock while members and owner come and go", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const { owner, admin, member } = await aTeam(world);
 
     await Promise.all([goes(member), goes(admin), goes(owner)]);

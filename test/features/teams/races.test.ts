@@ -13,7 +13,7 @@ import { type Verdict, createWorld } from "../../support/world.js";
 /** One world for all rounds of a race: what matters is that each is a race anew. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   it("found a team for the same person, at two servers: there is one", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const servers = [await world.serve(), await world.serve()];
     // Several people in turn, since each has a budget of requests.
     const people = await manyOf(10, () => world.user());
@@ -37,7 +37,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("leave, each of them: nobody is counted twice, and the owner stays", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const { teamId, owner } = await aTeam(world, { maxMembers: 50 });
     const people = await manyOf(5, () => world.user());
 
@@ -55,7 +55,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("join one team and found another: the person is in one of them", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
 
@@ -78,7 +78,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("join a team that is deleted: everybody is free again, and nothing is left of it", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const owner = await world.user();
     const people = await manyOf(5, () => world.user());
 

@@ -10,7 +10,7 @@ import { type Actor, type World, createWorld } from "../../support/world.js";
 /** One world for all rounds of a race: what matters is that each is a race anew. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   it("transfer the team to different members: it goes to one, and the others come from an owner no more", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const { teamId, owner, admin, member } = await aTeam(world, { maxMembers: 50 });
     const others = await manyOf(CALLERS - 2, () => world.user());
     for (const other of others) await world.seat(other, teamId);
@@ -29,7 +29,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it.each(["leaves", "is removed", "is made an admin"])("transfer the team to who at that moment %s", async (fate) => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const { teamId, owner, admin, member } = await aTeam(world);
     const { userId } = member.caller;
     const befall = {

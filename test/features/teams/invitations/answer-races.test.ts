@@ -10,7 +10,7 @@ import { type Verdict, createWorld } from "../../../support/world.js";
 /** One world for all rounds of a race: what matters is that each is a race anew. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   it("take the last seat: one of them does, at two servers", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const servers = [await world.serve(), await world.serve()];
     const staff = await aTeam(world, { maxMembers: 50 });
     const invitees = await manyOf(CALLERS, () => anInvitee(world, staff));
@@ -35,7 +35,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("click the same link: the person joins once, and each other click learns that it was accepted", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
 
@@ -50,7 +50,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("accept, decline and revoke: one comes first, and all others learn what it did", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { teamId, owner, admin } = staff;
     const { actor, token, invitation } = await anInvitee(world, staff);
@@ -79,7 +79,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
   });
 
   it("join while the owner makes the team smaller: it never has more members than seats", async () => {
-    await using world = await createWorld();
+    await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world, { maxMembers: 50 });
     const { teamId, owner } = staff;
     const invitees = await manyOf(CALLERS / 2, () => anInvitee(world, staff));
