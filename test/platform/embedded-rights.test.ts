@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { dataFolder, query } from "../support/embedded.js";
+import { program as user } from "../../src/commands/user.js";
+import { runHere, runProcess } from "../support/commands.js";
+import { dataFolder, madeFolder, query } from "../support/embedded.js";
+import { environmentForProcess } from "../support/environment.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
@@ -83,20 +86,22 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
 });
 
 describe("an operator who is root", { timeout: 180_000 }, () => {
-  it.runIf(isRootOnLinux)("is refused the embedded PostgreSQL in production, unless told otherwise", () => {
-    const run = (program: readonly string[], environment: object) =>
-      spawnSync(process.execPath, [join(root, "dist", program[0] ?? ""), ...program.slice(1)], {
-        env: { ...process.env, DATABASE_URL: "", DATA_DIR: dataFolder(), NODE_ENV: "production", ...environment },
-        encoding: "utf8",
-      });
-    const command = ["commands/user.js", "create", "--email", "ann@example.com"];
+  it.runIf(isRootOnLinux)("is refused the embedded PostgreSQL in production, unless told otherwise", async () => {
+    const create = ["create", "--email", "ann@example.com"];
+    const production = { NODE_ENV: "production", DATA_DIR: dataFolder() };
+    const refusedServer = spawnSync(process.execPath, [join(root, "dist/main.js")], {
+      env: { ...environmentForProcess(), ...production },
+      encoding: "utf8",
+    });
 
-    const { status, stdout, stderr } = run(["main.js"], {});
-    expect([status, stdout, stderr]).toEqual([1, "", `${REFUSAL}\n`]);
-    expect(run(command, {}).status).toBe(1);
-    expect(run(["main.js"], { EMBEDDED_DATABASE_AS_ROOT: "true" }).stderr).toContain("must be one of yes, no");
-    expect(run(command, { EMBEDDED_DATABASE_AS_ROOT: "yes" }).status).toBe(0);
-    expect(run(command, { NODE_ENV: "development" }).status).toBe(0);
+    expect([refusedServer.status, refusedServer.stdout, refusedServer.stderr]).toEqual([1, "", `${REFUSAL}\n`]);
+    expect(await runHere(user, create, production)).toEqual({ code: 1, output: "", errors: `${REFUSAL}\n` });
+    const unclear = await runHere(user, create, { ...production, EMBEDDED_DATABASE_AS_ROOT: "true" });
+    expect(unclear.errors).toContain("must be one of yes, no");
+    const told = await runProcess("user", create, { ...production, EMBEDDED_DATABASE_AS_ROOT: "yes" });
+    expect(told.code).toBe(0);
+    const developing = await runHere(user, create, { NODE_ENV: "development", DATA_DIR: await madeFolder() });
+    expect(developing.code).toBe(0);
   });
 });
 

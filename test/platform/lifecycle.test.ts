@@ -4,6 +4,8 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { dataFolder, madeFolder, postmasterOf } from "../support/embedded.js";
+import { program as user } from "../../src/commands/user.js";
+import { runHere, runProcess } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
@@ -13,6 +15,7 @@ const root = resolve(import.meta.dirname, "../..");
 /** How long anything may take on a machine that is busy with other tests. */
 const PATIENCE = { timeout: 90_000 };
 vi.setConfig({ testTimeout: 240_000 });
+const DEVELOPMENT = { NODE_ENV: "development" };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
 /** What becomes of a process that is told to stop or killed can only be seen with one: these run the build. */
@@ -117,13 +120,12 @@ it("refuses a second server on its data folder, and says what to do", async () =
 it("makes users from the command line beside a running server, as one JSON value", async () => {
   const dataDir = dataFolder();
   const { url } = await start({ DATA_DIR: dataDir }).ready();
-  const create = () =>
-    user(["create", "--email", "Ann@example.com", "--verified", "--plan", "free", "--json"], { DATA_DIR: dataDir });
+  const create = ["create", "--email", "Ann@example.com", "--verified", "--plan", "free", "--json"];
 
-  const made = create();
+  const made = await runProcess("user", create, { ...DEVELOPMENT, DATA_DIR: dataDir });
 
-  const { key, ...told } = JSON.parse(made.stdout) as { key: string };
-  expect([made.status, made.stdout.split("\n").length]).toEqual([0, 2]);
+  const { key, ...told } = JSON.parse(made.output) as { key: string };
+  expect([made.code, made.output.split("\n").length]).toEqual([0, 2]);
   expect(told).toEqual({ user_id: expect.any(String) as string, email: "ann@example.com" });
   const { body } = await ask(`${url}/me`, { key });
   expect(body).toMatchObject({
@@ -132,28 +134,27 @@ it("makes users from the command line beside a running server, as one JSON value
     email_verified_at: expect.any(String) as string,
   });
 
-  const again = create();
-  expect([again.status, again.stdout]).toEqual([1, ""]);
-  expect(again.stderr).toContain("There is already a user with the address ann@example.com.");
+  const again = await runHere(user, create, { ...DEVELOPMENT, DATA_DIR: dataDir });
+  expect([again.code, again.output]).toEqual([1, ""]);
+  expect(again.errors).toContain("There is already a user with the address ann@example.com.");
 });
 
 it("makes users and keys without a server, for people to read or for programs", async () => {
   await using world = await createWorld();
-  const environment = { DATABASE_URL: world.databaseUrl };
+  const environment = { ...DEVELOPMENT, DATABASE_URL: world.databaseUrl, DATA_DIR: dataFolder() };
 
-  const made = user(["create", "--email", "ann@example.com"], environment);
-  const key = JSON.parse(user(["key", "--email", "ann@example.com", "--json"], environment).stdout) as {
-    email: string;
-  };
-  const unknown = user(["key", "--email", "bob@example.com", "--json"], environment);
-  const wrong = user(["create", "--email", "nobody", "--json"], environment);
+  const made = await runHere(user, ["create", "--email", "ann@example.com"], environment);
+  const added = await runHere(user, ["key", "--email", "ann@example.com", "--json"], environment);
+  const key = JSON.parse(added.output) as { email: string };
+  const unknown = await runHere(user, ["key", "--email", "bob@example.com", "--json"], environment);
+  const wrong = await runHere(user, ["create", "--email", "nobody", "--json"], environment);
 
-  expect(made.stdout).toMatch(/^Made the user ann@example\.com, plan free\.\n[^]*Key {3}mg_live_\w{38}/);
+  expect(made.output).toMatch(/^Made the user ann@example\.com, plan free\.\n[^]*Key {3}mg_live_\w{38}/);
   expect(Object.keys(key)).toEqual(["user_id", "email", "key"]);
   expect(await world.database.models.apiKey.count()).toBe(2);
-  for (const { status, stdout, stderr } of [unknown, wrong]) {
-    expect([status, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^(There is no user|"nobody" is not an e-mail address)/);
+  for (const { code, output, errors } of [unknown, wrong]) {
+    expect([code, output]).toEqual([1, ""]);
+    expect(errors).toMatch(/^(There is no user|"nobody" is not an e-mail address)/);
   }
 });
 
@@ -243,14 +244,6 @@ function start(environment: Record<string, string>): Running {
     return { url, key };
   };
   return { child, ready, output: () => said.stdout, errors: () => said.stderr, ended };
-}
-
-/** Runs the command line tool for users to its end. */
-function user(args: readonly string[], environment: Record<string, string>) {
-  return spawnSync(process.execPath, [join(root, "dist/commands/user.js"), ...args], {
-    ...settings(environment),
-    encoding: "utf8",
-  });
 }
 
 /** In a folder of its own, where there is no `.env`, and with nothing of what is set around the tests. */
