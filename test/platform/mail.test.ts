@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
@@ -10,11 +8,12 @@ import { revokeInvitation } from "../../src/features/teams/invitations/revoke-in
 import { needsStartTls } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
+import { program } from "../../src/commands/mail.js";
+import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
 import { useLimits } from "../support/limits.js";
 import { type World, createWorld } from "../support/world.js";
-import { environmentForProcess } from "../support/environment.js";
 
 const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
@@ -323,13 +322,6 @@ async function errorsOfMails({ database }: World): Promise<Array<string | null>>
 
 const retried = (world: World) => command(world, "retry", "--json");
 
-/** `npm run mail`, on the world's database; the build is made where it is out of date. */
-async function command({ databaseUrl }: World, ...args: readonly string[]): Promise<unknown> {
-  const env = { ...environmentForProcess(), DATABASE_URL: databaseUrl, NODE_ENV: "production" };
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [".config/run.mjs", "dist/commands/mail.js", ...args],
-    { env },
-  );
-  return JSON.parse(stdout);
+async function command({ databaseUrl }: World, ...words: readonly string[]): Promise<unknown> {
+  return JSON.parse((await runHere(program, words, { DATABASE_URL: databaseUrl })).output);
 }
