@@ -11,10 +11,11 @@ const { hashApiKey, apiKeyPrefix } =
 const { SCOPES } = await built<typeof import("../../src/operation/permission.js")>("operation/permission.js");
 
 export const GRAPHS = 50;
-export const MEMORIES = 100_000;
-export const RELATIONSHIPS = 300_000;
+/** A multiple of GRAPHS. */
+export const MEMORIES = Number(process.env["BENCH_MEMORIES"] ?? 100_000);
+const RELATIONSHIPS_OF_MEMORY = 3;
+export const RELATIONSHIPS = MEMORIES * RELATIONSHIPS_OF_MEMORY;
 const MEMORIES_OF_GRAPH = MEMORIES / GRAPHS;
-const RELATIONSHIPS_OF_MEMORY = RELATIONSHIPS / MEMORIES;
 const ROWS_OF_BATCH = 2_000;
 
 const FIRST_TIME = Date.parse("2026-01-01T00:00:00Z");
@@ -99,7 +100,7 @@ function relationshipAt(index: number) {
 
 export const memoryId = (index: number): string => idAt(FIRST_TIME + index * STEP_MS, chanceOf(KIND.memory, index));
 
-const TEMPLATE_PREFIX = "mg_bench_data_";
+const TEMPLATE_PREFIX = `mg_bench_data_${MEMORIES}_`;
 const RUN_PREFIX = "mg_bench_run_";
 
 /**

@@ -21,6 +21,7 @@ const { tableOf } = await built<typeof import("../../src/commands/table.js")>("c
 interface Options {
   readonly case: readonly Case[];
   readonly quick?: true;
+  readonly compare?: true;
   readonly json?: true;
 }
 
@@ -38,12 +39,14 @@ const program = commandLine({
     "node_modules/.cache/bench-postgres. The data are made once and kept.",
   examples: [
     "npm run bench",
+    "BENCH_MEMORIES=2000 npm run bench -- --compare",
     `npm run bench -- --quick --case "${CASES[0]?.name}"`,
     "npm run --silent bench -- --json > bench.json",
   ],
 })
   .option("--case <name>", `only this case; may be repeated (${CASES.map(({ name }) => name).join(", ")})`, chosen, [])
   .option("--quick", "few and short rounds: to see that it works, not how fast")
+  .option("--compare", "only check that the service and the floor answer alike")
   .option(...JSON_OPTION)
   .action(bench);
 
@@ -75,6 +78,10 @@ async function compare(databaseUrl: string, options: Options, say: (message: str
   try {
     await using service = await startServer("service", order, logFile);
     await using floor = await startServer("floor", order, logFile);
+    await compareRefusals({ service, floor }, REFUSED);
+    for (const each of cases) await compareAnswers(each, { service, floor });
+    say("Both answer alike.");
+    if (options.compare) return;
     const results = await run({ service, floor }, { cases, plan, monitor, say });
     const memory = { service: await service.usage(), floor: await floor.usage() };
     const megabytes = (bytes: number) => Math.round(bytes / 1_048_576);
@@ -101,9 +108,7 @@ interface Work {
 }
 
 async function run(servers: Servers, { cases, plan, monitor, say }: Work): Promise<Result[]> {
-  await compareRefusals(servers, REFUSED);
-  for (const each of cases) await compareAnswers(each, servers);
-  say(`Both answer alike. ${plan.rounds} rounds of 2 × ${plan.turnMs / 1_000} s for each case …`);
+  say(`${plan.rounds} rounds of 2 × ${plan.turnMs / 1_000} s for each case …`);
   const results: Result[] = [];
   for (const each of cases) {
     const result = await measure(each, servers, plan, monitor);
