@@ -29,7 +29,7 @@ const WITH_PROCESSES = readdirSync(join(ROOT, "test"), { recursive: true, encodi
   .map((file) => join("test", file));
 
 function startsProcesses(file: string): boolean {
-  return /support\/(server-process|embedded|browser)\.js|node:child_process|platform\/embedded\//.test(
+  return /support\/(server-process|embedded|browser)\.js|runProcess|node:child_process|platform\/embedded\//.test(
     readFileSync(file, "utf8"),
   );
 }
@@ -37,7 +37,8 @@ function startsProcesses(file: string): boolean {
 const isStrict = process.env["CI_STRICT"] === "1";
 
 /** Small files that take long: begun last, they would keep one core waiting for the other. */
-const LONG = /\/(?:honest-use|hostile-requests|embedded-supervision|user|tour|stop|killed)\.test\.ts$/;
+const LONG =
+  /\/(?:honest-use|hostile-requests|embedded-supervision|faults|killed|lifecycle|start-process|tour)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
