@@ -1,14 +1,6 @@
-import type { Statement } from "../platform/database.js";
 import type { AuditAction } from "./audit-action.js";
 import type { Context } from "./context.js";
 import type { AuditNote } from "./operation.js";
-
-const insertEntry: Statement = {
-  name: "insert_audit_entry",
-  text: `
-    INSERT INTO audit_entry (id, team_id, actor_id, key_id, door, action, subject, detail)
-    VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5, $6, $7, $8)`,
-};
 
 /** Who does something: a caller, a person who has just been verified and has no key yet, or nobody. */
 export interface Actor {
@@ -23,8 +15,18 @@ export async function recordAudit(
   { teamId, subject, detail }: AuditNote,
   actor: Actor,
 ): Promise<void> {
-  const who = [actor.userId, actor.keyId, context.door];
-  await context.database.run(insertEntry, [context.newId(), teamId, ...who, action, subject, detail ?? null]);
+  const { userId: actorId, keyId } = actor;
+  const data = {
+    id: context.newId(),
+    teamId,
+    actorId,
+    keyId,
+    door: context.door,
+    action,
+    subject,
+    detail: detail ?? null,
+  };
+  await context.database.models.auditEntry.create({ data, select: { id: true } });
 }
 
 /** Something that an update may have changed: its name, what it was, and what it is. */

@@ -4,10 +4,10 @@ import { withinBounds } from "./bounds.js";
 import { type CallersTeam, type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
+import { keyById } from "./key-statement.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
 import { type Standing, type TeamRule, standingByKey, standingLocked, standingNow } from "./standing.js";
-import type { Statement } from "../platform/database.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
@@ -81,11 +81,6 @@ async function letIn<Input extends object, Found extends Standing | Standing<Cal
 }
 
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
-
-const keyById: Statement = {
-  ...{ name: "key_by_id", text: "SELECT id FROM api_key WHERE id = $1::uuid" },
-  reserved: true,
-};
 
 /**
  * Whether the caller was deleted since this request began: then the database refused rows that refer to them, which is

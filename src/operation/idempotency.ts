@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Retention } from "../config.js";
 import type { Chore } from "../platform/chores.js";
-import type { Database, Statement } from "../platform/database.js";
+import type { Database } from "../platform/database.js";
 import { CommonFailure } from "./failure.js";
-import { forget, forgetStatement } from "./retention.js";
+import { forgetResults, keepResult, resultsOfKey, tryLock } from "./idempotency-statements.js";
+import { forget } from "./retention.js";
 
 /** What a request that may be repeated is known by. */
 export interface Idempotency {
@@ -33,32 +34,9 @@ export class IdempotencyInProgress extends CommonFailure {
   }
 }
 
-const tryLock: Statement = {
-  name: "idempotency_try_lock",
-  text: "SELECT pg_try_advisory_xact_lock($1::bigint) AS locked",
-};
-
-const resultsOfKey: Statement = {
-  name: "idempotency_results_of_key",
-  text: `
-    SELECT part, fingerprint, result FROM idempotent_result
-    WHERE user_id = $1::uuid AND key_hash = $2 AND created_at > now() - make_interval(hours => $3::int)`,
-};
-
-const keepResult: Statement = {
-  name: "idempotency_keep_result",
-  text: `
-    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) VALUES ($1::uuid, $2, $3, $4, $5)
-    ON CONFLICT (user_id, key_hash, part) DO UPDATE
-      SET fingerprint = excluded.fingerprint, result = excluded.result, created_at = now()
-      WHERE idempotent_result.created_at <= now() - make_interval(hours => $6::int)`,
-};
-
-const forgetOldResults = forgetStatement("idempotent_result", "created_at <= now() - make_interval(hours => $1::int)");
-
 /** Deletes a batch of results that are past their time; answers with whether there may be more. */
 export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
-  forget(database, forgetOldResults, [keptHours]);
+  forget(database, forgetResults, [keptHours]);
 
 export const idempotencyChores = (
   { database }: { readonly database: Database },

@@ -1,6 +1,6 @@
-import type { Statement } from "../platform/database.js";
 import type { Caller, CallersTeam, Context, TeamRole } from "./context.js";
 import { Failure, type FailureClass } from "./failure.js";
+import { lockRow } from "./lock-row-statement.js";
 
 /** The team that an operation is about, and the least role in it that the caller needs. */
 export interface TeamRule {
@@ -29,10 +29,6 @@ export interface Standing<Team = MembersTeam> {
    */
   again(): Promise<MembersTeam>;
 }
-
-/** The columns of a row `t`, named as a team's fields are. */
-export const TEAM_COLUMNS = `t.id, t.name, t.owner_id AS "ownerId", t.max_members AS "maxMembers",
-  t.member_count AS "memberCount", t.created_at AS "createdAt"`;
 
 export class TeamNotFound extends Failure {
   readonly kind = "not_found";
@@ -126,7 +122,7 @@ export async function standingNow(context: Asked, rule: TeamRule, input: object)
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function standingLocked(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
-  await lockAnyTeam(context, teamIdOf(context.caller, rule, input));
+  await lockRow(context.database, "team", { id: teamIdOf(context.caller, rule, input) });
   return standingNow(context, rule, input);
 }
 
@@ -139,26 +135,14 @@ function teamIdOf({ team }: Caller, { which }: TeamRule, input: object): string 
   throw new Error("An operation on a given team got none.");
 }
 
-const teamAndRole: Statement = {
-  name: "team_and_role",
-  text: `SELECT ${TEAM_COLUMNS}, m.role::text AS role
-    FROM team t JOIN team_member m ON m.team_id = t.id AND m.user_id = $2::uuid WHERE t.id = $1::uuid`,
-};
-
 /**
  * The team and the caller's role as they are now: a request may have founded, left or transferred the team before.
  * @throws TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function teamNow({ database, caller }: Asked, teamId: string, needed: TeamRole): Promise<MembersTeam> {
-  const [team] = await database.run<MembersTeam>(teamAndRole, [teamId, caller.userId]);
-  if (!team) throw new TeamNotFound();
-  assertRole(team.role, needed);
-  return team;
-}
-
-const lockTeamRow: Statement = { name: "lock_team", text: "SELECT id FROM team WHERE id = $1::uuid FOR UPDATE" };
-
-/** The lock alone, for somebody who is not a member yet. */
-export async function lockAnyTeam({ database }: Pick<Context, "database">, teamId: string): Promise<void> {
-  await database.run(lockTeamRow, [teamId]);
+  const where = { userId: caller.userId, teamId };
+  const found = await database.models.teamMember.findUnique({ where, select: { role: true, team: true } });
+  if (!found) throw new TeamNotFound();
+  assertRole(found.role, needed);
+  return { ...found.team, role: found.role };
 }

@@ -3,9 +3,10 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { spend } from "../../operation/budget.js";
 import { Failure } from "../../operation/failure.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "./key-text.js";
-import type { Models, Statement } from "../../platform/database.js";
+import type { Models } from "../../platform/database.js";
 import type { ApiKey as ApiKeyRow } from "../../platform/prisma/client.js";
 
 export const NAME_MAX = 100;
@@ -125,15 +126,8 @@ export function assertHeld({ caller }: Pick<Context, "caller">, scopes: readonly
   if (missing.length > 0) throw new ScopeNotHeld(missing);
 }
 
-const lockUserRow: Statement = {
-  name: "lock_user",
-  text: "SELECT id FROM user_account WHERE id = $1::uuid FOR UPDATE",
-};
-
-/** Makes changes to one user's keys follow each other until the transaction ends. */
-export async function lockUser({ database }: Pick<Context, "database">, userId: string): Promise<void> {
-  await database.run(lockUserRow, [userId]);
-}
+/** What is true of a key that still opens something. */
+export const notEnded = (now: Date) => ({ revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] });
 
 /** Every key that ends is kept for a while, so a user makes only so many. @throws RateLimited beyond that. */
 export const spendKey = (context: Pick<Context, "budgets" | "caller">): Promise<void> =>
@@ -148,11 +142,9 @@ export async function assertRoomForKey(
   userId: string,
   activeMax: number = LIMITS.keys.active,
 ): Promise<void> {
-  await lockUser(context, userId);
   const { database, now } = context;
-  const active = await database.models.apiKey.count({
-    where: { userId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now() } }] },
-  });
+  await lockRow(database, "user_account", { id: userId });
+  const active = await database.models.apiKey.count({ where: { userId, ...notEnded(now()) } });
   if (active >= activeMax) throw new TooManyApiKeys();
 }
 

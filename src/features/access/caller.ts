@@ -1,8 +1,9 @@
 import type { Caller, CallersTeam, Plan, TeamRole } from "../../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../../operation/failure.js";
 import type { Scope } from "../../operation/permission.js";
+import { callerByKey } from "./caller-statement.js";
 import { hashApiKey } from "./key-text.js";
-import type { Database, Statement } from "../../platform/database.js";
+import type { Database } from "../../platform/database.js";
 
 interface CallerRow {
   readonly key_id: string;
@@ -17,33 +18,9 @@ interface CallerRow {
   readonly team_graph_id: string;
   readonly team_plan: Plan;
   readonly is_suspended: boolean;
-  readonly use_is_stale: boolean;
+  /** The time, where the key's last use was noted more than a minute before, or never. */
+  readonly use_to_note: Date | null;
 }
-
-const callerByKey: Statement = {
-  name: "caller_by_key",
-  reserved: true,
-  text: `
-    SELECT k.id AS key_id, k.scopes, u.id AS user_id, g.id AS personal_graph_id,
-      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
-      u.suspended_at IS NOT NULL AS is_suspended, u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
-      m.team_id, m.role::text AS role, t.id AS team_graph_id,
-      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS team_plan,
-      coalesce(k.last_used_at < now() - interval '1 minute', true) AS use_is_stale
-    FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
-      LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id
-      LEFT JOIN billing_account b ON b.team_id = m.team_id
-      LEFT JOIN team_member w ON w.team_id = m.team_id AND w.role = 'owner'
-      LEFT JOIN user_account o ON o.id = w.user_id
-    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
-};
-
-const markKeyUsed: Statement = {
-  name: "mark_key_used",
-  text: `
-    UPDATE api_key SET last_used_at = now()
-    WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`,
-};
 
 /**
  * Whom the key in an Authorization header stands for. Read from the database each time, so a revocation counts from the next request on.
@@ -55,7 +32,7 @@ export async function callerOf(authorization: string | undefined, database: Data
   const row = await lookUp(database, hash);
   if (!row) throw new Unauthorized();
   if (row.is_suspended) throw new AccountSuspended();
-  if (row.use_is_stale) noteUse(database, row.key_id);
+  if (row.use_to_note) noteUse(database, row.key_id, row.use_to_note);
   return {
     userId: row.user_id,
     email: row.email,
@@ -104,11 +81,13 @@ function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined
 const beingNoted = new Set<string>();
 
 /** In the background: no request waits for it or fails with it. One a key at a time, however long the row is locked. */
-function noteUse(database: Database, keyId: string): void {
-  if (beingNoted.has(keyId)) return;
-  beingNoted.add(keyId);
-  const noted = () => void beingNoted.delete(keyId);
-  database.run(markKeyUsed, [keyId]).then(noted, noted);
+function noteUse({ models }: Database, id: string, usedAt: Date): void {
+  if (beingNoted.has(id)) return;
+  beingNoted.add(id);
+  const noted = () => void beingNoted.delete(id);
+  const aMinuteBefore = new Date(usedAt.getTime() - 60_000);
+  const where = { id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: aMinuteBefore } }] };
+  models.apiKey.updateMany({ where, data: { lastUsedAt: usedAt } }).then(noted, noted);
 }
 
 function teamOf({ team_id: id, role, team_graph_id: graphId, team_plan: plan }: CallerRow): CallersTeam | null {

@@ -3,11 +3,11 @@ import { recordAudit } from "../../operation/audit.js";
 import { LIMITS } from "../../limits.js";
 import { Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { spendAsClient } from "../../operation/budget.js";
+import { timeOf } from "../../operation/clock-statement.js";
 import { type Context, within } from "../../operation/context.js";
 import { AccountSuspended, Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
-import type { Statement } from "../../platform/database.js";
 import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
 import { ADDRESS_MAX, emailIn } from "./email.js";
 import { askerOf, isCodeRight, isLongCode, useRightCode } from "./sign-up-code.js";
@@ -53,24 +53,6 @@ export class CodeInvalid extends Failure {
   }
 }
 
-/** Whoever was a user already stays what they are; their address counts as verified from now on. */
-const verifyUser: Statement = {
-  name: "verify_user",
-  text: `
-    INSERT INTO user_account AS u (id, email, email_verified_at) VALUES ($1::uuid, $2, now())
-    ON CONFLICT (email) DO UPDATE SET email_verified_at = coalesce(u.email_verified_at, now())
-    RETURNING u.id, u.suspended_at IS NOT NULL AS "isSuspended"`,
-};
-
-const insertGraph: Statement = {
-  name: "insert_personal_graph",
-  text: `
-    WITH made AS (
-      INSERT INTO graph (id, user_id) VALUES ($1::uuid, $2::uuid) ON CONFLICT (user_id) DO NOTHING RETURNING id
-    )
-    INSERT INTO graph_usage (graph_id) SELECT id FROM made`,
-};
-
 export const confirmSignUp = defineOperation({
   name: "confirmSignUp",
   // A wrong try has to be counted, so the refusal must not take it back.
@@ -109,13 +91,22 @@ export const confirmSignUp = defineOperation({
 /** The address is proven: makes its user, where there is none yet, and a key that may do everything. */
 async function keyForOwnerOf(context: Context, email: string, name: string): Promise<ConfirmedSignUp> {
   const { database, newId } = context;
-  const [user] = await database.run<{ id: string; isSuspended: boolean }>(verifyUser, [newId(), email]);
-  if (!user) throw new Error("A user who was just made is not there.");
-  if (user.isSuspended) throw new AccountSuspended();
-  await database.run(insertGraph, [newId(), user.id]);
+  const { models } = database;
+  // The update changes nothing: it locks whoever was a user already, and they stay what they are.
+  const user = await models.user.upsert({
+    where: { email },
+    create: { id: newId(), email },
+    update: { email },
+  });
+  if (user.suspendedAt) throw new AccountSuspended();
+  const unverified = { id: user.id, emailVerifiedAt: null };
+  await models.user.updateMany({ where: unverified, data: { emailVerifiedAt: await timeOf(database) } });
+  if (!(await models.graph.findUnique({ where: { userId: user.id } }))) {
+    await models.graph.create({ data: { id: newId(), userId: user.id, usage: { create: {} } } });
+  }
   await assertRoomForKey(context, user.id);
   const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null, createdByKey: null };
-  const key = await storeNewApiKey(database.models, wanted);
+  const key = await storeNewApiKey(models, wanted);
   await recordAudit(context, "confirmSignUp", { teamId: null, subject: key.id }, { userId: user.id, keyId: key.id });
   return { ...key, userId: user.id };
 }

@@ -12,7 +12,7 @@ export { accessChores } from "./chores.js";
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
-export { API_KEY_EXAMPLE, ApiKey, lockUser, toApiKey } from "./api-key.js";
+export { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
 export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";

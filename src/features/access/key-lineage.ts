@@ -1,7 +1,9 @@
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { forget, forgetStatement } from "../../operation/retention.js";
-import type { Database, Statement } from "../../platform/database.js";
+import { forget } from "../../operation/retention.js";
+import type { Database } from "../../platform/database.js";
+import { notEnded } from "./api-key.js";
+import { forgetKeys } from "./forget-statements.js";
 
 /*
  * Which key comes from which. A key ends with the key that made it, so that revoking a stolen key also ends all keys
@@ -21,64 +23,51 @@ export async function endOfKeyInUse({ caller, database, now }: Context): Promise
 export const earlierEnd = (one: Date | null, other: Date | null): Date | null =>
   one && other ? (one < other ? one : other) : (one ?? other);
 
-const lineage: Statement = {
-  name: "key_lineage",
-  text: `
-    WITH RECURSIVE lineage AS (
-      SELECT id, created_by_key FROM api_key WHERE id = $1::uuid
-      UNION
-      SELECT k.id, k.created_by_key FROM api_key k JOIN lineage l ON k.id = l.created_by_key
-    )
-    SELECT id FROM lineage`,
-};
-
 /** The key itself, the one that made it, the one that made that one, and so on. */
-export async function lineageOf(database: Database, keyId: string): Promise<ReadonlySet<string>> {
-  const keys = await database.run<{ id: string }>(lineage, [keyId]);
-  return new Set(keys.map(({ id }) => id));
+export async function lineageOf(context: Context, keyId: string): Promise<ReadonlySet<string>> {
+  const makers = new Map((await liveKeys(context)).map(({ id, createdByKey }) => [id, createdByKey]));
+  const lineage = new Set<string>();
+  for (let id: string | null = keyId; id !== null && !lineage.has(id); id = makers.get(id) ?? null) lineage.add(id);
+  return lineage;
 }
 
 /** The live keys that come from a key, and the key itself. A key that ended has none: they ended with it. */
-const WITH_DESCENDANTS = `
-  WITH RECURSIVE ending AS (
-    SELECT id FROM api_key WHERE user_id = $1::uuid AND id = $2::uuid
-    UNION
-    SELECT k.id FROM api_key k JOIN ending e ON k.created_by_key = e.id
-    WHERE k.user_id = $1::uuid AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3::timestamptz)
-  )`;
+async function withDescendants(context: Context, keyId: string): Promise<string[]> {
+  const keys = await liveKeys(context);
+  const ending = new Set([keyId]);
+  // Grows while it is walked.
+  for (const maker of ending) {
+    for (const { id, createdByKey } of keys) if (createdByKey === maker) ending.add(id);
+  }
+  return [...ending];
+}
 
-const revoke: Statement = {
-  name: "revoke_key_with_descendants",
-  text: `${WITH_DESCENDANTS}
-    UPDATE api_key SET revoked_at = $3::timestamptz
-    WHERE id IN (SELECT id FROM ending) AND revoked_at IS NULL RETURNING id`,
-};
+/** Few enough to be read at once: `assertRoomForKey` says how many there may be. */
+const liveKeys = ({ caller, database, now }: Context) =>
+  database.models.apiKey.findMany({
+    where: { userId: caller.userId, ...notEnded(now()) },
+    select: { id: true, createdByKey: true },
+  });
 
 /** Revokes a key and all that come from it; answers with the ids of those that were not revoked before. */
-export async function revokeWithDescendants(
-  { database, caller, now }: Context,
-  keyId: string,
-): Promise<readonly string[]> {
-  const revoked = await database.run<{ id: string }>(revoke, [caller.userId, keyId, now().toISOString()]);
+export async function revokeWithDescendants(context: Context, keyId: string): Promise<readonly string[]> {
+  const { database, now } = context;
+  const revoked = await database.models.apiKey.updateManyAndReturn({
+    where: { id: { in: await withDescendants(context, keyId) }, revokedAt: null },
+    data: { revokedAt: now() },
+    select: { id: true },
+  });
   return revoked.map(({ id }) => id);
 }
 
-const endBy: Statement = {
-  name: "end_key_with_descendants",
-  text: `${WITH_DESCENDANTS}
-    UPDATE api_key SET expires_at = least(expires_at, $4::timestamptz) WHERE id IN (SELECT id FROM ending)
-    RETURNING id`,
-};
-
 /** Lets a key end at this time at the latest, with all that come from it. */
-export async function endWithDescendants({ database, caller, now }: Context, keyId: string, end: Date): Promise<void> {
-  await database.run(endBy, [caller.userId, keyId, now().toISOString(), end.toISOString()]);
+export async function endWithDescendants(context: Context, keyId: string, end: Date): Promise<void> {
+  const ids = await withDescendants(context, keyId);
+  await context.database.models.apiKey.updateMany({
+    where: { id: { in: ids }, OR: [{ expiresAt: null }, { expiresAt: { gt: end } }] },
+    data: { expiresAt: end },
+  });
 }
-
-const forgetKeys = forgetStatement(
-  "api_key",
-  "least(revoked_at, expires_at) <= now() - make_interval(days => $1::int)",
-);
 
 /** Deletes a batch of keys that ended longer ago; answers with whether there may be more. */
 export const forgetEndedKeys = (database: Database, keptDays: number): Promise<boolean> =>

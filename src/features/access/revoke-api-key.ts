@@ -1,7 +1,8 @@
 import { Field, ID, InputType, ObjectType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { defineOperation } from "../../operation/operation.js";
-import { API_KEY_EXAMPLE, ApiKeyNotFound, ScopeNotHeld, assertHeld, lockUser, toApiKey } from "./api-key.js";
+import { API_KEY_EXAMPLE, ApiKeyNotFound, ScopeNotHeld, assertHeld, toApiKey } from "./api-key.js";
 import { endOfKeyInUse, revokeWithDescendants } from "./key-lineage.js";
 
 @InputType({ description: "Which API key to revoke." })
@@ -41,7 +42,7 @@ export const revokeApiKey = defineOperation({
   }),
   async handle(context, { id }) {
     const { caller, database } = context;
-    await lockUser(context, caller.userId);
+    await lockRow(database, "user_account", { id: caller.userId });
     const key = await database.models.apiKey.findFirst({ where: { id, userId: caller.userId } });
     if (!key) throw new ApiKeyNotFound();
     await endOfKeyInUse(context);

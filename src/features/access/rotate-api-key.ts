@@ -13,6 +13,7 @@ import {
   TooManyApiKeys,
   assertHeld,
   assertRoomForKey,
+  notEnded,
   spendKey,
   storeNewApiKey,
   toApiKey,
@@ -96,8 +97,7 @@ export const rotateApiKey = defineOperation({
     });
     const { apiKey } = database.models;
     if (keepsPlace) {
-      const live = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: time } }] };
-      const theirs = { userId: caller.userId, createdByKey: id, ...live };
+      const theirs = { userId: caller.userId, createdByKey: id, ...notEnded(time) };
       await apiKey.updateMany({ where: theirs, data: { createdByKey: made.id } });
     }
     await apiKey.update({ where: { id }, data: { replacedById: made.id } });
@@ -111,10 +111,11 @@ export const rotateApiKey = defineOperation({
  * holds the successor never outlives what they got it with.
  * @throws MakerIsProtected when the key in use comes from the other: it would get rid of what it ends with.
  */
-async function standingOf({ caller, database }: Context, id: string): Promise<{ keepsPlace: boolean }> {
+async function standingOf(context: Context, id: string): Promise<{ keepsPlace: boolean }> {
+  const { caller } = context;
   if (caller.keyId === id) return { keepsPlace: true };
-  if ((await lineageOf(database, caller.keyId)).has(id)) throw new MakerIsProtected();
-  return { keepsPlace: (await lineageOf(database, id)).has(caller.keyId) };
+  if ((await lineageOf(context, caller.keyId)).has(id)) throw new MakerIsProtected();
+  return { keepsPlace: (await lineageOf(context, id)).has(caller.keyId) };
 }
 
 /** When a successor ends at the latest: with the key in use, and with the key whose place it comes from. */

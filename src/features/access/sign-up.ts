@@ -24,7 +24,7 @@ export class SignUp {
 
 export const signUp = defineOperation({
   name: "signUp",
-  effect: "statement",
+  effect: "ownTransactions",
   summary: "Sends a code to an e-mail address. Whoever reads it gets an API key for it.",
   notes:
     `The answer is the same for known and unknown addresses. A code works for ${codeMinutes} minutes, and each ` +

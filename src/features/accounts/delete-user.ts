@@ -2,9 +2,9 @@ import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, type Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { lockAnyTeam } from "../../operation/standing.js";
-import type { Database, Statement } from "../../platform/database.js";
-import { lockUser } from "../access/index.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import type { Database } from "../../platform/database.js";
+import { forgetAddressInAudit } from "./audit-statement.js";
 import { forgetInvitationsOf } from "../teams/index.js";
 import { OwnerMustTransfer } from "../teams/index.js";
 
@@ -12,24 +12,6 @@ interface Leaver {
   readonly id: string;
   readonly email: string;
 }
-
-/** Stands in the audit where an address stood. */
-const NOBODYS_ADDRESS = "a deleted user";
-
-/** The two operations whose note begins with an address: whom a team invited, before a comma or alone. */
-const forgetAddressInAudit: Statement = {
-  name: "forget_address_in_audit",
-  text: `
-    UPDATE audit_entry SET detail = '${NOBODYS_ADDRESS}' || substr(detail, length($1::text) + 1)
-    WHERE split_part(detail, ',', 1) = $1::text AND action IN ('inviteMember', 'revokeInvitation')`,
-};
-
-/** What was asked of the payment provider in their name, once it is known what became of it. */
-const forgetCustomerRequests: Statement = {
-  name: "forget_customer_requests",
-  text: `UPDATE billing_operation SET request = '{}'
-    WHERE actor_id = $1::uuid AND kind = 'customer' AND outcome IS NOT NULL`,
-};
 
 /**
  * Deletes a user with all that is personal, in one transaction: keys, first results under Idempotency-Keys, the
@@ -46,14 +28,16 @@ export async function deleteUser(
   await context.database.transaction(async (database) => {
     // Locks in the order of every change to a team: the team, then the user. Then no team can add the user.
     const left = await leaveTeam(database, id);
-    await lockUser({ database }, id);
+    await lockRow(database, "user_account", { id });
     const teamId = (await leaveTeam(database, id)) ?? left;
     const { models } = database;
     await forgetInvitationsOf(database, { id, email });
     await models.mail.deleteMany({ where: { email } });
     await models.signUpCode.deleteMany({ where: { email } });
     await database.run(forgetAddressInAudit, [email]);
-    await database.run(forgetCustomerRequests, [id]);
+    // What was asked of the payment provider in their name, once it is known what became of it.
+    const asked = { actorId: id, kind: "customer", outcome: { not: null } };
+    await models.billingRequest.updateMany({ where: asked, data: { request: {} } });
     await models.graph.updateMany({ where: { userId: id }, data: { userId: null } });
     // Somebody else has just deleted them: once is enough.
     if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
@@ -66,7 +50,7 @@ async function leaveTeam(database: Database, userId: string): Promise<string | u
   const { teamMember } = database.models;
   const found = await teamMember.findUnique({ where: { userId } });
   if (!found) return undefined;
-  await lockAnyTeam({ database }, found.teamId);
+  await lockRow(database, "team", { id: found.teamId });
   const member = await teamMember.findUnique({ where: { userId } });
   if (member?.role === "owner") throw new OwnerMustTransfer();
   await teamMember.deleteMany({ where: { userId } });

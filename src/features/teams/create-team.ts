@@ -1,8 +1,6 @@
 import { Field, InputType, Int } from "type-graphql";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { TEAM_COLUMNS } from "../../operation/standing.js";
-import type { Statement } from "../../platform/database.js";
 import { AlreadyInTeam, MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "A team to found." })
@@ -19,30 +17,6 @@ export class CreateTeamInput {
   maxMembers!: number;
 }
 
-const insertTeam: Statement = {
-  name: "insert_team",
-  text: "INSERT INTO team (id, name, owner_id, max_members) VALUES ($1::uuid, $2, $3::uuid, $4)",
-};
-
-/** Whoever is in a team already is not inserted: the user is the key of this table. */
-const insertMember: Statement = {
-  name: "insert_team_member",
-  text: `INSERT INTO team_member (user_id, team_id, role) VALUES ($1::uuid, $2::uuid, $3::team_role)
-    ON CONFLICT (user_id) DO NOTHING RETURNING user_id`,
-};
-
-const insertTeamGraph: Statement = {
-  name: "insert_team_graph",
-  text: `
-    WITH made AS (INSERT INTO graph (id, team_id) VALUES ($1::uuid, $2::uuid) RETURNING id)
-    INSERT INTO graph_usage (graph_id) SELECT id FROM made`,
-};
-
-const teamById: Statement = {
-  name: "team_by_id",
-  text: `SELECT ${TEAM_COLUMNS} FROM team t WHERE t.id = $1::uuid`,
-};
-
 export const createTeam = defineOperation({
   name: "createTeam",
   effect: "transaction",
@@ -57,12 +31,14 @@ export const createTeam = defineOperation({
   audit: (_context, _input, team) => ({ teamId: team.id, subject: team.id, detail: `max_members: ${team.maxMembers}` }),
   async handle({ caller, database, newId }, { name, maxMembers }) {
     const id = newId();
-    await database.run(insertTeam, [id, name, caller.userId, maxMembers]);
-    const [seated] = await database.run(insertMember, [caller.userId, id, "owner"]);
-    if (!seated) throw new AlreadyInTeam();
-    await database.run(insertTeamGraph, [newId(), id]);
-    const [team] = await database.run<Team>(teamById, [id]);
-    if (!team) throw new Error("A team that was just founded is not there.");
-    return team;
+    const { models } = database;
+    await models.team.create({ data: { id, name, ownerId: caller.userId, maxMembers } });
+    // Whoever is in a team already is left out: the user is the key of this table.
+    const owner = { userId: caller.userId, teamId: id, role: "owner" } as const;
+    const { count } = await models.teamMember.createMany({ data: owner, skipDuplicates: true });
+    if (count === 0) throw new AlreadyInTeam();
+    await models.graph.create({ data: { id: newId(), teamId: id, usage: { create: {} } }, select: { id: true } });
+    // Read anew: the database has counted the member.
+    return models.team.findUniqueOrThrow({ where: { id } });
   },
 });

@@ -2,7 +2,6 @@ import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
-import type { Statement } from "../../platform/database.js";
 import {
   BillingNotConfigured,
   PaymentProviderError,
@@ -17,8 +16,6 @@ export class DeleteTeamInput {
   @IdField("The team's id.")
   teamId!: string;
 }
-
-const removeTeam: Statement = { name: "remove_team", text: "DELETE FROM team WHERE id = $1::uuid RETURNING id" };
 
 export const deleteTeam = defineTeamOperation({
   name: "deleteTeam",
@@ -40,8 +37,8 @@ export const deleteTeam = defineTeamOperation({
   prepare: (context, { teamId }) => endBilling(context, teamId),
   async handle(context, { teamId }) {
     await assertBillingEnded(context, teamId);
-    const [removed] = await context.database.run<Deletion>(removeTeam, [teamId]);
-    if (!removed) throw new TeamNotFound();
-    return removed;
+    const { count } = await context.database.models.team.deleteMany({ where: { id: teamId } });
+    if (count === 0) throw new TeamNotFound();
+    return { id: teamId };
   },
 });

@@ -2,8 +2,7 @@ import { ArgsType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
-import { NotInTeam, TEAM_COLUMNS } from "../../operation/standing.js";
-import type { Statement } from "../../platform/database.js";
+import { NotInTeam } from "../../operation/standing.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 
 @ArgsType()
@@ -11,11 +10,6 @@ export class TeamInput {
   @IdField("The team's id.")
   teamId!: string;
 }
-
-const teamOfMember: Statement = {
-  name: "team_of_member",
-  text: `SELECT ${TEAM_COLUMNS} FROM team t JOIN team_member m ON m.team_id = t.id WHERE m.user_id = $1::uuid`,
-};
 
 export const myTeam = defineTeamOperation({
   name: "myTeam",
@@ -46,7 +40,8 @@ export const team = defineTeamOperation({
 });
 
 export async function ownTeam({ caller, database }: Context): Promise<Team> {
-  const [found] = await database.run<Team>(teamOfMember, [caller.userId]);
-  if (!found) throw new NotInTeam();
-  return found;
+  const where = { userId: caller.userId };
+  const member = await database.models.teamMember.findUnique({ where, select: { team: true } });
+  if (!member) throw new NotInTeam();
+  return member.team;
 }

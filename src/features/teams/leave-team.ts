@@ -2,7 +2,6 @@ import { InputType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 import { openInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
 
@@ -20,11 +19,6 @@ export class OwnerMustTransfer extends Failure {
     super("A team must have an owner. Transfer it with `transferTeam`, or delete it with `deleteTeam`.");
   }
 }
-
-const leave: Statement = {
-  name: "leave_team",
-  text: "DELETE FROM team_member WHERE team_id = $1::uuid AND user_id = $2::uuid AND role <> 'owner' RETURNING user_id",
-};
 
 /** The team that was left. */
 class LeftTeam extends Team {
@@ -50,9 +44,11 @@ export const leaveTeam = defineTeamOperation<LeaveTeamInput, LeftTeam>({
     detail: withdrawnNote(withdrawn),
   }),
   async handle(context, { teamId }, { team: { role: _role, ...team } }) {
-    const withdrawn = await openInvitationsBy(context, teamId, context.caller.userId);
-    const [left] = await context.database.run(leave, [teamId, context.caller.userId]);
-    if (!left) throw new OwnerMustTransfer();
+    const { userId } = context.caller;
+    const withdrawn = await openInvitationsBy(context, teamId, userId);
+    const notOwner = { teamId, userId, role: { not: "owner" } } as const;
+    const { count } = await context.database.models.teamMember.deleteMany({ where: notOwner });
+    if (count === 0) throw new OwnerMustTransfer();
     return { ...team, memberCount: team.memberCount - 1, withdrawn };
   },
 });

@@ -3,8 +3,9 @@ import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import { forget, forgetStatement } from "../../operation/retention.js";
+import { forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
+import { forgetAudit } from "./forget-statements.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @ArgsType()
@@ -124,8 +125,6 @@ export const teamAudit = defineTeamOperation({
     return { events: items, nextCursor };
   },
 });
-
-const forgetAudit = forgetStatement("audit_entry", "created_at <= now() - make_interval(days => $1::int)");
 
 /** Deletes a batch of entries that are older; answers with whether there may be more. */
 export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>

@@ -3,8 +3,6 @@ import { tellChanges } from "../../operation/audit.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { TEAM_COLUMNS } from "../../operation/standing.js";
-import type { Statement } from "../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 import { MemberNotFound } from "./member-not-found.js";
 
@@ -16,21 +14,6 @@ export class TransferTeamInput {
   @IdField("The user id of the member who shall own it; the owner so far becomes an admin.")
   userId!: string;
 }
-
-// Two statements, the old owner first: at no moment may a team have two.
-const demoteOwner: Statement = {
-  name: "demote_owner",
-  text: "UPDATE team_member SET role = 'admin' WHERE team_id = $1::uuid AND role = 'owner'",
-};
-
-const promoteOwner: Statement = {
-  name: "promote_owner",
-  text: `
-    WITH promoted AS (
-      UPDATE team_member SET role = 'owner' WHERE team_id = $1::uuid AND user_id = $2::uuid RETURNING user_id
-    )
-    UPDATE team t SET owner_id = promoted.user_id FROM promoted WHERE t.id = $1::uuid RETURNING ${TEAM_COLUMNS}`,
-};
 
 export const transferTeam = defineTeamOperation({
   name: "transferTeam",
@@ -59,9 +42,11 @@ export const transferTeam = defineTeamOperation({
     if (userId === context.caller.userId) {
       throw new InvalidInput([{ path: "userId", message: "must be another member: you own the team already" }]);
     }
-    await context.database.run(demoteOwner, [teamId]);
-    const [team] = await context.database.run<Team>(promoteOwner, [teamId, userId]);
-    if (!team) throw new MemberNotFound();
-    return team;
+    const { team, teamMember } = context.database.models;
+    // The old owner first: at no moment may a team have two.
+    await teamMember.updateMany({ where: { teamId, role: "owner" }, data: { role: "admin" } });
+    const { count } = await teamMember.updateMany({ where: { teamId, userId }, data: { role: "owner" } });
+    if (count === 0) throw new MemberNotFound();
+    return team.update({ where: { id: teamId }, data: { ownerId: userId } });
   },
 });

@@ -4,8 +4,7 @@ import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { TEAM_COLUMNS, TeamNotFound } from "../../operation/standing.js";
-import type { Statement } from "../../platform/database.js";
+import { TeamNotFound } from "../../operation/standing.js";
 import { SizeManagedByBilling, accountOf, isLive } from "../billing/index.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
@@ -35,12 +34,6 @@ export class TooManyMembers extends Failure {
     this.details = { memberCount };
   }
 }
-
-const changeTeam: Statement = {
-  name: "change_team",
-  text: `UPDATE team t SET name = coalesce($2, t.name), max_members = coalesce($3::int, t.max_members)
-    WHERE t.id = $1::uuid RETURNING ${TEAM_COLUMNS}`,
-};
 
 export const updateTeam = defineTeamOperation({
   name: "updateTeam",
@@ -76,7 +69,9 @@ export const updateTeam = defineTeamOperation({
     const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
     if (isResized && isBilled) throw new SizeManagedByBilling();
     if (maxMembers !== undefined && maxMembers < memberCount) throw new TooManyMembers(memberCount);
-    const [changed] = await context.database.run<Team>(changeTeam, [teamId, name ?? null, maxMembers ?? null]);
+    const { team } = context.database.models;
+    const data = { ...(name !== undefined && { name }), ...(maxMembers !== undefined && { maxMembers }) };
+    const [changed] = await team.updateManyAndReturn({ where: { id: teamId }, data });
     if (!changed) throw new TeamNotFound();
     return changed;
   },

@@ -3,8 +3,8 @@ import { TextLength } from "../../../operation/bounds.js";
 import type { Context } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
-import { lockAnyTeam } from "../../../operation/standing.js";
-import { CHECK_VIOLATION, type Statement, sqlStateOf } from "../../../platform/database.js";
+import { lockRow } from "../../../operation/lock-row-statement.js";
+import { CHECK_VIOLATION, sqlStateOf } from "../../../platform/database.js";
 import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
 import { AlreadyInTeam, TeamFull } from "../team.js";
 import {
@@ -38,17 +38,6 @@ export class InvitationEmailMismatch extends Failure {
   }
 }
 
-const seat: Statement = {
-  name: "seat_invited_member",
-  text: `INSERT INTO team_member (user_id, team_id, role) VALUES ($1::uuid, $2::uuid, $3::team_role)
-    ON CONFLICT (user_id) DO NOTHING RETURNING user_id`,
-};
-
-const countMembers: Statement = {
-  name: "count_team_members",
-  text: "SELECT member_count AS members FROM team WHERE id = $1::uuid",
-};
-
 const failures = [InvitationNotFound, InvitationNotPending, InvitationEmailMismatch] as const;
 const EXAMPLE_TOKEN = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
@@ -66,7 +55,7 @@ export const acceptInvitation = defineOperation({
   async handle(context, { token }) {
     const { teamId } = await invitationForCaller(context, token);
     // In the order that every change to a team takes its locks: the team, then what is in it.
-    await lockAnyTeam(context, teamId);
+    await lockRow(context.database, "team", { id: teamId });
     const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
     const seated = await seatOrFull(context, settled);
     if (!seated) throw new AlreadyInTeam();
@@ -84,8 +73,12 @@ async function seatOrFull(
   { teamId, role }: Invitation,
 ): Promise<{ members: number } | undefined> {
   try {
-    const seated = await database.run(seat, [caller.userId, teamId, role]);
-    return seated.length === 0 ? undefined : (await database.run<{ members: number }>(countMembers, [teamId]))[0];
+    const data = { userId: caller.userId, teamId, role };
+    // Whoever is in a team already is left out: the user is the key of this table.
+    const { count } = await database.models.teamMember.createMany({ data, skipDuplicates: true });
+    if (count === 0) return undefined;
+    const team = await database.models.team.findUniqueOrThrow({ where: { id: teamId }, select: { memberCount: true } });
+    return { members: team.memberCount };
   } catch (error) {
     if (sqlStateOf(error) === CHECK_VIOLATION) throw new TeamFull();
     throw error;

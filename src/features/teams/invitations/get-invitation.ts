@@ -3,15 +3,16 @@ import { TextLength } from "../../../operation/bounds.js";
 import { spendAsClient } from "../../../operation/budget.js";
 import type { TeamRole } from "../../../operation/context.js";
 import { defineOperation } from "../../../operation/operation.js";
-import type { Statement } from "../../../platform/database.js";
+import { timeOf } from "../../../operation/clock-statement.js";
 import { AssignableRole } from "../members/update-member-role.js";
 import { TEAM_EXAMPLE } from "../team.js";
 import {
-  INVITATION_COLUMNS,
   INVITATION_EXAMPLE,
+  INVITATION_FIELDS,
   InvitationNotFound,
   InvitationStatusName,
   hashToken,
+  toInvitation,
 } from "./invitation.js";
 
 /** A minute is enough to read one many times, and nobody guesses a token of 256 bits. */
@@ -48,19 +49,6 @@ export class ShownInvitation {
   email!: string;
 }
 
-/** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
-const INVITER = `CASE WHEN u.id IS NULL THEN 'somebody who has left' WHEN u.name IS NULL THEN u.email
-  ELSE u.name || ' (' || u.email || ')' END AS "invitedBy"`;
-
-const shownInvitation: Statement = {
-  name: "shown_invitation",
-  text: `
-    SELECT ${INVITATION_COLUMNS}, t.name AS "teamName", ${INVITER}
-    FROM invitation_token k JOIN invitation i ON i.id = k.invitation_id JOIN team t ON t.id = i.team_id
-      LEFT JOIN user_account u ON u.id = i.invited_by
-    WHERE k.hash = $1`,
-};
-
 export const invitation = defineOperation({
   name: "invitation",
   effect: "reads",
@@ -84,13 +72,28 @@ export const invitation = defineOperation({
   },
   async handle(context, { token }) {
     await spendAsClient(context, "invitation", READS_OF_CLIENT);
-    const [found] = await context.database.run<Omit<ShownInvitation, "maskedEmail">>(shownInvitation, [
-      hashToken(token),
-    ]);
+    const { database } = context;
+    const found = await database.models.invitationToken.findUnique({
+      where: { hash: hashToken(token) },
+      select: { invitation: { select: { ...INVITATION_FIELDS, invitedBy: true, team: { select: { name: true } } } } },
+    });
     if (!found) throw new InvitationNotFound();
-    return { ...found, maskedEmail: maskAddress(found.email) };
+    const { team, invitedBy, ...row } = found.invitation;
+    const inviter = await database.models.user.findUnique({ where: { id: invitedBy } });
+    return {
+      ...toInvitation(row, await timeOf(database)),
+      teamName: team.name,
+      invitedBy: showInviter(inviter),
+      maskedEmail: maskAddress(row.email),
+    };
   },
 });
+
+/** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
+function showInviter(inviter: { readonly name: string | null; readonly email: string } | null): string {
+  if (!inviter) return "somebody who has left";
+  return inviter.name === null ? inviter.email : `${inviter.name} (${inviter.email})`;
+}
 
 /** Enough for its owner to know it by. */
 function maskAddress(email: string): string {

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../../limits.js";
 import { RateLimited } from "../../../operation/budget.js";
+import { timeOf } from "../../../operation/clock-statement.js";
 import type { Context } from "../../../operation/context.js";
-import type { Statement } from "../../../platform/database.js";
 import { mailboxOf } from "../../access/index.js";
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const { perRecipient, perInviter, waitStepSeconds } = LIMITS.invitations;
 
 /** Says the same whichever limit was met, so that it tells as little as it can of what others sent to the address. */
@@ -19,31 +21,6 @@ export class TooManyInvitations extends RateLimited {
       `${perRecipient.day} a day go to one address, whoever sends them. Try again in ${retryAfterSeconds} s.`;
   }
 }
-
-/**
- * Takes one from the allowance if there is any left, in a single statement, which waits for others on the same row. The
- * limit holds for any 60 minutes and any 24 hours, not only for those of the clock.
- */
-const takeAllowance: Statement = {
-  name: "take_invitation_allowance",
-  text: `
-    INSERT INTO invitation_allowance AS a (subject, sent_at, last_sent_at) VALUES ($1, ARRAY[now()], now())
-    ON CONFLICT (subject) DO UPDATE SET
-      sent_at = ARRAY(SELECT sent FROM unnest(a.sent_at) sent WHERE sent > now() - interval '1 day') || now(),
-      last_sent_at = now()
-    WHERE (SELECT count(*) FILTER (WHERE sent > now() - interval '1 hour') < $2::int AND count(*) < $3::int
-      FROM unnest(a.sent_at) sent WHERE sent > now() - interval '1 day')
-    RETURNING subject`,
-};
-
-const waitForAllowance: Statement = {
-  name: "wait_for_invitation_allowance",
-  text: `
-    SELECT ceil(extract(epoch FROM greatest(
-      (SELECT sent + interval '1 hour' FROM unnest(sent_at) sent ORDER BY sent DESC OFFSET $2::int - 1 LIMIT 1),
-      (SELECT sent + interval '1 day' FROM unnest(sent_at) sent ORDER BY sent DESC OFFSET $3::int - 1 LIMIT 1)
-    ) - now()))::int AS seconds FROM invitation_allowance WHERE subject = $1`,
-};
 
 /**
  * Counts an invitation for the sender and the recipient, in the transaction that makes it. The count stays for a day,
@@ -61,10 +38,23 @@ interface Allowance {
   readonly stepSeconds: number;
 }
 
-async function take({ database }: Context, subject: string, { hour, day, stepSeconds }: Allowance): Promise<void> {
-  const values = [createHash("sha256").update(subject).digest(), hour, day];
-  if ((await database.run(takeAllowance, values)).length > 0) return;
-  const [wait] = await database.run<{ seconds: number }>(waitForAllowance, values);
-  // Rounded up, so that it does not tell to the second when somebody else invited this address.
-  throw new TooManyInvitations(Math.max(1, Math.ceil((wait?.seconds ?? 1) / stepSeconds)) * stepSeconds);
+/** The limit holds for any 60 minutes and any 24 hours, not only for those of the clock. */
+async function take({ database }: Context, who: string, { hour, day, stepSeconds }: Allowance): Promise<void> {
+  const subject = new Uint8Array(createHash("sha256").update(who).digest());
+  const now = await timeOf(database);
+  // Written before it is read: whoever counts for the same person waits here until this transaction ends.
+  const { sentAt } = await database.models.invitationAllowance.upsert({
+    where: { subject },
+    create: { subject, sentAt: [], lastSentAt: now },
+    update: { lastSentAt: now },
+  });
+  const newestFirst = sentAt.map((time) => time.getTime()).sort((one, other) => other - one);
+  const freeFrom = (count: number, ms: number): number => (newestFirst[count - 1] ?? -Infinity) + ms;
+  const waitMs = Math.max(freeFrom(hour, HOUR_MS), freeFrom(day, DAY_MS)) - now.getTime();
+  if (waitMs > 0) {
+    // Rounded up, so that it does not tell to the second when somebody else invited this address.
+    throw new TooManyInvitations(Math.ceil(waitMs / 1_000 / stepSeconds) * stepSeconds);
+  }
+  const ofToday = newestFirst.filter((time) => time > now.getTime() - DAY_MS).map((time) => new Date(time));
+  await database.models.invitationAllowance.update({ where: { subject }, data: { sentAt: [...ofToday, now] } });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Database, Statement } from "../../../platform/database.js";
-import { type Invitation, hashToken } from "./invitation.js";
+import { timeOf } from "../../../operation/clock-statement.js";
+import { type Database, FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database.js";
+import { INVITATION_FIELDS, type Invitation, hashToken, toInvitation } from "./invitation.js";
 
 /** All that an invitation's mail says. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
@@ -10,23 +11,25 @@ export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt">
   readonly inviterEmail: string;
 }
 
-const storeToken: Statement = {
-  name: "store_invitation_token",
-  text: `
-    WITH stored AS (
-      INSERT INTO invitation_token (hash, invitation_id)
-      SELECT $2, id FROM invitation WHERE id = $1::uuid AND status = 'pending' AND expires_at > now()
-      RETURNING invitation_id
-    )
-    SELECT i.role::text AS role, i.expires_at AS "expiresAt", t.name AS "teamName",
-      u.name AS "inviterName", u.email AS "inviterEmail"
-    FROM stored s JOIN invitation i ON i.id = s.invitation_id JOIN team t ON t.id = i.team_id
-      JOIN user_account u ON u.id = i.invited_by`,
-};
-
 /** Makes the token that a mail is about to carry: 256 random bits. Null when the invitation is no longer pending. */
 export async function newInvitationToken(database: Database, invitationId: string): Promise<InvitationToSend | null> {
+  const { models } = database;
+  const now = await timeOf(database);
+  const found = await models.invitation.findUnique({
+    where: { id: invitationId, status: "pending", expiresAt: { gt: now } },
+    select: { ...INVITATION_FIELDS, invitedBy: true, team: { select: { name: true } } },
+  });
+  const inviter = found && (await models.user.findUnique({ where: { id: found.invitedBy } }));
+  if (!inviter) return null;
   const token = randomBytes(32).toString("base64url");
-  const [found] = await database.run<Omit<InvitationToSend, "token">>(storeToken, [invitationId, hashToken(token)]);
-  return found ? { ...found, token } : null;
+  try {
+    await models.invitationToken.create({ data: { hash: hashToken(token), invitationId } });
+  } catch (error) {
+    // Deleted since it was read.
+    if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) return null;
+    throw error;
+  }
+  const { team, invitedBy: _inviter, ...row } = found;
+  const { role, expiresAt } = toInvitation(row, now);
+  return { token, role, expiresAt, teamName: team.name, inviterName: inviter.name, inviterEmail: inviter.email };
 }

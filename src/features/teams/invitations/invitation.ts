@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
+import { timeOf } from "../../../operation/clock-statement.js";
 import type { Context, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
-import type { Statement } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database.js";
+import type { Prisma } from "../../../platform/prisma/client.js";
 import { AssignableRole } from "../members/update-member-role.js";
 
 /** How long an invitation can be accepted. */
-export const LIFETIME_DAYS = 7;
+export const LIFETIME_MS = 7 * 24 * 3_600_000;
 
 export enum InvitationStatusName {
   PENDING = "pending",
@@ -61,11 +63,6 @@ export const INVITATION_EXAMPLE: Invitation = {
   createdAt: new Date("2026-03-02T23:01:53.000Z"),
 };
 
-/** The columns of a row, named as an Invitation is. One whose time is over has expired, noted or not. */
-export const INVITATION_COLUMNS = `i.id, i.team_id AS "teamId", i.email, i.role::text AS role,
-  CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status,
-  i.expires_at AS "expiresAt", i.created_at AS "createdAt"`;
-
 export class InvitationNotFound extends Failure {
   readonly kind = "not_found";
 
@@ -87,41 +84,83 @@ export class InvitationNotPending extends Failure {
 }
 
 /** What is stored of a token. Plain SHA-256 is enough: 256 random bits cannot be guessed from their hash. */
-export const hashToken = (token: string): Buffer => createHash("sha256").update(token).digest();
+export const hashToken = (token: string) => new Uint8Array(createHash("sha256").update(token).digest());
 
-const invitationByToken: Statement = {
-  name: "invitation_by_token",
-  text: `SELECT ${INVITATION_COLUMNS} FROM invitation i JOIN invitation_token t ON t.invitation_id = i.id
-    WHERE t.hash = $1`,
-};
+export const INVITATION_FIELDS = {
+  ...{ id: true, teamId: true, email: true, role: true, status: true, expiresAt: true, createdAt: true },
+} as const;
+type Row = Prisma.InvitationGetPayload<{ select: typeof INVITATION_FIELDS }>;
+
+/** One whose time is over has expired, noted or not. */
+export const toInvitation = ({ role, status, ...row }: Row, now: Date): Invitation => ({
+  ...row,
+  // The database lets nobody be invited as an owner.
+  role: role as Invitation["role"],
+  status: status === "pending" && row.expiresAt <= now ? "expired" : status,
+});
+
+/** Invitations in the order of their ids. */
+export async function readInvitations(
+  database: Database,
+  { where, status, order, limit }: Wanted,
+): Promise<Invitation[]> {
+  const now = await timeOf(database);
+  const rows = await database.models.invitation.findMany({
+    where: { AND: [where, status ? withStatus(status, now) : {}] },
+    orderBy: { id: order },
+    take: limit,
+    select: INVITATION_FIELDS,
+  });
+  return rows.map((row) => toInvitation(row, now));
+}
+
+interface Wanted {
+  readonly where: Prisma.InvitationWhereInput;
+  readonly status?: Invitation["status"] | null | undefined;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+}
+
+function withStatus(status: Invitation["status"], now: Date): Prisma.InvitationWhereInput {
+  if (status === "pending") return { status, expiresAt: { gt: now } };
+  return status === "expired" ? { OR: [{ status }, { status: "pending", expiresAt: { lte: now } }] } : { status };
+}
 
 /** @throws InvitationNotFound for a token that no mail has held. */
 export async function invitationOf({ database }: Pick<Context, "database">, token: string): Promise<Invitation> {
-  const [invitation] = await database.run<Invitation>(invitationByToken, [hashToken(token)]);
-  if (!invitation) throw new InvitationNotFound();
-  return invitation;
+  const found = await database.models.invitationToken.findUnique({
+    where: { hash: hashToken(token) },
+    select: { invitation: { select: INVITATION_FIELDS } },
+  });
+  if (!found) throw new InvitationNotFound();
+  return toInvitation(found.invitation, await timeOf(database));
 }
 
-export const invitationById: Statement = {
-  name: "invitation_by_id",
-  text: `SELECT ${INVITATION_COLUMNS} FROM invitation i WHERE i.team_id = $1::uuid AND i.id = $2::uuid`,
-};
+/** @throws InvitationNotFound when the team has none with this id. */
+export async function invitationWith(
+  { database }: Pick<Context, "database">,
+  { id, teamId }: Pick<Invitation, "id" | "teamId">,
+): Promise<Invitation> {
+  const [found] = await readInvitations(database, { where: { id, teamId }, order: "asc", limit: 1 });
+  if (!found) throw new InvitationNotFound();
+  return found;
+}
 
-/** Every way out of pending is this one statement: whoever comes second, or too late by the database's clock, changes nothing. */
-const settle: Statement = {
-  name: "settle_invitation",
-  text: `UPDATE invitation i SET status = $2::invitation_status
-    WHERE i.id = $1::uuid AND i.status = 'pending' AND i.expires_at > now() RETURNING ${INVITATION_COLUMNS}`,
-};
-
-/** @throws InvitationNotPending when it had left that state before. */
+/**
+ * Every way out of pending is this one update: whoever comes second, or too late by the database's clock, changes nothing.
+ * @throws InvitationNotPending when it had left that state before.
+ */
 export async function settleInvitation(
   { database }: Pick<Context, "database">,
   { id, teamId }: Pick<Invitation, "id" | "teamId">,
   status: "accepted" | "declined" | "revoked",
 ): Promise<Invitation> {
-  const [settled] = await database.run<Invitation>(settle, [id, status]);
-  if (settled) return settled;
-  const [present] = await database.run<Invitation>(invitationById, [teamId, id]);
-  throw present ? new InvitationNotPending(present.status) : new InvitationNotFound();
+  const now = await timeOf(database);
+  const [settled] = await database.models.invitation.updateManyAndReturn({
+    where: { id, status: "pending", expiresAt: { gt: now } },
+    data: { status },
+    select: INVITATION_FIELDS,
+  });
+  if (settled) return toInvitation(settled, now);
+  throw new InvitationNotPending((await invitationWith({ database }, { id, teamId })).status);
 }

@@ -4,13 +4,13 @@ import { Marked, TextLength } from "../../../operation/bounds.js";
 import { Failure } from "../../../operation/failure.js";
 import { IdField } from "../../../operation/id.js";
 import { defineTeamOperation } from "../../../operation/operation.js";
-import type { Statement } from "../../../platform/database.js";
+import { timeOf } from "../../../operation/clock-statement.js";
 import { ADDRESS_MAX, emailIn } from "../../access/index.js";
 import { AssignableRole } from "../members/update-member-role.js";
 import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
 import { TEAM_EXAMPLE, TeamFull } from "../team.js";
 import { TooManyInvitations, countInvitation } from "./invitation-allowance.js";
-import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, LIFETIME_DAYS } from "./invitation.js";
+import { INVITATION_EXAMPLE, INVITATION_FIELDS, Invitation, LIFETIME_MS, toInvitation } from "./invitation.js";
 
 const { perInviter, perRecipient } = LIMITS.invitations;
 
@@ -46,36 +46,6 @@ export class AlreadyMember extends Failure {
   }
 }
 
-/** All that speaks against an invitation, read while the team is locked. */
-const obstacles: Statement = {
-  name: "invitation_obstacles",
-  text: `
-    SELECT
-      (SELECT count(*) FROM invitation WHERE team_id = $1::uuid AND status = 'pending')::int AS pending,
-      EXISTS (SELECT FROM team_member m JOIN user_account u ON u.id = m.user_id
-        WHERE m.team_id = $1::uuid AND u.email = $2) AS is_member,
-      EXISTS (SELECT FROM invitation WHERE team_id = $1::uuid AND email = $2 AND status = 'pending') AS is_invited`,
-};
-
-const expireInvitations: Statement = {
-  name: "expire_invitations",
-  text: `UPDATE invitation SET status = 'expired'
-    WHERE team_id = $1::uuid AND status = 'pending' AND expires_at <= now()`,
-};
-
-const insertInvitation: Statement = {
-  name: "insert_invitation",
-  text: `INSERT INTO invitation AS i (id, team_id, email, role, invited_by, expires_at)
-    VALUES ($1::uuid, $2::uuid, $3, $4::team_role, $5::uuid, now() + interval '${LIFETIME_DAYS} days')
-    ON CONFLICT (team_id, email) WHERE status = 'pending' DO NOTHING
-    RETURNING ${INVITATION_COLUMNS}`,
-};
-
-const queueMail: Statement = {
-  name: "queue_invitation_mail",
-  text: "INSERT INTO mail (id, kind, email, invitation_id) VALUES ($1::uuid, 'invitation', $2, $3::uuid)",
-};
-
 export const inviteMember = defineTeamOperation({
   name: "inviteMember",
   effect: "transaction",
@@ -100,23 +70,25 @@ export const inviteMember = defineTeamOperation({
   async handle(context, { teamId, email: address, role }, { team }) {
     const email = emailIn(address);
     const { database, newId, caller } = context;
-    await database.run(expireInvitations, [teamId]);
-    interface Obstacles {
-      readonly pending: number;
-      readonly is_member: boolean;
-      readonly is_invited: boolean;
-    }
-    const [found] = await database.run<Obstacles>(obstacles, [teamId, email]);
-    if (found?.is_member) throw new AlreadyMember();
-    if (found?.is_invited) throw new InvitationExists();
-    const seated = team.memberCount + (found?.pending ?? 0);
+    const { models } = database;
+    const now = await timeOf(database);
+    const pending = { teamId, status: "pending" } as const;
+    const overdue = { ...pending, expiresAt: { lte: now } };
+    await models.invitation.updateMany({ where: overdue, data: { status: "expired" } });
+    if (await models.teamMember.findFirst({ where: { teamId, user: { email } } })) throw new AlreadyMember();
+    if (await models.invitation.findFirst({ where: { ...pending, email } })) throw new InvitationExists();
+    const seated = team.memberCount + (await models.invitation.count({ where: pending }));
     if (seated >= team.maxMembers) throw new TeamFull();
     await assertMembersPaid(context, teamId, seated + 1);
     await countInvitation(context, email);
-    const values = [newId(), teamId, email, role, caller.userId];
-    const [invitation] = await database.run<Invitation>(insertInvitation, values);
-    if (!invitation) throw new InvitationExists();
-    await database.run(queueMail, [newId(), email, invitation.id]);
-    return invitation;
+    const expiresAt = new Date(now.getTime() + LIFETIME_MS);
+    const [row] = await models.invitation.createManyAndReturn({
+      data: { id: newId(), teamId, email, role, invitedBy: caller.userId, createdAt: now, expiresAt },
+      select: INVITATION_FIELDS,
+      skipDuplicates: true,
+    });
+    if (!row) throw new InvitationExists();
+    await models.mail.create({ data: { id: newId(), kind: "invitation", email, invitationId: row.id } });
+    return toInvitation(row, now);
   },
 });

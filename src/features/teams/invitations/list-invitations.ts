@@ -4,9 +4,8 @@ import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
 import { defineRelation } from "../../../operation/relation.js";
-import type { Statement } from "../../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "../team.js";
-import { INVITATION_COLUMNS, INVITATION_EXAMPLE, Invitation, InvitationStatusName } from "./invitation.js";
+import { INVITATION_EXAMPLE, Invitation, InvitationStatusName, readInvitations } from "./invitation.js";
 
 @ArgsType()
 export class TeamInvitationsInput extends Paged(NoInput) {
@@ -27,15 +26,6 @@ export class InvitationPage {
   nextCursor!: string | null;
 }
 
-const invitationsOfTeam: Statement = {
-  name: "invitations_of_team",
-  text: `SELECT * FROM (
-      SELECT ${INVITATION_COLUMNS} FROM invitation i
-      WHERE i.team_id = $1 AND i.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid
-    ) newest
-    WHERE $3::text IS NULL OR status = $3 ORDER BY id DESC LIMIT $4`,
-};
-
 export const teamInvitations = defineTeamOperation({
   name: "teamInvitations",
   effect: "reads",
@@ -51,8 +41,9 @@ export const teamInvitations = defineTeamOperation({
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
   async handle({ database }, { teamId, status, limit, cursor }) {
-    const values = [teamId, placeOf(cursor, UUID), status ?? null, limit + 1];
-    const rows = await database.run<Invitation>(invitationsOfTeam, values);
+    const before = placeOf(cursor, UUID);
+    const where = { teamId, ...(before !== null && { id: { lt: before } }) };
+    const rows = await readInvitations(database, { where, status, order: "desc", limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
     return { invitations: items, nextCursor };
   },
@@ -70,5 +61,6 @@ export const invitationsOfATeam = defineRelation<Team, Invitation[]>({
   permission: "teams:read",
   team: { role: "admin", idOf: ({ id }) => id },
   failures: [],
-  follow: ({ database }, { id }) => database.run<Invitation>(invitationsOfTeam, [id, null, null, FOLLOWED_MAX]),
+  follow: ({ database }, { id }) =>
+    readInvitations(database, { where: { teamId: id }, order: "desc", limit: FOLLOWED_MAX }),
 });

@@ -7,7 +7,7 @@ import {
   Invitation,
   InvitationNotFound,
   InvitationNotPending,
-  invitationById,
+  invitationWith,
   settleInvitation,
 } from "./invitation.js";
 
@@ -36,8 +36,7 @@ export const revokeInvitation = defineTeamOperation({
   },
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
-    const [invitation] = await context.database.run<Invitation>(invitationById, [teamId, invitationId]);
-    if (!invitation) throw new InvitationNotFound();
+    const invitation = await invitationWith(context, { id: invitationId, teamId });
     return settleInvitation(context, invitation, "revoked");
   },
 });

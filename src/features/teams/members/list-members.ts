@@ -4,9 +4,8 @@ import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
 import { defineRelation } from "../../../operation/relation.js";
-import type { Statement } from "../../../platform/database.js";
 import { TEAM_EXAMPLE, Team } from "../team.js";
-import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member } from "./member.js";
+import { MEMBER_EXAMPLE, Member, membersOf } from "./member.js";
 
 @ArgsType()
 export class TeamMembersInput extends Paged(NoInput) {
@@ -23,14 +22,6 @@ export class MemberPage {
   nextCursor!: string | null;
 }
 
-/** Joining times may be equal, so pages go by the user's id. */
-const membersOfTeam: Statement = {
-  name: "members_of_team",
-  text: `SELECT ${MEMBER_COLUMNS} FROM team_member m JOIN user_account u ON u.id = m.user_id
-    WHERE m.team_id = $1 AND m.user_id > coalesce($2, '00000000-0000-0000-0000-000000000000')::uuid
-    ORDER BY m.user_id LIMIT $3`,
-};
-
 export const teamMembers = defineTeamOperation({
   name: "teamMembers",
   effect: "reads",
@@ -43,7 +34,7 @@ export const teamMembers = defineTeamOperation({
   rest: { method: "GET", path: "/teams/:team_id/members" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
   async handle({ database }, { teamId, limit, cursor }) {
-    const rows = await database.run<Member>(membersOfTeam, [teamId, placeOf(cursor, UUID), limit + 1]);
+    const rows = await membersOf(database, { teamId, after: placeOf(cursor, UUID), limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ userId }) => userId);
     return { members: items, nextCursor };
   },
@@ -73,7 +64,7 @@ export const membersOfATeam = defineRelation<Team, Member[]>({
   permission: "teams:read",
   team: { role: "member", idOf: ({ id }) => id },
   failures: [],
-  follow: ({ database }, { id }) => database.run<Member>(membersOfTeam, [id, null, ALL_MEMBERS]),
+  follow: ({ database }, { id }) => membersOf(database, { teamId: id, after: null, limit: ALL_MEMBERS }),
 });
 
 export const userOfMember = defineRelation<Member, User>({

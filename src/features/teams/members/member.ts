@@ -1,6 +1,8 @@
 import { Field, ID, ObjectType } from "type-graphql";
 import type { TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
+import type { Database } from "../../../platform/database.js";
+import { MemberNotFound } from "../member-not-found.js";
 import { TeamRoleName } from "../team.js";
 
 @ObjectType({ description: "Somebody in a team." })
@@ -35,8 +37,35 @@ export const MEMBER_EXAMPLE: Member = {
   joinedAt: new Date("2026-03-03T08:00:12.000Z"),
 };
 
-/** The columns of a row, named as a Member is. */
-export const MEMBER_COLUMNS = `m.user_id AS "userId", u.email, u.name, m.role::text AS role, m.joined_at AS "joinedAt"`;
+const FIELDS = { userId: true, role: true, joinedAt: true, user: { select: { email: true, name: true } } } as const;
+
+/** The members of a team behind one of them, or from the first on: joining times may be equal, so their ids decide. */
+export async function membersOf(
+  { models }: Pick<Database, "models">,
+  { teamId, after, limit }: { readonly teamId: string; readonly after: string | null; readonly limit: number },
+): Promise<Member[]> {
+  const where = { teamId, ...(after !== null && { userId: { gt: after } }) };
+  const rows = await models.teamMember.findMany({ where, orderBy: { userId: "asc" }, take: limit, select: FIELDS });
+  return rows.map(toMember);
+}
+
+/** @throws MemberNotFound for somebody who is not in the team. */
+export async function memberOf(
+  { models }: Pick<Database, "models">,
+  { teamId, userId }: { readonly teamId: string; readonly userId: string },
+): Promise<Member> {
+  const row = await models.teamMember.findUnique({ where: { userId, teamId }, select: FIELDS });
+  if (!row) throw new MemberNotFound();
+  return toMember(row);
+}
+
+const toMember = ({
+  user,
+  ...row
+}: Omit<Member, "email" | "name"> & { user: Pick<Member, "email" | "name"> }): Member => ({
+  ...row,
+  ...user,
+});
 
 /** An admin manages everyone but the owner; the owner manages everyone else. */
 export const mayManage = (actor: TeamRole, target: TeamRole): boolean =>

@@ -1,13 +1,11 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../../operation/id.js";
 import { defineTeamOperation } from "../../../operation/operation.js";
-import type { Statement } from "../../../platform/database.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
 import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
-import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
-import { memberOfTeam } from "./update-member-role.js";
+import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
 
 @InputType({ description: "Whom to remove from a team." })
 export class RemoveMemberInput {
@@ -17,11 +15,6 @@ export class RemoveMemberInput {
   @IdField("The member's user id.")
   userId!: string;
 }
-
-const remove: Statement = {
-  name: "remove_member",
-  text: "DELETE FROM team_member WHERE team_id = $1::uuid AND user_id = $2::uuid AND role <> 'owner'",
-};
 
 export const removeMember = defineTeamOperation({
   name: "removeMember",
@@ -41,13 +34,13 @@ export const removeMember = defineTeamOperation({
     detail: withdrawnNote(withdrawn),
   }),
   async handle(context, { teamId, userId }, { team }) {
-    const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
-    if (!target) throw new MemberNotFound();
+    const target = await memberOf(context.database, { teamId, userId });
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
     const withdrawn = await openInvitationsBy(context, teamId, userId);
-    await context.database.run(remove, [teamId, userId]);
+    const notOwner = { teamId, userId, role: { not: "owner" } } as const;
+    await context.database.models.teamMember.deleteMany({ where: notOwner });
     return { ...target, withdrawn };
   },
 });

@@ -2,12 +2,11 @@ import { Field, InputType, registerEnumType } from "type-graphql";
 import { tellChanges } from "../../../operation/audit.js";
 import { IdField } from "../../../operation/id.js";
 import { defineTeamOperation } from "../../../operation/operation.js";
-import type { Statement } from "../../../platform/database.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
 import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
-import { MEMBER_COLUMNS, MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage } from "./member.js";
+import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
 
 export enum AssignableRole {
   ADMIN = "admin",
@@ -34,19 +33,6 @@ export class UpdateMemberRoleInput {
   role!: AssignableRole;
 }
 
-export const memberOfTeam: Statement = {
-  name: "member_of_team",
-  text: `SELECT ${MEMBER_COLUMNS} FROM team_member m JOIN user_account u ON u.id = m.user_id
-    WHERE m.team_id = $1::uuid AND m.user_id = $2::uuid`,
-};
-
-const changeRole: Statement = {
-  name: "change_member_role",
-  text: `UPDATE team_member m SET role = $3::team_role FROM user_account u
-    WHERE m.team_id = $1::uuid AND m.user_id = $2::uuid AND m.role <> 'owner' AND u.id = m.user_id
-    RETURNING ${MEMBER_COLUMNS}`,
-};
-
 export const updateMemberRole = defineTeamOperation({
   name: "updateMemberRole",
   effect: "transaction",
@@ -69,14 +55,15 @@ export const updateMemberRole = defineTeamOperation({
       [tellChanges([["role", roleBefore, role]]), withdrawnNote(withdrawn)].filter(Boolean).join(", ") || undefined,
   }),
   async handle(context, { teamId, userId, role }, { team }) {
-    const [target] = await context.database.run<Member>(memberOfTeam, [teamId, userId]);
-    if (!target) throw new MemberNotFound();
+    const { database } = context;
+    const target = await memberOf(database, { teamId, userId });
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
     const withdrawn = role === AssignableRole.MEMBER ? await openInvitationsBy(context, teamId, userId) : 0;
-    const [changed] = await context.database.run<Member>(changeRole, [teamId, userId, role]);
-    if (!changed) throw new MemberNotFound();
-    return { ...changed, withdrawn, roleBefore: target.role };
+    const notOwner = { teamId, userId, role: { not: "owner" } } as const;
+    const { count } = await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
+    if (count === 0) throw new MemberNotFound();
+    return { ...target, role, withdrawn, roleBefore: target.role };
   },
 });
