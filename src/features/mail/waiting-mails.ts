@@ -1,5 +1,6 @@
 import { UUID } from "../../operation/bounds.js";
-import type { Database, Statement } from "../../platform/database.js";
+import { timeOf } from "../../operation/clock-statement.js";
+import type { Database } from "../../platform/database.js";
 
 /** A mail that was not sent yet, as operators see it. */
 export interface WaitingMail {
@@ -16,26 +17,31 @@ export interface WaitingMail {
 
 const LISTED_MAX = 1_000;
 
-const waiting: Statement = {
-  name: "waiting_mails",
-  text: `
-    SELECT id, kind, email, created_at, due_at, attempts, last_error FROM mail ORDER BY created_at, id
-    LIMIT ${LISTED_MAX}`,
-};
-
 /** The mails that wait, oldest first: the first 1,000. */
-export const waitingMails = (database: Database): Promise<WaitingMail[]> => database.run<WaitingMail>(waiting, []);
+export async function waitingMails({ models }: Database): Promise<WaitingMail[]> {
+  const mails = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: LISTED_MAX });
+  return mails.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
+    id,
+    // The database knows these two kinds alone.
+    kind: kind as WaitingMail["kind"],
+    email,
+    created_at: createdAt,
+    due_at: dueAt,
+    attempts,
+    last_error: lastError,
+  }));
+}
 
-/** Those with an error alone: a mail without one is due already, or on its way. */
-const retry: Statement = {
-  name: "retry_mails",
-  text: `
-    UPDATE mail SET due_at = now() WHERE last_error IS NOT NULL AND ($1::uuid IS NULL OR id = $1::uuid)
-    RETURNING id`,
-};
-
-/** Makes the mail of this id due, or all that failed; answers with the ids of those that are due now. */
+/**
+ * Makes the mail of this id due, or all that failed; answers with the ids of those that are due now. Those with an error
+ * alone: a mail without one is due already, or on its way.
+ */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
   if (id !== undefined && !UUID.test(id)) return [];
-  return (await database.run<{ id: string }>(retry, [id ?? null])).map((mail) => mail.id);
+  const due = await database.models.mail.updateManyAndReturn({
+    where: { lastError: { not: null }, ...(id !== undefined && { id }) },
+    data: { dueAt: await timeOf(database) },
+    select: { id: true },
+  });
+  return due.map((mail) => mail.id);
 }
