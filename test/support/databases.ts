@@ -27,7 +27,7 @@ export async function takeDatabase({ fresh }: { fresh: boolean }): Promise<Empty
   return (fresh ? undefined : kept.pop()) ?? makeDatabase();
 }
 
-/** Empties a database for the next test. It is dropped where a test changed more than what is stored. */
+/** Empties a database for the next test; drops one where a test changed more than what is stored, or met deadlocks. */
 export async function giveBack(given: EmptyDatabase): Promise<void> {
   const one = given as KeptDatabase;
   if (kept.length < KEPT_MAX && (await isEmptied(one))) kept.push(one);
@@ -97,6 +97,7 @@ async function lookAt({ pool }: OpenDatabase): Promise<Look> {
              (SELECT string_agg(tgname || tgenabled::text, ',' ORDER BY oid) FROM pg_trigger),
              (SELECT string_agg(proname, ',' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
              (SELECT datallowconn FROM pg_database WHERE datname = current_database()),
+             (SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
              (SELECT string_agg(setconfig::text, ',' ORDER BY setdatabase) FROM pg_db_role_setting),
              (SELECT string_agg(checksum || finished_at, ',' ORDER BY id) FROM _prisma_migrations))) AS catalog
     FROM (SELECT string_agg(oid::regclass::text, ', ') AS tables, sum(pg_table_size(oid))::int AS bytes FROM pg_class
