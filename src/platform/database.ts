@@ -12,16 +12,11 @@ import {
   whyUnavailable,
 } from "./database-errors.js";
 import { PrismaClient } from "./prisma/client.js";
+import { type Statement, defineStatement, inOrder } from "./statement.js";
 
 export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } from "./database-errors.js";
 
-/** SQL under a name: PostgreSQL parses and plans it once a connection. Values stand as $1, $2, …. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-  /** Runs on connections that nothing else uses: to find out who asks must not wait for what others ask. */
-  readonly reserved?: true;
-}
+export type { Statement } from "./statement.js";
 
 /** Prisma's models, without what would leave the transaction they are part of. */
 export type Models = Omit<PrismaClient, `$${string}`>;
@@ -31,7 +26,11 @@ export interface Database {
   /** Prisma's models, for what is not asked often. */
   readonly models: Models;
   /** Runs one statement: for hot paths, and for what no model can say. */
-  run<Row>(statement: Statement, values: readonly unknown[], patience?: LockPatience): Promise<Row[]>;
+  run<Row, Values extends object = readonly unknown[]>(
+    statement: Statement<Values, Row>,
+    values: Values,
+    patience?: LockPatience,
+  ): Promise<Row[]>;
   /**
    * Runs the statements of one search, one after the other, on one of the connections reserved for searches. Together
    * they have `LIMITS.database.searchTimeoutMs`, and up to a tenth more: a statement that needs longer fails, and so
@@ -95,7 +94,11 @@ export function openDatabase(
     reservedPool,
     searchPool,
     models: client,
-    run: async <Row>(statement: Statement, values: readonly unknown[], patience?: LockPatience) => {
+    run: async <Row, Values extends object>(
+      statement: Statement<Values, Row>,
+      values: Values,
+      patience?: LockPatience,
+    ) => {
       const onto = statement.reserved ? reservedPool : pool;
       const { rows } = await withRetries(() =>
         patience
@@ -136,7 +139,7 @@ function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) 
     timeoutMs: searchTimeoutMs,
   });
   const idleOf = async (processIds: readonly number[]) => {
-    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, [processIds]));
+    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }));
     return rows.map(({ pid }) => pid);
   };
   const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
@@ -144,20 +147,24 @@ function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) 
 }
 
 /** Processes that have waited for their client for a second: the statement has not arrived, or its answer was lost. */
-const idleProcesses: Statement = {
+const idleProcesses = defineStatement({
   name: "idle_processes",
+  values: { processIds: "int4[]" },
+  row: { pid: "int4" },
   text: `
     SELECT pid FROM pg_stat_activity
-    WHERE pid = ANY($1::int[]) AND application_name = current_setting('application_name')
+    WHERE pid = ANY(:processIds) AND application_name = current_setting('application_name')
       AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`,
-};
+});
 
 /** Within this time the timeout is not set anew for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 
 /** A client takes the query that `queryOf` makes for one whose end is told to itself; a pool does not. */
-const ask = (client: pg.PoolClient, { name, text }: Statement, values: readonly unknown[]): Promise<pg.QueryResult> =>
-  client.query({ name, text, values: [...values] });
+type Any = Statement<never, unknown>;
+
+const ask = (client: pg.PoolClient, statement: Any, values: object): Promise<pg.QueryResult> =>
+  client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) });
 
 /** In steps: Prisma's adapter remembers each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
@@ -195,11 +202,11 @@ const searchOn =
   <T>(work: (run: Database["run"]) => Promise<T>) =>
   (client: pg.PoolClient, change: Change): Promise<T> => {
     const begunAt = performance.now();
-    return work(async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
+    return work(async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) => {
       const spentMs = performance.now() - begunAt;
       if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
       if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
-      return (await ask(client, { name, text }, values)).rows as Row[];
+      return (await ask(client, statement, values)).rows as Row[];
     });
   };
 
@@ -212,8 +219,10 @@ class SearchTimeout extends Error {
 export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
 
 /** A query under its name. Given as a configuration, node-postgres would copy it property by property. */
-const queryOf = ({ name, text }: Statement, values: readonly unknown[]): pg.QueryConfig =>
-  Object.assign(new pg.Query(text, [...values]), { name }) as unknown as pg.QueryConfig;
+const queryOf = (statement: Any, values: object): pg.QueryConfig =>
+  Object.assign(new pg.Query(statement.text, inOrder(statement, values)), {
+    name: statement.name,
+  }) as unknown as pg.QueryConfig;
 
 function waitedInVain(error: unknown): WhyUnavailable | undefined {
   const why = whyUnavailable(error);
@@ -225,7 +234,7 @@ type PrismaTransaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>
 function insideTransaction(inner: PrismaTransaction): Database {
   const database: Database = {
     models: inner,
-    run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...values),
+    run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...inOrder(statement, values)),
     search: (work) => work(database.run),
     transaction: (work) => work(database),
     waitedInVain,

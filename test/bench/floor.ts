@@ -19,12 +19,12 @@ const { findMemories } =
   await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
 
 interface Caller {
-  readonly key_id: string;
-  readonly user_id: string;
+  readonly keyId: string;
+  readonly userId: string;
   readonly scopes: readonly string[];
-  readonly personal_graph_id: string;
-  readonly team_graph_id: string | null;
-  readonly use_is_stale: boolean;
+  readonly personalGraphId: string;
+  readonly teamGraphId: string | null;
+  readonly useToNote: Date | null;
 }
 interface Relationship {
   readonly relationshipId: string;
@@ -100,8 +100,12 @@ function refusal(error: unknown): Answer {
   throw error;
 }
 
-async function run<Row>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
-  return (await pool.query({ name, text, values })).rows as Row[];
+async function run<Row, Values extends object = readonly unknown[]>(
+  { name, text, names = [] }: Statement<Values, Row>,
+  values: Values,
+): Promise<Row[]> {
+  const inOrder = Array.isArray(values) ? values : names.map((one) => Reflect.get(values, one) as unknown);
+  return (await pool.query({ name, text, values: inOrder })).rows as Row[];
 }
 
 interface Answer {
@@ -137,11 +141,16 @@ async function answerTo(request: IncomingMessage): Promise<Answer> {
   return { status: 200, body: restMemory(memory) };
 }
 
+const markKeyUsed: Statement = {
+  name: "mark_key_used",
+  text: "UPDATE api_key SET last_used_at = now() WHERE id = $1",
+};
+
 async function callerOf(authorization: string | undefined): Promise<Caller> {
   const key = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
   const [caller] = await run<Caller>(statements.caller, [createHash("sha256").update(key).digest()]);
   if (!caller) throw new Refusal(401);
-  if (caller.use_is_stale) run(statements.markKeyUsed, [caller.key_id]).catch(() => {});
+  if (caller.useToNote) run(markKeyUsed, [caller.keyId]).catch(() => {});
   return caller;
 }
 
@@ -172,7 +181,7 @@ async function jsonOf(request: IncomingMessage): Promise<Record<string, unknown>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const graphOf = ({ team_graph_id, personal_graph_id }: Caller): string => team_graph_id ?? personal_graph_id;
+const graphOf = ({ teamGraphId, personalGraphId }: Caller): string => teamGraphId ?? personalGraphId;
 
 function requireScope({ scopes }: Caller, scope: string): void {
   if (!scopes.includes(scope)) throw new Refusal(403);
@@ -224,9 +233,9 @@ async function created(caller: Caller, memory: NewMemory): Promise<Memory> {
   requireScope(caller, "memories:write");
   const { type, title, content, summary, tags, importance } = memory;
   const [id, time, { memories, bytes }] = [newId(), new Date(), LIMITS.storage.pro];
-  const values = [graphOf(caller), id, type, title, content, summary, tags, importance, caller.user_id, time];
+  const values = [graphOf(caller), id, type, title, content, summary, tags, importance, caller.userId, time];
   await run(statements.createMemory, [...values, memories, bytes]);
-  const told = { created_by: caller.user_id, created_at: time, updated_at: time };
+  const told = { created_by: caller.userId, created_at: time, updated_at: time };
   return { id, ...memory, version: 1, ...told, relationships: [], relationships_total: 0 };
 }
 

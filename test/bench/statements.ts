@@ -21,7 +21,6 @@ const { callerOf } = await built<typeof import("../../src/features/access/caller
 /** What the cases run in the database, by whoever serves them. */
 export interface Statements {
   readonly caller: Statement;
-  readonly markKeyUsed: Statement;
   readonly memoryAlone: Statement;
   readonly memoryWithRelationships: Statement;
   readonly createMemory: Statement;
@@ -32,12 +31,12 @@ export interface Statements {
 export async function statements(): Promise<Statements> {
   const newMemory = { type: "fix", title: "A title", content: "Some content.", tags: [], importance: 0.5 };
   const walk = { id: ID, maxDepth: 1, direction: FollowDirection.ANY, limit: 20 };
-  const [caller, markKeyUsed] = await recorded((database) => callerOf(undefined, database));
+  const [caller] = await recorded((database) => callerOf(undefined, database));
   const [memoryAlone] = await recorded((database) => memory.handle(recording(database, "id"), { id: ID }));
   const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
   const [created] = await recorded((database) => createMemory.handle(recording(database), newMemory));
   const [related] = await recorded((database) => relatedMemories.handle(recording(database), walk));
-  const found = { caller, markKeyUsed, memoryAlone, memoryWithRelationships, createMemory: created, related };
+  const found = { caller, memoryAlone, memoryWithRelationships, createMemory: created, related };
   if (!isWhole(found)) throw new Error("An operation has run no statement.");
   return found;
 }
@@ -55,9 +54,9 @@ async function recorded(work: (database: Database) => Promise<unknown>): Promise
     get models(): Models {
       throw new Error("Only statements are recorded.");
     },
-    run: async <Row>(statement: Statement) => {
-      seen.push(statement);
-      return [{ use_is_stale: true }] as Row[];
+    run: async <Row, Values extends object>(statement: Statement<Values, Row>) => {
+      seen.push(statement as unknown as Statement);
+      return [{}] as Row[];
     },
     search: (inner) => inner(database.run),
     transaction: (inner) => inner(database),

@@ -1,20 +1,41 @@
-import type { Statement } from "../../platform/database.js";
+import type { Plan, TeamRole } from "../../operation/context.js";
+import type { Scope } from "../../operation/permission.js";
+import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/statement.js";
 
 /** SQL, because it is the hottest of all: every request asks it. On the reserved connections, which no model uses. */
-export const callerByKey: Statement = {
+export const callerByKey = defineStatement({
   name: "caller_by_key",
   reserved: true,
+  values: { hash: "bytea" },
+  row: {
+    keyId: "uuid",
+    scopes: listOf<Scope>(),
+    userId: "uuid",
+    personalGraphId: "uuid",
+    plan: oneOf<Plan>(),
+    isSuspended: "bool",
+    email: "text",
+    emailIsVerified: "bool",
+    teamId: "uuid?",
+    role: oneOf<TeamRole>(),
+    teamGraphId: "uuid",
+    teamPlan: oneOf<Plan>(),
+    // The time, where the key's last use was noted more than a minute before, or never.
+    useToNote: "timestamptz?",
+  },
   text: `
-    SELECT k.id AS key_id, k.scopes, u.id AS user_id, g.id AS personal_graph_id,
+    SELECT k.id AS "keyId", k.scopes, u.id AS "userId", g.id AS "personalGraphId",
       CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
-      u.suspended_at IS NOT NULL AS is_suspended, u.email, u.email_verified_at IS NOT NULL AS email_is_verified,
-      m.team_id, m.role::text AS role, t.id AS team_graph_id,
-      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS team_plan,
-      CASE WHEN coalesce(k.last_used_at < now() - interval '1 minute', true) THEN now() END AS use_to_note
+      u.suspended_at IS NOT NULL AS "isSuspended", u.email, u.email_verified_at IS NOT NULL AS "emailIsVerified",
+      m.team_id AS "teamId", m.role::text AS role, t.id AS "teamGraphId",
+      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS "teamPlan",
+      CASE WHEN coalesce(k.last_used_at < now() - interval '1 minute', true) THEN now() END AS "useToNote"
     FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
       LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id
       LEFT JOIN billing_account b ON b.team_id = m.team_id
       LEFT JOIN team_member w ON w.team_id = m.team_id AND w.role = 'owner'
       LEFT JOIN user_account o ON o.id = w.user_id
-    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
-};
+    WHERE k.hash = :hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+});
+
+export type CallerRow = RowOf<typeof callerByKey>;

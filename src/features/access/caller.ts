@@ -1,29 +1,12 @@
-import type { Caller, CallersTeam, Plan, TeamRole } from "../../operation/context.js";
+import type { Caller, CallersTeam } from "../../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../../operation/failure.js";
-import type { Scope } from "../../operation/permission.js";
-import { callerByKey } from "./caller-statement.js";
+import { type CallerRow, callerByKey } from "./caller-statement.js";
 import { hashApiKey } from "./key-text.js";
 import type { Database } from "../../platform/database.js";
 
-interface CallerRow {
-  readonly key_id: string;
-  readonly user_id: string;
-  readonly scopes: Scope[];
-  readonly plan: Plan;
-  readonly email: string;
-  readonly email_is_verified: boolean;
-  readonly personal_graph_id: string;
-  readonly team_id: string | null;
-  readonly role: TeamRole;
-  readonly team_graph_id: string;
-  readonly team_plan: Plan;
-  readonly is_suspended: boolean;
-  /** The time, where the key's last use was noted more than a minute before, or never. */
-  readonly use_to_note: Date | null;
-}
-
 /**
- * Whom the key in an Authorization header stands for. Read from the database each time, so a revocation counts from the next request on.
+ * Whom the key in an Authorization header stands for. Read from the database each time, so a revocation counts from
+ * the next request on.
  * @throws Unauthorized alike for a key that is missing, malformed, unknown, expired or revoked: each is hashed and
  * looked up, so they cannot be told apart by time either. AccountSuspended for a right key of a suspended user.
  */
@@ -31,16 +14,16 @@ export async function callerOf(authorization: string | undefined, database: Data
   const hash = hashApiKey(bearerToken(authorization));
   const row = await lookUp(database, hash);
   if (!row) throw new Unauthorized();
-  if (row.is_suspended) throw new AccountSuspended();
-  if (row.use_to_note) noteUse(database, row.key_id, row.use_to_note);
+  if (row.isSuspended) throw new AccountSuspended();
+  if (row.useToNote) noteUse(database, row.keyId, row.useToNote);
   return {
-    userId: row.user_id,
+    userId: row.userId,
     email: row.email,
-    emailIsVerified: row.email_is_verified,
-    keyId: row.key_id,
+    emailIsVerified: row.emailIsVerified,
+    keyId: row.keyId,
     plan: row.plan,
     scopes: new Set(row.scopes),
-    personalGraphId: row.personal_graph_id,
+    personalGraphId: row.personalGraphId,
     team: teamOf(row),
   };
 }
@@ -62,7 +45,7 @@ function lookUp(database: Database, hash: Buffer): Promise<CallerRow | undefined
   lookUpsOf.set(database, known);
   const name = hash.toString("latin1");
   const begin = async (): Promise<CallerRow | undefined> => {
-    const [row] = await database.run<CallerRow>(callerByKey, [hash]);
+    const [row] = await database.run(callerByKey, { hash });
     return row;
   };
   const end = (): void => {
@@ -90,7 +73,7 @@ function noteUse({ models }: Database, id: string, usedAt: Date): void {
   models.apiKey.updateMany({ where, data: { lastUsedAt: usedAt } }).then(noted, noted);
 }
 
-function teamOf({ team_id: id, role, team_graph_id: graphId, team_plan: plan }: CallerRow): CallersTeam | null {
+function teamOf({ teamId: id, role, teamGraphId: graphId, teamPlan: plan }: CallerRow): CallersTeam | null {
   return id === null ? null : { id, role, graphId, plan };
 }
 

@@ -1,0 +1,79 @@
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import "../../src/operations.js";
+import { allStatements } from "../../src/platform/statement.js";
+import { createWorld } from "../support/world.js";
+
+/** The types of PostgreSQL by their numbers. */
+const TYPES = new Map<number, string>([
+  ...Object.entries(pg.types.builtins).map(([name, oid]) => [oid, name.toLowerCase()] as const),
+  [1007, "int4[]"],
+  [1009, "text[]"],
+  [2951, "uuid[]"],
+]);
+/** An enum, which node-postgres gives as a text. */
+const FIRST_OWN_TYPE = 16_384;
+
+const nameOf = (oid: number): string => (oid >= FIRST_OWN_TYPE ? "text" : (TYPES.get(oid) ?? String(oid)));
+
+it("knows the declared statements", () => {
+  expect(allStatements().length).toBeGreaterThan(2);
+  expect(new Set(allStatements().map(({ name }) => name)).size).toBe(allStatements().length);
+});
+
+describe.each(allStatements().map((statement) => [statement.name, statement] as const))("%s", (_name, statement) => {
+  it("takes and answers with what it declares", async () => {
+    await using world = await createWorld();
+    const client = await world.database.pool.connect();
+    const { parameters, columns } = await new Promise<Described>((done, fail) => {
+      client.query(new Describe(statement.text, done, fail));
+    }).finally(() => client.release());
+
+    const plain = (type: string | undefined) => type?.replace("?", "");
+    expect(parameters).toEqual(statement.names.map((name) => plain(statement.values[name])));
+    expect(columns).toEqual(
+      Object.fromEntries(Object.entries(statement.row).map(([name, type]) => [name, plain(type)])),
+    );
+  });
+});
+
+interface Described {
+  readonly parameters: readonly string[];
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+/** Asks PostgreSQL itself what a statement takes and answers with, without running it. */
+class Describe implements pg.Submittable {
+  #parameters: readonly string[] = [];
+  #columns: Readonly<Record<string, string>> = {};
+
+  constructor(
+    private readonly text: string,
+    private readonly done: (described: Described) => void,
+    readonly handleError: (error: Error) => void,
+  ) {}
+
+  submit(connection: unknown): void {
+    const wire = connection as Wire;
+    wire.once("parameterDescription", ({ dataTypeIDs }) => (this.#parameters = dataTypeIDs.map(nameOf)));
+    wire.parse({ name: "", text: this.text, types: [] });
+    wire.describe({ type: "S", name: "" });
+    wire.sync();
+  }
+
+  handleRowDescription({ fields }: { readonly fields: ReadonlyArray<{ name: string; dataTypeID: number }> }): void {
+    this.#columns = Object.fromEntries(fields.map(({ name, dataTypeID }) => [name, nameOf(dataTypeID)]));
+  }
+
+  handleReadyForQuery(): void {
+    this.done({ parameters: this.#parameters, columns: this.#columns });
+  }
+}
+
+/** The part of node-postgres's connection that speaks PostgreSQL's protocol. */
+interface Wire {
+  once(event: "parameterDescription", listener: (message: { readonly dataTypeIDs: readonly number[] }) => void): void;
+  parse(query: { name: string; text: string; types: readonly number[] }): void;
+  describe(what: { type: "S"; name: string }): void;
+  sync(): void;
+}
