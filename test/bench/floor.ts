@@ -17,6 +17,9 @@ const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js"
 /** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
 const { findMemories } =
   await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
+const { memoryBytes } = await built<typeof import("../../src/features/memories/memory-columns.js")>(
+  "features/memories/memory-columns.js",
+);
 
 interface Caller {
   readonly keyId: string;
@@ -43,14 +46,14 @@ interface Memory {
   readonly title: string;
   readonly content: string;
   readonly summary: string | null;
-  readonly tags: readonly string[];
+  readonly tags: string[];
   readonly importance: number;
   readonly version: number;
-  readonly created_by: string;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
   readonly relationships: readonly Relationship[];
-  readonly relationships_total: number;
+  readonly relationshipsTotal: number;
 }
 interface Related {
   readonly id: string | null;
@@ -66,7 +69,7 @@ interface NewMemory {
   readonly title: string;
   readonly content: string;
   readonly summary: string | null;
-  readonly tags: readonly string[];
+  readonly tags: string[];
   readonly importance: number;
 }
 
@@ -234,9 +237,9 @@ async function created(caller: Caller, memory: NewMemory): Promise<Memory> {
   const { type, title, content, summary, tags, importance } = memory;
   const [id, time, { memories, bytes }] = [newId(), new Date(), LIMITS.storage.pro];
   const values = [graphOf(caller), id, type, title, content, summary, tags, importance, caller.userId, time];
-  await run(statements.createMemory, [...values, memories, bytes]);
-  const told = { created_by: caller.userId, created_at: time, updated_at: time };
-  return { id, ...memory, version: 1, ...told, relationships: [], relationships_total: 0 };
+  await run(statements.createMemory, [...values, memoryBytes(memory), memories, bytes]);
+  const told = { createdBy: caller.userId, createdAt: time, updatedAt: time };
+  return { id, ...memory, version: 1, ...told, relationships: [], relationshipsTotal: 0 };
 }
 
 /** A UUIDv7. */
@@ -281,10 +284,10 @@ const restMemory = (memory: Memory): object => ({
   summary: memory.summary,
   tags: memory.tags,
   importance: memory.importance,
-  created_at: memory.created_at,
-  updated_at: memory.updated_at,
+  created_at: memory.createdAt,
+  updated_at: memory.updatedAt,
   version: memory.version,
-  created_by: memory.created_by,
+  created_by: memory.createdBy,
   relationships: memory.relationships.map((item) => ({
     id: item.relationshipId,
     type: item.type,
@@ -296,7 +299,7 @@ const restMemory = (memory: Memory): object => ({
     confidence: item.confidence,
     created_at: new Date(item.createdAt),
   })),
-  relationships_total: memory.relationships_total,
+  relationships_total: memory.relationshipsTotal,
 });
 
 async function graphqlAnswer(caller: Caller, body: Record<string, unknown>): Promise<Answer> {
@@ -354,10 +357,10 @@ function graphqlMemory(memory: Memory | undefined): object {
     summary: memory.summary,
     tags: memory.tags,
     importance: memory.importance,
-    createdAt: memory.created_at,
-    updatedAt: memory.updated_at,
+    createdAt: memory.createdAt,
+    updatedAt: memory.updatedAt,
     version: memory.version,
-    createdBy: memory.created_by,
+    createdBy: memory.createdBy,
   };
 }
 

@@ -1,30 +1,9 @@
-import type { Database, Statement } from "../../platform/database.js";
 import { LIMITS } from "../../limits.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import type { Database } from "../../platform/database.js";
 
-const BATCH = LIMITS.chores.rows;
-
-/** Locks the graph: other servers take the next one, and requests still running cannot store in it meanwhile. */
-const claimAbandonedGraph: Statement = {
-  name: "claim_abandoned_graph",
-  text: `SELECT id FROM graph WHERE user_id IS NULL AND team_id IS NULL
-    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
-};
-
-const emptyStatement = (table: string, key: string): Statement => ({
-  name: `empty_${table}`,
-  text: `DELETE FROM ${table} WHERE graph_id = $1::uuid AND (${key}) IN (
-      SELECT ${key} FROM ${table} WHERE graph_id = $1::uuid LIMIT ${BATCH}) RETURNING 1 AS gone`,
-});
-
-/** Versions and relationships before memories: rows deleted by a cascade would not count towards the batch. */
-const EMPTYING: readonly Statement[] = [
-  emptyStatement("memory_version", "memory_id, version"),
-  emptyStatement("relationship", "id"),
-  emptyStatement("lexicon", "word"),
-  emptyStatement("memory", "id"),
-];
-
-const removeGraph: Statement = { name: "remove_graph", text: "DELETE FROM graph WHERE id = $1::uuid" };
+/** How many graphs to look at for one that no other server is emptying. */
+const CANDIDATES = 10;
 
 /**
  * Deletes the next batch of what a deleted team or user left behind; answers with whether there may be more. What is
@@ -32,13 +11,37 @@ const removeGraph: Statement = { name: "remove_graph", text: "DELETE FROM graph 
  */
 export function forgetAbandonedGraph({ database }: { readonly database: Database }): Promise<boolean> {
   return database.transaction(async (inner) => {
-    const [graph] = await inner.run<{ id: string }>(claimAbandonedGraph, []);
-    if (!graph) return false;
-    for (const statement of EMPTYING) {
-      const gone = await inner.run(statement, [graph.id]);
-      if (gone.length > 0) return true;
-    }
-    await inner.run(removeGraph, [graph.id]);
+    const graphId = await claimAbandonedGraph(inner);
+    if (graphId === undefined) return false;
+    if (!(await deleteBatch(inner, graphId))) await inner.models.graph.deleteMany({ where: { id: graphId } });
     return true;
   });
+}
+
+/** Locks the graph: other servers take the next one, and requests still running cannot store in it meanwhile. */
+async function claimAbandonedGraph(inner: Database): Promise<string | undefined> {
+  const candidates = await inner.models.graph.findMany({
+    where: { userId: null, teamId: null },
+    select: { id: true },
+    orderBy: { id: "asc" },
+    take: CANDIDATES,
+  });
+  for (const { id } of candidates) if (await lockRow(inner, "graph", { id }, { skipLocked: true })) return id;
+  return undefined;
+}
+
+/**
+ * Answers with whether there was anything. Versions and relationships before memories: rows deleted by a cascade would
+ * not count towards the batch.
+ */
+async function deleteBatch({ models }: Database, graphId: string): Promise<boolean> {
+  const batch = { where: { graphId }, limit: LIMITS.chores.rows };
+  const steps = [
+    () => models.memoryVersion.deleteMany(batch),
+    () => models.relationship.deleteMany(batch),
+    () => models.lexiconWord.deleteMany(batch),
+    () => models.memory.deleteMany(batch),
+  ];
+  for (const step of steps) if ((await step()).count > 0) return true;
+  return false;
 }

@@ -1,9 +1,8 @@
 import { Field, Float, InputType } from "type-graphql";
 import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
+import { GraphFull, goneWith, refuseWithoutRoom, roomIn } from "./graph-room.js";
 import {
   CONTENT_MAX,
   Memory,
@@ -13,9 +12,10 @@ import {
   TITLE_MAX,
   TYPE_DESCRIPTION,
   TYPE_FORM,
-  normalTags,
 } from "./memory.js";
+import { CONTENTS, contentsOf, memoryBytes } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { storeMemory } from "./memory-statements.js";
 
 @InputType({ description: "A memory to store." })
 export class CreateMemoryInput extends GraphInput {
@@ -46,11 +46,6 @@ export class CreateMemoryInput extends GraphInput {
   importance!: number;
 }
 
-const storeMemory: Statement = {
-  name: "create_memory",
-  text: "SELECT 1 AS done FROM create_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-};
-
 export const createMemory = defineOperation({
   name: "createMemory",
   effect: "statement",
@@ -61,28 +56,22 @@ export const createMemory = defineOperation({
   failures: [NoTeamGraph, GraphFull],
   rest: { method: "POST", path: "/v1/memories", status: 201, location: "/v1/memories/:id" },
   example: {
-    input: {
-      type: MEMORY_EXAMPLE.type,
-      title: MEMORY_EXAMPLE.title,
-      content: MEMORY_EXAMPLE.content,
-      summary: MEMORY_EXAMPLE.summary,
-      tags: MEMORY_EXAMPLE.tags,
-      importance: MEMORY_EXAMPLE.importance,
-    },
+    input: contentsOf(MEMORY_EXAMPLE),
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0 },
   },
   audit: { none: "A memory says who made it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
-    const { type, title, content, importance } = input;
+    const contents = contentsOf(input);
     const graphId = chosenGraphId(caller, input);
-    const [id, time, summary, tags] = [newId(), now(), input.summary ?? null, normalTags(input.tags)];
-    const values = [graphId, id, type, title, content, summary, tags, importance, caller.userId, time];
-    await database
+    const [id, time] = [newId(), now()];
+    const values = [graphId, id, ...CONTENTS.map((name) => contents[name]), caller.userId, time, memoryBytes(contents)];
+    const stored = await database
       .run(storeMemory, [...values, ...roomIn(context, graphId)])
       .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+    if (stored.length === 0) throw goneWith(caller, graphId);
     return {
-      ...{ graphId, id, type, title, content, summary, tags, importance, version: 1 },
+      ...{ graphId, id, ...contents, version: 1 },
       ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },
       ...{ relationships: [], relationshipsTotal: 0 },
     };

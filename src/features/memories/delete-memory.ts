@@ -1,8 +1,8 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { measure, settle } from "./graph-room.js";
 import { MemoryNotFound } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
@@ -11,11 +11,6 @@ export class DeleteMemoryInput extends GraphInput {
   @IdField("The memory's id.")
   id!: string;
 }
-
-const removeMemory: Statement = {
-  name: "remove_memory",
-  text: "SELECT removed FROM remove_memory($1::uuid, $2::uuid) AS removed",
-};
 
 export const deleteMemory = defineOperation({
   name: "deleteMemory",
@@ -32,10 +27,13 @@ export const deleteMemory = defineOperation({
     const isTeams = chosenGraphId(caller, input) === caller.team?.graphId;
     return { teamId: isTeams ? (caller.team?.id ?? null) : null, subject: input.id };
   },
-  async handle({ caller, database }, input) {
-    const place = [chosenGraphId(caller, input), input.id];
-    const [answer] = await database.run<{ removed: boolean }>(removeMemory, place);
-    if (!answer?.removed) throw new MemoryNotFound();
-    return { id: input.id };
+  async handle(context, { id, ...input }) {
+    const graphId = chosenGraphId(context.caller, input);
+    const { memories, bytes } = await measure(context, graphId, [id]);
+    if (memories === 0) throw new MemoryNotFound();
+    // Its relationships and versions go with it, by their foreign keys.
+    await context.database.models.memory.deleteMany({ where: { graphId, id } });
+    await settle(context, graphId, { memories: -memories, bytes: -bytes });
+    return { id };
   },
 });

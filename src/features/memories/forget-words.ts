@@ -1,12 +1,8 @@
 import { LIMITS } from "../../limits.js";
-import type { Database, Statement } from "../../platform/database.js";
+import type { Database } from "../../platform/database.js";
+import { forgetNextWords } from "./word-statements.js";
 
 const { forgottenAfterHours, forgottenWords, countedMemories } = LIMITS.search;
-
-const forgetWordsStatement: Statement = {
-  name: "forget_words",
-  text: "SELECT more FROM forget_words(make_interval(hours => $1::int), $2::int, $3::int) AS more",
-};
 
 /**
  * Takes words out of a graph's lexicon that no memory of it has any more, a few at a time; answers with whether there is
@@ -16,10 +12,7 @@ export async function forgetWords(
   { database }: { readonly database: Database },
   afterHours: number = forgottenAfterHours,
 ): Promise<boolean> {
-  const [answer] = await database.run<{ more: boolean }>(forgetWordsStatement, [
-    afterHours,
-    forgottenWords,
-    countedMemories,
-  ]);
+  const values = [afterHours, forgottenWords, countedMemories];
+  const [answer] = await database.run<{ more: boolean }>(forgetNextWords, values);
   return answer?.more ?? false;
 }

@@ -3,6 +3,7 @@ import type { Caller, Context, GraphBounds } from "../../operation/context.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
+import { measureMemories, settleChange } from "./graph-room-statements.js";
 
 /** SQLSTATEs of the functions that count what a graph holds; see the migration `graph_usage`. */
 const TOO_MANY_MEMORIES = "GF001";
@@ -36,6 +37,55 @@ export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: st
   return [memories, bytes];
 }
 
+/** How much a change adds to a graph, or frees where it is negative. */
+export interface Growth {
+  readonly memories?: number;
+  readonly bytes: number;
+}
+
+/**
+ * Refuses what cannot fit before any work is done and without waiting for anybody; `settle` decides.
+ * @throws what `refuseWithoutRoom` does.
+ */
+export async function assertRoom(
+  context: Pick<Context, "caller" | "storage" | "database">,
+  graphId: string,
+  { memories = 0, bytes }: Growth,
+): Promise<void> {
+  const held = await context.database.models.graphUsage.findUnique({ where: { graphId } });
+  if (!held) throw goneWith(context.caller, graphId);
+  const bounds = boundsOf(context, graphId);
+  const isFull =
+    (memories > 0 && held.memories + memories > bounds.memories) ||
+    (bytes > 0 && Number(held.bytes) + bytes > bounds.bytes);
+  if (isFull) throw new GraphFull(bounds);
+}
+
+/**
+ * The last step of a change, since others wait from here on for its end: counts it, exactly, whoever else changes the
+ * graph, and lets the words of the memories that it wrote be found.
+ * @throws what `refuseWithoutRoom` does.
+ */
+export async function settle(
+  context: Pick<Context, "caller" | "storage" | "database">,
+  graphId: string,
+  { memories = 0, bytes, written = [] }: Growth & { readonly written?: readonly string[] },
+): Promise<void> {
+  await context.database
+    .run(settleChange, [graphId, written, memories, bytes, ...roomIn(context, graphId)])
+    .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+}
+
+/** What memories take with all that hangs on them; none of it changes until the end of the transaction. */
+export async function measure(
+  { database }: Pick<Context, "database">,
+  graphId: string,
+  ids: readonly string[] | null,
+): Promise<Required<Growth>> {
+  const [held] = await database.run<Required<Growth>>(measureMemories, [graphId, ids]);
+  return held ?? { memories: 0, bytes: 0 };
+}
+
 /**
  * Says what the database refused.
  * @throws GraphFull when there is no room left; NoTeamGraph or Unauthorized when the graph was deleted, with its team or
@@ -52,5 +102,6 @@ export function refuseWithoutRoom(
   throw error;
 }
 
-const goneWith = ({ personalGraphId }: Caller, graphId: string): Failure =>
+/** What is asked for in a graph that was deleted, with its team or its user. */
+export const goneWith = ({ personalGraphId }: Caller, graphId: string): Failure =>
   graphId === personalGraphId ? new Unauthorized() : new NoTeamGraph();

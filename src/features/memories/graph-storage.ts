@@ -1,6 +1,5 @@
 import { Field, Float, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
-import type { Statement } from "../../platform/database.js";
 import { boundsOf } from "./graph-room.js";
 import { GraphChoice } from "./graph.js";
 
@@ -40,11 +39,6 @@ export const GRAPH_STORAGE_EXAMPLE: GraphStorage = {
   bytesMax: 1_000_000_000,
 };
 
-const usageOfGraph: Statement = {
-  name: "usage_of_graph",
-  text: "SELECT memories, bytes::float8 FROM graph_usage WHERE graph_id = $1::uuid",
-};
-
 /** What the caller's graphs hold: their own, and then their team's, where they are in one. */
 export async function storageOf(context: Context): Promise<GraphStorage[]> {
   const { personalGraphId, team } = context.caller;
@@ -53,8 +47,8 @@ export async function storageOf(context: Context): Promise<GraphStorage[]> {
 }
 
 async function storageIn(context: Context, graph: GraphChoice, graphId: string): Promise<GraphStorage> {
-  type Usage = Pick<GraphStorage, "memories" | "bytes">;
-  const [usage] = await context.database.run<Usage>(usageOfGraph, [graphId]);
+  const usage = await context.database.models.graphUsage.findUnique({ where: { graphId } });
   const { memories, bytes } = boundsOf(context, graphId);
-  return { graph, memories: 0, bytes: 0, ...usage, memoriesMax: memories, bytesMax: bytes };
+  const held = { memories: usage?.memories ?? 0, bytes: Number(usage?.bytes ?? 0) };
+  return { graph, ...held, memoriesMax: memories, bytesMax: bytes };
 }

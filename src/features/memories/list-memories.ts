@@ -2,11 +2,10 @@ import { ArgsType, Field, ObjectType } from "type-graphql";
 import { UUID } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import type { Statement } from "../../platform/database.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
-import { MEMORY_COLUMNS, Memory, type MemoryRow, toMemory } from "./memory.js";
+import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { MemoryFilterInput, filterCondition, filterValues } from "./memory-filter.js";
+import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 
 @ArgsType()
 export class MemoriesInput extends Paged(MemoryFilterInput) {}
@@ -19,16 +18,6 @@ export class MemoryPage {
   @Field(() => String, { nullable: true, description: NEXT_CURSOR })
   nextCursor!: string | null;
 }
-
-/** Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile. */
-const newestMemories: Statement = {
-  name: "newest_memories",
-  text: `
-    SELECT ${MEMORY_COLUMNS} FROM memory m
-    WHERE m.graph_id = $1 AND m.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid
-      AND ${filterCondition(4)}
-    ORDER BY m.id DESC LIMIT $3`,
-};
 
 export const memories = defineOperation({
   name: "memories",
@@ -44,9 +33,19 @@ export const memories = defineOperation({
     output: { memories: [MEMORY_EXAMPLE], nextCursor: null },
   },
   async handle({ caller, database }, input) {
-    const values = [chosenGraphId(caller, input), placeOf(input.cursor, UUID), input.limit + 1];
-    const rows = await database.run<MemoryRow>(newestMemories, [...values, ...filterValues(input)]);
+    const before = placeOf(input.cursor, UUID);
+    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+    const rows = await database.models.memory.findMany({
+      where: {
+        graphId: chosenGraphId(caller, input),
+        ...(before !== null && { id: { lt: before } }),
+        ...filterOf(input),
+      },
+      omit: { updatedBy: true },
+      orderBy: { id: "desc" },
+      take: input.limit + 1,
+    });
     const { items, nextCursor } = pageOf(rows, input.limit, ({ id }) => id);
-    return { memories: items.map(toMemory), nextCursor };
+    return { memories: items, nextCursor };
   },
 });

@@ -3,9 +3,9 @@ import { LIMITS } from "../../limits.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound, TYPE_DESCRIPTION } from "./memory.js";
+import { type Contents, SELECT_CONTENTS } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
@@ -15,7 +15,7 @@ export class MemoryVersionsInput extends Paged(GraphInput) {
 }
 
 @ObjectType({ description: "What a memory was after a change: who changed it, when, and to what." })
-export class MemoryVersion {
+export class MemoryVersion implements Contents {
   @Field(() => Int, { description: "1 for what was first stored, one more with every update." })
   version!: number;
 
@@ -53,20 +53,6 @@ export class MemoryVersionPage {
   nextCursor!: string | null;
 }
 
-const COLUMNS = `version, type, title, content, summary, tags, importance`;
-
-const versionsOfMemory: Statement = {
-  name: "versions_of_memory",
-  text: `
-    WITH present AS (SELECT * FROM memory WHERE graph_id = $1 AND id = $2)
-    SELECT ${COLUMNS}, "changedBy", "changedAt" FROM (
-      SELECT ${COLUMNS}, updated_by AS "changedBy", updated_at AS "changedAt" FROM present
-      UNION ALL
-      SELECT ${COLUMNS}, changed_by, changed_at FROM memory_version WHERE graph_id = $1 AND memory_id = $2
-    ) versions
-    WHERE version < coalesce($3::int, 2147483647) ORDER BY version DESC LIMIT $4`,
-};
-
 export const memoryVersions = defineOperation({
   name: "memoryVersions",
   effect: "reads",
@@ -86,11 +72,26 @@ export const memoryVersions = defineOperation({
     },
   },
   async handle({ caller, database }, input) {
-    const before = placeOf(input.cursor, /^\d{1,9}$/);
-    const values = [chosenGraphId(caller, input), input.id, before, input.limit + 1];
-    const rows = await database.run<MemoryVersion>(versionsOfMemory, values);
-    // Every memory has its present version, so an empty first page means that there is no such memory.
-    if (rows.length === 0 && before === null) throw new MemoryNotFound();
+    const graphId = chosenGraphId(caller, input);
+    const cursor = placeOf(input.cursor, /^\d{1,9}$/);
+    const before = cursor === null ? Infinity : Number(cursor);
+    const { memory, memoryVersion } = database.models;
+    const found = await memory.findUnique({
+      where: { graphId_id: { graphId, id: input.id } },
+      select: { ...SELECT_CONTENTS, version: true, updatedBy: true, updatedAt: true },
+    });
+    if (!found && cursor === null) throw new MemoryNotFound();
+    if (!found) return { versions: [], nextCursor: null };
+    const { updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
+    const present = { ...contents, changedBy, changedAt };
+    // Below the present version: an update in between has kept that one as well.
+    const earlier = await memoryVersion.findMany({
+      where: { graphId, memoryId: input.id, version: { lt: Math.min(before, present.version) } },
+      omit: { graphId: true, memoryId: true },
+      orderBy: { version: "desc" },
+      take: input.limit + 1,
+    });
+    const rows = present.version < before ? [present, ...earlier] : earlier;
     const { items, nextCursor } = pageOf(rows, input.limit, ({ version }) => String(version));
     return { versions: items, nextCursor };
   },

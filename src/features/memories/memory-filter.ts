@@ -1,7 +1,8 @@
 import { ArgsType, Field, Float } from "type-graphql";
 import { Between, Era, Form, ListSize, Nullable } from "../../operation/bounds.js";
 import { GraphInput } from "./graph.js";
-import { TAGS_MAX, TAG_MAX, TYPE_FORM, normalTags } from "./memory.js";
+import { TAGS_MAX, TAG_MAX, TYPE_FORM } from "./memory.js";
+import { normalTags } from "./memory-columns.js";
 
 const TYPES_MAX = 50;
 
@@ -35,14 +36,18 @@ export abstract class MemoryFilterInput extends GraphInput {
   createdBefore?: Date | null;
 }
 
-/** The filter as SQL over `m`; its values are those of `filterValues`, in the same order, from `$first` on. */
-export const filterCondition = (first: number): string => `
-  ($${first}::text[] IS NULL OR m.type = ANY($${first}::text[]))
-  AND ($${first + 1}::text[] IS NULL OR m.tags @> $${first + 1}::text[])
-  AND ($${first + 2}::float8 IS NULL OR m.importance >= $${first + 2}::float8)
-  AND ($${first + 3}::timestamptz IS NULL OR m.created_at >= $${first + 3}::timestamptz)
-  AND ($${first + 4}::timestamptz IS NULL OR m.created_at < $${first + 4}::timestamptz)`;
+/** The filter for models. */
+export function filterOf(input: MemoryFilterInput) {
+  const { types, tags, minImportance, createdAfter, createdBefore } = input;
+  return {
+    ...(types && { type: { in: types } }),
+    ...(tags && { tags: { hasEvery: normalTags(tags) } }),
+    ...(minImportance != null && { importance: { gte: minImportance } }),
+    createdAt: { ...(createdAfter && { gte: createdAfter }), ...(createdBefore && { lt: createdBefore }) },
+  };
+}
 
+/** The same for the statement that searches. */
 export function filterValues(input: MemoryFilterInput): unknown[] {
   const { types, tags, minImportance, createdAfter, createdBefore } = input;
   const times = [createdAfter, createdBefore].map((time) => time?.toISOString() ?? null);

@@ -1,6 +1,7 @@
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
 import { Embedded, InRest } from "../../operation/output.js";
+import type { MemoryRow } from "./memory-columns.js";
 
 export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
 export const TITLE_MAX = 500;
@@ -30,7 +31,7 @@ registerEnumType(Direction, {
 });
 
 @ObjectType({ description: "A typed note in a graph." })
-export class Memory {
+export class Memory implements MemoryRow {
   @Field(() => ID, { description: "Its id, a UUIDv7." })
   id!: string;
 
@@ -117,45 +118,4 @@ export class MemoryNotFound extends Failure {
   constructor() {
     super("No memory of this graph has this id. `searchMemories` finds memories; `graph` chooses the graph.");
   }
-}
-
-/** A row of the table `memory`, as the statements of this feature select it. */
-export interface MemoryRow {
-  readonly graph_id: string;
-  readonly id: string;
-  readonly type: string;
-  readonly title: string;
-  readonly content: string;
-  readonly summary: string | null;
-  readonly tags: string[];
-  readonly importance: number;
-  readonly version: number;
-  readonly created_by: string;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-}
-
-export const MEMORY_COLUMNS = `m.graph_id, m.id, m.type, m.title, m.content, m.summary, m.tags, m.importance, m.version,
-  m.created_by, m.created_at, m.updated_at`;
-
-export function toMemory(row: MemoryRow): Memory {
-  return {
-    graphId: row.graph_id,
-    id: row.id,
-    type: row.type,
-    title: row.title,
-    content: row.content,
-    summary: row.summary,
-    tags: row.tags,
-    importance: row.importance,
-    version: row.version,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-/** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
-export function normalTags(tags: readonly string[]): string[] {
-  return [...new Set(tags.map((tag) => tag.trim().toLowerCase().normalize("NFC")))].filter((tag) => tag !== "");
 }

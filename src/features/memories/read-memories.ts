@@ -1,14 +1,7 @@
 import type { Context } from "../../operation/context.js";
-import type { Statement } from "../../platform/database.js";
-import {
-  type Direction,
-  MEMORY_COLUMNS,
-  type Memory,
-  type MemoryRelationship,
-  type MemoryRow,
-  RELATIONSHIPS_SHOWN_MAX,
-  toMemory,
-} from "./memory.js";
+import type { Memory, MemoryRelationship } from "./memory.js";
+import type { MemoryRow } from "./memory-columns.js";
+import { memoriesAlone, memoriesWithRelationships } from "./memory-statements.js";
 
 /** Where a memory is. */
 export interface Place {
@@ -27,7 +20,7 @@ const BATCH = 250;
 /** The same with up to 100 relationships each, which are all read in one turn of the event loop. */
 const BATCH_WITH_RELATIONSHIPS = 25;
 
-type Row = MemoryRow & Partial<RelationshipColumns>;
+type Row = MemoryRow & Partial<Relations>;
 
 /** Answers in the order of the places; what is not there is undefined. One query for every batch of them. */
 export async function readMemories(
@@ -52,8 +45,8 @@ export async function readMemories(
     const batch = read.slice(start, start + size);
     const ids = [batch.map(({ graphId }) => graphId), batch.map(({ id }) => id)];
     for (const row of await database.run<Row>(statement, [...ids, withContent])) {
-      const key = keyOf(row.graph_id, row.id);
-      found.set(key, withRelations(row));
+      const key = keyOf(row.graphId, row.id);
+      found.set(key, toMemory(row));
       bytes += row.content.length * (times.get(key) ?? 0);
     }
     // Before the next batch is read, and before each of thousands of places finds out that it has no room.
@@ -65,53 +58,13 @@ export async function readMemories(
 
 const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 
-/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
-const COLUMNS = MEMORY_COLUMNS.replace("m.content", "CASE WHEN $3::boolean THEN m.content ELSE '' END AS content");
-
-const memoriesAlone: Statement = {
-  name: "memories_alone",
-  text: `
-    SELECT ${COLUMNS}
-    FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
-};
-
-/**
- * The newest of each direction are enough to find the newest of both. `OFFSET 0` has PostgreSQL find a memory's own
- * relationships before it sorts: to have them sorted, it would read those of the whole graph, for each memory anew.
- */
-const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
-  (SELECT *, '${direction}' AS direction, ${other} AS other_id
-   FROM (SELECT * FROM relationship WHERE graph_id = m.graph_id AND ${end} = m.id OFFSET 0) own
-   ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
-
-const memoriesWithRelationships: Statement = {
-  name: "memories_with_relationships",
-  text: `
-    SELECT ${COLUMNS},
-      (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND from_id = m.id)::int
-        + (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND to_id = m.id)::int AS relationships_total,
-      (SELECT coalesce(json_agg(json_build_object(
-          'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
-          'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
-          'strength', r.strength, 'confidence', r.confidence, 'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
-       FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}
-             ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
-       JOIN memory other ON other.graph_id = m.graph_id AND other.id = r.other_id) AS relationships
-    FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
-};
-
-/** What the statement above adds to a memory: JSON, so that one row carries a list. */
-interface RelationshipColumns {
-  readonly relationships_total: number;
+/** What is read beside a memory: JSON, so that one row carries a list. */
+interface Relations {
+  readonly relationshipsTotal: number;
   readonly relationships: Array<Omit<MemoryRelationship, "createdAt"> & { createdAt: string }>;
 }
 
-function withRelations(row: MemoryRow & Partial<RelationshipColumns>): Memory {
-  const { relationships, relationships_total } = row;
-  if (!relationships || relationships_total === undefined) return toMemory(row);
-  return {
-    ...toMemory(row),
-    relationships: relationships.map((item) => ({ ...item, createdAt: new Date(item.createdAt) })),
-    relationshipsTotal: relationships_total,
-  };
+function toMemory({ relationships, ...row }: Row): Memory {
+  if (!relationships) return row;
+  return { ...row, relationships: relationships.map((item) => ({ ...item, createdAt: new Date(item.createdAt) })) };
 }

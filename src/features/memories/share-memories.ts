@@ -3,9 +3,10 @@ import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
-import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
+import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 
@@ -69,79 +70,6 @@ export class TooManyToShare extends Failure {
   }
 }
 
-/** Whoever changes or deletes the team locks its row, and so waits until the memories have moved. */
-const holdTeam: Statement = { name: "hold_team", text: "SELECT id FROM team WHERE id = $1::uuid FOR KEY SHARE" };
-
-const graphOfMember: Statement = {
-  name: "graph_of_member",
-  text: `SELECT g.id FROM team_member m JOIN graph g ON g.team_id = m.team_id
-    WHERE m.user_id = $1::uuid AND m.team_id = $2::uuid`,
-};
-
-const wantedMemories: Statement = {
-  name: "memories_to_share",
-  text: `SELECT id FROM memory WHERE graph_id = $1::uuid AND ($2::uuid[] IS NULL OR id = ANY($2::uuid[]))
-    ORDER BY id LIMIT ${SHARED_MAX + 1} FOR UPDATE`,
-};
-
-const cutRelationships: Statement = {
-  name: "relationships_cut_by_sharing",
-  text: `SELECT id FROM relationship
-    WHERE graph_id = $1::uuid AND (from_id = ANY($2::uuid[])) <> (to_id = ANY($2::uuid[]))`,
-};
-
-const dropRelationships: Statement = {
-  name: "drop_relationships",
-  text: "DELETE FROM relationship WHERE graph_id = $1::uuid AND id = ANY($2::uuid[])",
-};
-
-/** The team gets the present version alone: earlier ones may say what the author has taken back. */
-const dropVersions: Statement = {
-  name: "drop_versions",
-  text: `
-    WITH gone AS (
-      DELETE FROM memory_version WHERE graph_id = $1::uuid AND memory_id = ANY($2::uuid[]) RETURNING 1
-    )
-    SELECT count(*)::int AS count FROM gone`,
-};
-
-/** Relationships go along: their foreign keys follow the memory's key. */
-const moveMemories: Statement = {
-  name: "move_memories",
-  text: `
-    WITH moved AS (
-      UPDATE memory SET graph_id = $2::uuid WHERE graph_id = $1::uuid AND id = ANY($3::uuid[]) RETURNING id
-    )
-    SELECT (SELECT count(*) FROM moved)::int AS memories,
-      (SELECT count(*) FROM relationship
-        WHERE graph_id = $1::uuid AND from_id = ANY($3::uuid[]) AND to_id = ANY($3::uuid[]))::int AS relationships`,
-};
-
-const measureMemories: Statement = {
-  name: "measure_memories",
-  text: "SELECT bytes::float8 FROM measure_memories($1::uuid, $2::uuid[]) AS bytes",
-};
-
-const assertRoom: Statement = {
-  name: "assert_graph_has_room",
-  text: "SELECT 1 AS done FROM assert_graph_has_room($1::uuid, $2::int, $3::bigint, $4::int, $5::bigint)",
-};
-
-const countShared: Statement = {
-  name: "count_in_graph",
-  text: "SELECT 1 AS done FROM count_in_graph($1::uuid, $2::int, $3::bigint, $4::int, $5::bigint)",
-};
-
-const giveBack: Statement = {
-  name: "give_back_to_graph",
-  text: "SELECT 1 AS done FROM give_back_to_graph($1::uuid, $2::int, $3::bigint)",
-};
-
-const learnWords: Statement = {
-  name: "learn_words_of_shared",
-  text: "SELECT 1 AS done FROM learn_words_of($1::uuid, $2::uuid[])",
-};
-
 export const shareMemories = defineOperation({
   name: "shareMemories",
   effect: "transaction",
@@ -165,46 +93,73 @@ export const shareMemories = defineOperation({
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
-    // Read anew: into the graph of a team that is left or deleted by now, memories would move to be lost.
-    await database.run(holdTeam, [caller.team.id]);
-    const [shared] = await database.run<{ id: string }>(graphOfMember, [caller.userId, caller.team.id]);
-    if (!shared) throw new NoTeamGraph();
-    const own = caller.personalGraphId;
-    const distinct = ids && [...new Set(ids)];
-    const rows = await database.run<{ id: string }>(wantedMemories, [own, distinct ?? null]);
-    if (rows.length > SHARED_MAX) throw new TooManyToShare();
-    if (distinct && rows.length < distinct.length) throw new MemoryNotFound();
-    const wanted = rows.map(({ id }) => id);
-    const cut = await database.run<{ id: string }>(cutRelationships, [own, wanted]);
-    if (cut.length > 0 && !mayDrop) throw new RelationshipsWouldBeLost(cut.length);
-    const freed = await bytesOf(context, own, wanted);
-    const room = roomIn(context, shared.id);
+    const { memory, memoryVersion, relationship } = database.models;
+    const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
+    const wanted = await wantedMemories(context, own, ids);
+    // Locks them: nobody adds to them or deletes one from here on.
+    const freed = await measure(context, own, wanted);
+    if (ids && freed.memories < wanted.length) throw new MemoryNotFound();
+    const cut = edgeOf(own, wanted);
+    const lost = await relationship.count({ where: cut });
+    if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
+    await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
-      await database.run(assertRoom, [shared.id, wanted.length, 0, ...room]);
-      await database.run(dropRelationships, [own, cut.map(({ id }) => id)]);
-      const [versions] = await database.run<{ count: number }>(dropVersions, [own, wanted]);
-      const [moved] = await database.run<Moved>(moveMemories, [own, shared.id, wanted]);
-      await database.run(learnWords, [shared.id, wanted]);
-      // Counted last: whoever stores in the same graph waits for this until the end.
-      await database.run(giveBack, [own, wanted.length, freed]);
-      await database.run(countShared, [shared.id, wanted.length, await bytesOf(context, shared.id, wanted), ...room]);
-      const dropped = { droppedRelationships: cut.length, droppedVersions: versions?.count ?? 0 };
-      return { memories: 0, relationships: 0, ...moved, ...dropped };
+      const dropped = await relationship.deleteMany({ where: cut });
+      // The team gets the present version alone: earlier ones may say what the author has taken back.
+      const versions = await memoryVersion.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
+      // Relationships go along: their foreign keys follow the memory's key.
+      const moved = await memory.updateMany({ where: { graphId: own, id: { in: wanted } }, data: { graphId: shared } });
+      const relationships = await relationship.count({ where: { graphId: shared, fromId: { in: wanted } } });
+      const { bytes } = await measure(context, shared, wanted);
+      await settle(context, own, { memories: -moved.count, bytes: -freed.bytes });
+      await settle(context, shared, { memories: moved.count, bytes, written: wanted });
+      const gone = { droppedRelationships: dropped.count, droppedVersions: versions.count };
+      return { memories: moved.count, relationships, ...gone };
     } catch (error) {
       // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
       if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);
-      return refuseWithoutRoom(context, shared.id, error);
+      throw error;
     }
   },
 });
 
-interface Moved {
-  readonly memories: number;
-  readonly relationships: number;
+/**
+ * The graph of the caller's team, which stays until the end: whoever changes or deletes the team locks its row. It is
+ * read anew, since into the graph of a team that is left or deleted by now, memories would move to be lost.
+ */
+async function holdTeamGraph({ caller, database }: Context, teamId: string): Promise<string> {
+  await lockRow(database, "team", { id: teamId }, { strength: "KEY SHARE" });
+  const member = await database.models.teamMember.findFirst({
+    where: { userId: caller.userId, teamId },
+    select: { team: { select: { graph: { select: { id: true } } } } },
+  });
+  if (!member?.team.graph) throw new NoTeamGraph();
+  return member.team.graph.id;
 }
 
-/** What memories take in a graph with all that hangs on them. */
-async function bytesOf({ database }: Context, graphId: string, ids: readonly string[]): Promise<number> {
-  const [measured] = await database.run<{ bytes: number }>(measureMemories, [graphId, ids]);
-  return measured?.bytes ?? 0;
+/** The ids of what is to be shared: those that are given, or all. */
+async function wantedMemories(
+  { database }: Context,
+  graphId: string,
+  ids: readonly string[] | null | undefined,
+): Promise<string[]> {
+  const distinct = ids && [...new Set(ids)];
+  const found = await database.models.memory.findMany({
+    where: { graphId, ...(distinct && { id: { in: distinct } }) },
+    select: { id: true },
+    orderBy: { id: "asc" },
+    take: SHARED_MAX + 1,
+  });
+  if (found.length > SHARED_MAX) throw new TooManyToShare();
+  if (distinct && found.length < distinct.length) throw new MemoryNotFound();
+  return found.map(({ id }) => id);
 }
+
+/** Relationships of which one end is among these memories, and the other is not. */
+const edgeOf = (graphId: string, ids: string[]) => ({
+  graphId,
+  OR: [
+    { fromId: { in: ids }, toId: { notIn: ids } },
+    { fromId: { notIn: ids }, toId: { in: ids } },
+  ],
+});

@@ -1,27 +1,27 @@
 import { Field, Float, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { GraphFull, refuseWithoutRoom, roomIn } from "./graph-room.js";
+import { GraphFull, assertRoom, settle } from "./graph-room.js";
 import {
   CONTENT_MAX,
   Memory,
   MemoryNotFound,
-  type MemoryRow,
   SUMMARY_MAX,
   TAGS_MAX,
   TAG_MAX,
   TITLE_MAX,
   TYPE_DESCRIPTION,
   TYPE_FORM,
-  normalTags,
-  toMemory,
 } from "./memory.js";
+import { SELECT_CONTENTS, bytesOf, changesOf, memoryBytes } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { keepVersion } from "./memory-statements.js";
+import type { Place } from "./read-memories.js";
 
 @InputType({ description: "What to change of a memory; what is left out stays as it is." })
 export class UpdateMemoryInput extends GraphInput {
@@ -72,17 +72,9 @@ export class VersionMismatch extends Failure {
   }
 }
 
-/** One row always; all of it is null where there is no such memory, all but the version before where it was another. */
-const changeMemory: Statement = {
-  name: "change_memory",
-  text: "SELECT * FROM change_memory($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
-};
-
-type Changed = { version_before: number | null } & (MemoryRow | { id: null });
-
 export const updateMemory = defineOperation({
   name: "updateMemory",
-  effect: "statement",
+  effect: "transaction",
   summary: `Changes a memory and keeps what it was: the newest ${LIMITS.memory.versions.toLocaleString("en")} earlier versions.`,
   notes: "Give at least one field to change. One more version drops the oldest.",
   input: UpdateMemoryInput,
@@ -103,19 +95,43 @@ export const updateMemory = defineOperation({
   audit: { none: "The versions of a memory say who changed what and when." },
   async handle(context, input) {
     const { caller, database, now } = context;
-    const { type, title, content, summary, tags, importance } = input;
-    if ([type, title, content, summary, tags, importance].every((change) => change === undefined)) {
+    const changes = changesOf(input);
+    if (Object.keys(changes).length === 0) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
+    const { id, expectedVersion = null } = input;
     const graphId = chosenGraphId(caller, input);
-    const text = [type ?? null, title ?? null, content ?? null, summary !== undefined, summary ?? null];
-    const rest = [tags ? normalTags(tags) : null, importance ?? null, caller.userId, now()];
-    const values = [graphId, input.id, input.expectedVersion ?? null, ...text, ...rest];
-    const [row] = await database
-      .run<Changed>(changeMemory, [...values, ...roomIn(context, graphId), LIMITS.memory.versions])
-      .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
-    if (row == null || row.version_before === null) throw new MemoryNotFound();
-    if (row.id === null) throw new VersionMismatch(row.version_before);
-    return toMemory(row);
+    const [kept] = await database.run<{ version: number }>(keepVersion, [graphId, id, expectedVersion]);
+    if (!kept) throw await whyNotKept(context, { graphId, id });
+    // The least that it takes; how much it is, the row tells when it is written.
+    await assertRoom(context, graphId, { bytes: bytesOf(Object.values(changes)) });
+    const [changed] = await database.models.memory.updateManyAndReturn({
+      where: { graphId, id },
+      data: { ...changes, version: { increment: 1 }, updatedBy: caller.userId, updatedAt: now() },
+      omit: { updatedBy: true },
+    });
+    if (!changed) throw new MemoryNotFound();
+    const freed = await dropOldVersions(context, { graphId, id }, kept.version - LIMITS.memory.versions);
+    // What it was is kept, so all that it is now comes on top, but for the versions that go.
+    await settle(context, graphId, { bytes: memoryBytes(changed) - freed, written: [id] });
+    return changed;
   },
 });
+
+async function whyNotKept({ database }: Context, { graphId, id }: Place): Promise<Failure> {
+  const found = await database.models.memory.findUnique({
+    where: { graphId_id: { graphId, id } },
+    select: { version: true },
+  });
+  return found ? new VersionMismatch(found.version) : new MemoryNotFound();
+}
+
+/** Answers with how many bytes that frees. */
+async function dropOldVersions({ database }: Context, { graphId, id }: Place, last: number): Promise<number> {
+  if (last < 1) return 0;
+  const { memoryVersion } = database.models;
+  const where = { graphId, memoryId: id, version: { lte: last } };
+  const old = await memoryVersion.findMany({ where, select: SELECT_CONTENTS });
+  await memoryVersion.deleteMany({ where });
+  return old.reduce((sum, version) => sum + memoryBytes(version), 0);
+}

@@ -1,4 +1,6 @@
-import type { Database, Statement } from "../../platform/database.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import type { Database } from "../../platform/database.js";
+import { measure } from "./graph-room.js";
 
 interface Usage {
   readonly memories: number;
@@ -12,27 +14,7 @@ export interface MiscountedGraph {
   readonly held: Usage;
 }
 
-const graphsAfter: Statement = {
-  name: "graphs_after",
-  text: "SELECT id FROM graph WHERE id > $1::uuid ORDER BY id LIMIT 100",
-};
-
-/** Every change of the graph locks this row before it commits, so a count under the lock misses none. */
-const holdUsage: Statement = {
-  name: "hold_graph_usage",
-  text: "SELECT memories, bytes::float8 FROM graph_usage WHERE graph_id = $1::uuid FOR UPDATE",
-};
-
-const measureGraph: Statement = {
-  name: "measure_graph",
-  text: "SELECT memories, bytes::float8 FROM measure_graph($1::uuid)",
-};
-
-const setUsage: Statement = {
-  name: "set_graph_usage",
-  text: "UPDATE graph_usage SET memories = $2::int, bytes = $3::bigint WHERE graph_id = $1::uuid",
-};
-
+const PAGE = 100;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
@@ -45,7 +27,12 @@ export async function* verifyGraphs(
 ): AsyncGenerator<MiscountedGraph> {
   let last = FIRST;
   for (;;) {
-    const page = await database.run<{ id: string }>(graphsAfter, [last]);
+    const page = await database.models.graph.findMany({
+      where: { id: { gt: last } },
+      select: { id: true },
+      orderBy: { id: "asc" },
+      take: PAGE,
+    });
     for (const { id } of page) {
       const miscounted = await verifyGraph(database, id, repair);
       if (miscounted) yield miscounted;
@@ -57,11 +44,15 @@ export async function* verifyGraphs(
 
 const verifyGraph = (database: Database, graphId: string, repair: boolean): Promise<MiscountedGraph | undefined> =>
   database.transaction(async (inner) => {
-    const [counted] = await inner.run<Usage>(holdUsage, [graphId]);
-    const [held] = await inner.run<Usage>(measureGraph, [graphId]);
-    // Without a count the graph was deleted meanwhile.
-    if (!counted || !held) return undefined;
+    const { graphUsage } = inner.models;
+    // Every change of the graph locks this row before it commits, so a count under the lock misses none.
+    await lockRow(inner, "graph_usage", { graph_id: graphId });
+    const usage = await graphUsage.findUnique({ where: { graphId } });
+    // The graph was deleted meanwhile.
+    if (!usage) return undefined;
+    const counted = { memories: usage.memories, bytes: Number(usage.bytes) };
+    const held = await measure({ database: inner }, graphId, null);
     if (counted.memories === held.memories && counted.bytes === held.bytes) return undefined;
-    if (repair) await inner.run(setUsage, [graphId, held.memories, held.bytes]);
+    if (repair) await graphUsage.updateMany({ where: { graphId }, data: held });
     return { graphId, counted, held };
   });

@@ -4,15 +4,16 @@ import { Between, DifferentFrom, Form, Nullable, TextLength } from "../../operat
 import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { FOREIGN_KEY_VIOLATION, type Statement, sqlStateOf } from "../../platform/database.js";
+import { type Database, FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import {
   GraphFull,
   GraphInput,
   MemoryNotFound,
   NoTeamGraph,
+  assertRoom,
+  bytesOf,
   chosenGraphId,
-  refuseWithoutRoom,
-  roomIn,
+  settle,
 } from "../memories/index.js";
 import { CONTEXT_MAX, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
 
@@ -77,18 +78,9 @@ export class TooManyRelationships extends Failure {
   }
 }
 
-const storeRelationship: Statement = {
-  name: "create_relationship",
-  text: "SELECT * FROM create_relationship($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-};
-
-type Outcome =
-  | { readonly outcome: "created" | "no_memory" }
-  | { readonly outcome: "exists" | "too_many"; readonly existing_id: string };
-
 export const createRelationship = defineOperation({
   name: "createRelationship",
-  effect: "statement",
+  effect: "transaction",
   summary: "Links one memory to another.",
   notes:
     `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together; one ` +
@@ -118,18 +110,47 @@ export const createRelationship = defineOperation({
     const { caller, database, newId, now } = context;
     const { fromMemoryId: from, toMemoryId: to, relationshipType: type, strength, confidence } = input;
     const graphId = chosenGraphId(caller, input);
-    const [id, createdAt, note] = [newId(), now(), input.context ?? null];
-    const values = [graphId, id, from, to, type, strength, confidence, note, caller.userId, createdAt];
-    const [answer] = await database
-      .run<Outcome>(storeRelationship, [...values, ...roomIn(context, graphId), RELATIONSHIPS_MAX])
-      .catch((error: unknown) => {
-        // A memory that is deleted between the look and the insert breaks the foreign key: then it is not there.
-        if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new MemoryNotFound();
-        return refuseWithoutRoom(context, graphId, error);
-      });
-    if (answer?.outcome === "exists") throw new RelationshipExists(answer.existing_id);
-    if (answer?.outcome === "too_many") throw new TooManyRelationships(answer.existing_id);
-    if (answer?.outcome !== "created") throw new MemoryNotFound();
+    const link = { graphId, fromId: from, type, toId: to };
+    const [id, createdAt, note, bytes] = [newId(), now(), input.context ?? null, bytesOf([type, input.context])];
+    const row = { ...link, id, strength, confidence, context: note, createdBy: caller.userId, createdAt };
+    for (;;) {
+      await assertPossible(database, link);
+      await assertRoom(context, graphId, { bytes });
+      const made = await database.models.relationship
+        .createMany({ data: row, skipDuplicates: true })
+        .catch((error: unknown) => {
+          // A memory that is deleted between the look and the insert breaks the foreign key: then it is not there.
+          throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
+        });
+      if (made.count > 0) break;
+      // Somebody has just made it: it is there now, or has been deleted again and leaves its place.
+    }
+    await settle(context, graphId, { bytes });
     return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
   },
 });
+
+interface Link {
+  readonly graphId: string;
+  readonly fromId: string;
+  readonly type: string;
+  readonly toId: string;
+}
+
+/**
+ * Who links a memory at the same moment is not waited for, so it may end with a few relationships more.
+ * @throws MemoryNotFound, RelationshipExists or TooManyRelationships.
+ */
+async function assertPossible({ models }: Database, link: Link): Promise<void> {
+  const { graphId, fromId, toId } = link;
+  const { memory, relationship } = models;
+  if ((await memory.count({ where: { graphId, id: { in: [fromId, toId] } } })) < 2) throw new MemoryNotFound();
+  const key = { graphId_fromId_type_toId: link };
+  const existing = await relationship.findUnique({ where: key, select: { id: true } });
+  if (existing) throw new RelationshipExists(existing.id);
+  for (const id of [fromId, toId]) {
+    const outgoing = await relationship.count({ where: { graphId, fromId: id } });
+    const incoming = await relationship.count({ where: { graphId, toId: id } });
+    if (outgoing + incoming >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
+  }
+}

@@ -1,8 +1,8 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import { GraphInput, NoTeamGraph, bytesOf, chosenGraphId, settle } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, RelationshipNotFound } from "./relationship.js";
 
 @InputType({ description: "Which relationship to delete." })
@@ -11,14 +11,9 @@ export class DeleteRelationshipInput extends GraphInput {
   id!: string;
 }
 
-const removeRelationship: Statement = {
-  name: "remove_relationship",
-  text: "SELECT removed FROM remove_relationship($1::uuid, $2::uuid) AS removed",
-};
-
 export const deleteRelationship = defineOperation({
   name: "deleteRelationship",
-  effect: "statement",
+  effect: "transaction",
   summary: "Deletes a relationship; its memories stay.",
   input: DeleteRelationshipInput,
   output: Deletion,
@@ -27,10 +22,15 @@ export const deleteRelationship = defineOperation({
   rest: { method: "DELETE", path: "/v1/relationships/:id", status: 204 },
   example: { input: { id: RELATIONSHIP_EXAMPLE.id }, output: { id: RELATIONSHIP_EXAMPLE.id } },
   audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
-  async handle({ caller, database }, input) {
-    const place = [chosenGraphId(caller, input), input.id];
-    const [answer] = await database.run<{ removed: boolean }>(removeRelationship, place);
-    if (!answer?.removed) throw new RelationshipNotFound();
-    return { id: input.id };
+  async handle(context, { id, ...input }) {
+    const { caller, database } = context;
+    const graphId = chosenGraphId(caller, input);
+    if (!(await lockRow(database, "relationship", { graph_id: graphId, id }))) throw new RelationshipNotFound();
+    const { type, context: note } = await database.models.relationship.delete({
+      where: { graphId_id: { graphId, id } },
+      select: { type: true, context: true },
+    });
+    await settle(context, graphId, { bytes: -bytesOf([type, note]) });
+    return { id };
   },
 });

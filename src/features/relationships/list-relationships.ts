@@ -2,9 +2,9 @@ import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Form, ListSize, Marked, Nullable, UUID } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import type { Statement } from "../../platform/database.js";
+import type { Database } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
-import { RELATIONSHIP_COLUMNS, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
+import { RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM, UNSEEN, toRelationship } from "./relationship.js";
 
 const TYPES_MAX = 50;
 
@@ -31,38 +31,6 @@ export class RelationshipPage {
   nextCursor!: string | null;
 }
 
-/**
- * Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile. Values:
- * graph, the last id or null, how many, and what the list is narrowed by.
- */
-const BELOW = "r.graph_id = $1 AND r.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid";
-
-const newestRelationships: Statement = {
-  name: "newest_relationships",
-  text: `SELECT ${RELATIONSHIP_COLUMNS} FROM relationship r WHERE ${BELOW} ORDER BY id DESC LIMIT $3`,
-};
-
-/** The newest of each type are enough to find the newest of all, and each is read off the index. */
-const relationshipsOfTypes: Statement = {
-  name: "relationships_of_types",
-  text: `
-    SELECT ${RELATIONSHIP_COLUMNS} FROM unnest($4::text[]) AS wanted(name) CROSS JOIN LATERAL (
-      SELECT * FROM relationship r WHERE ${BELOW} AND r.type = wanted.name ORDER BY r.id DESC LIMIT $3
-    ) newest ORDER BY id DESC LIMIT $3`,
-};
-
-/** `OFFSET 0` has PostgreSQL find a memory's own relationships before it sorts, not walk through the whole graph. */
-const relationshipsOfMemory: Statement = {
-  name: "relationships_of_memory",
-  text: `
-    SELECT ${RELATIONSHIP_COLUMNS} FROM (
-      SELECT * FROM relationship r WHERE ${BELOW} AND r.from_id = $5 AND ($4::text[] IS NULL OR r.type = ANY($4))
-      UNION ALL
-      SELECT * FROM relationship r WHERE ${BELOW} AND r.to_id = $5 AND ($4::text[] IS NULL OR r.type = ANY($4))
-      OFFSET 0
-    ) own ORDER BY id DESC LIMIT $3`,
-};
-
 export const relationships = defineOperation({
   name: "relationships",
   effect: "reads",
@@ -77,17 +45,41 @@ export const relationships = defineOperation({
     output: { relationships: [RELATIONSHIP_EXAMPLE], nextCursor: null },
   },
   async handle({ caller, database }, input) {
-    const { limit } = input;
+    const { limit, memoryId } = input;
+    const before = placeOf(input.cursor, UUID);
+    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+    const all = { graphId: chosenGraphId(caller, input), ...(before !== null && { id: { lt: before } }) };
     const types = input.types && [...new Set(input.types)];
-    const values = [chosenGraphId(caller, input), placeOf(input.cursor, UUID), limit + 1];
-    const read = (statement: Statement, ...narrowing: unknown[]) =>
-      database.run<Relationship>(statement, [...values, ...narrowing]);
-    const rows = await (input.memoryId != null
-      ? read(relationshipsOfMemory, types ?? null, input.memoryId)
-      : types
-        ? read(relationshipsOfTypes, types)
-        : read(newestRelationships));
+    const rows = await newestOf(
+      database,
+      limit + 1,
+      memoryId == null ? ofTypes(all, types) : atMemory(all, memoryId, types),
+    );
     const page = pageOf(rows, limit, ({ id }) => id);
-    return { relationships: page.items, nextCursor: page.nextCursor };
+    return { relationships: page.items.map(toRelationship), nextCursor: page.nextCursor };
   },
 });
+
+type Condition = {
+  graphId: string;
+  id?: { lt: string };
+  fromId?: string;
+  toId?: string;
+  type?: string | { in: string[] };
+};
+
+/** Each type by itself, which is read off an index that has it in this order. */
+const ofTypes = (all: Condition, types: string[] | null | undefined): Condition[] =>
+  types ? types.map((type) => ({ ...all, type })) : [all];
+
+const atMemory = (all: Condition, id: string, types: string[] | null | undefined): Condition[] =>
+  [{ fromId: id }, { toId: id }].map((end) => ({ ...all, ...end, ...(types && { type: { in: types } }) }));
+
+/** The newest of each condition are enough to find the newest of all. No relationship meets two of them. */
+async function newestOf({ models }: Database, take: number, conditions: readonly Condition[]) {
+  const rows = [];
+  for (const where of conditions) {
+    rows.push(...(await models.relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take })));
+  }
+  return rows.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, take);
+}

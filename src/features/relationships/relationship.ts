@@ -3,7 +3,7 @@ import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
 import { defineRelation } from "../../operation/relation.js";
-import type { Statement } from "../../platform/database.js";
+import type { Relationship as RelationshipRow } from "../../platform/prisma/client.js";
 import {
   MEMORY_EXAMPLE,
   MEMORY_RELATIONSHIP_EXAMPLE,
@@ -113,18 +113,21 @@ const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ databas
   for (const graphId of new Set(places.map((place) => place.graphId))) {
     const ids = [...new Set(places.filter((place) => place.graphId === graphId).map(({ id }) => id))];
     for (let start = 0; start < ids.length; start += BATCH) {
-      const rows = await database.run<Relationship>(relationshipsOfGraph, [graphId, ids.slice(start, start + BATCH)]);
-      for (const row of rows) found.set(row.id, row);
+      const rows = await database.models.relationship.findMany({
+        where: { graphId, id: { in: ids.slice(start, start + BATCH) } },
+        omit: UNSEEN,
+      });
+      for (const row of rows) found.set(row.id, toRelationship(row));
     }
   }
   return places.map(({ id }) => found.get(id));
 };
 
-/** The columns of a row, named as a Relationship is. */
-export const RELATIONSHIP_COLUMNS = `graph_id AS "graphId", id, from_id AS "from", to_id AS "to", type, strength,
-  confidence, context, created_at AS "createdAt"`;
+/** Columns that no client sees. */
+export const UNSEEN = { createdBy: true } as const;
 
-const relationshipsOfGraph: Statement = {
-  name: "relationships_of_graph",
-  text: `SELECT ${RELATIONSHIP_COLUMNS} FROM relationship WHERE graph_id = $1 AND id = ANY($2::uuid[])`,
-};
+export const toRelationship = ({
+  fromId: from,
+  toId: to,
+  ...row
+}: Omit<RelationshipRow, keyof typeof UNSEEN>): Relationship => ({ ...row, from, to });

@@ -3,14 +3,15 @@ import { Between, Nullable, TextLength } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Statement } from "../../platform/database.js";
-import { GraphFull, GraphInput, NoTeamGraph, chosenGraphId, refuseWithoutRoom, roomIn } from "../memories/index.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import { GraphFull, GraphInput, NoTeamGraph, bytesOf, chosenGraphId, settle } from "../memories/index.js";
 import {
   CONTEXT_MAX,
-  RELATIONSHIP_COLUMNS,
   RELATIONSHIP_EXAMPLE,
   Relationship,
   RelationshipNotFound,
+  UNSEEN,
+  toRelationship,
 } from "./relationship.js";
 
 @InputType({ description: "What to change of a relationship; what is left out stays. Its type and ends are for good." })
@@ -32,16 +33,9 @@ export class UpdateRelationshipInput extends GraphInput {
   context?: string | null;
 }
 
-const changeRelationship: Statement = {
-  name: "change_relationship",
-  text: `
-    SELECT ${RELATIONSHIP_COLUMNS}
-    FROM change_relationship($1, $2, $3, $4, $5, $6, $7, $8)`,
-};
-
 export const updateRelationship = defineOperation({
   name: "updateRelationship",
-  effect: "statement",
+  effect: "transaction",
   summary: "Changes how strong and how sure a relationship is, and its context.",
   notes: "Give at least one field to change.",
   input: UpdateRelationshipInput,
@@ -56,17 +50,24 @@ export const updateRelationship = defineOperation({
   audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
   async handle(here, input) {
     const { caller, database } = here;
-    const { strength, confidence, context } = input;
+    const { id, strength, confidence, context } = input;
     if (strength === undefined && confidence === undefined && context === undefined) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
     const graphId = chosenGraphId(caller, input);
-    const changes = [strength ?? null, confidence ?? null, context !== undefined, context ?? null];
-    const values = [graphId, input.id, ...changes, ...roomIn(here, graphId)];
-    const [changed] = await database
-      .run<Relationship>(changeRelationship, values)
-      .catch((error: unknown) => refuseWithoutRoom(here, graphId, error));
-    if (!changed) throw new RelationshipNotFound();
-    return changed;
+    // Locked, so that what it took is what is counted.
+    if (!(await lockRow(database, "relationship", { graph_id: graphId, id }))) throw new RelationshipNotFound();
+    const { relationship } = database.models;
+    const where = { graphId_id: { graphId, id } };
+    const before = await relationship.findUniqueOrThrow({ where, select: { type: true, context: true } });
+    const changes = {
+      ...(strength !== undefined && { strength }),
+      ...(confidence !== undefined && { confidence }),
+      ...(context !== undefined && { context }),
+    };
+    const changed = await relationship.update({ where, data: changes, omit: UNSEEN });
+    const bytes = bytesOf([changed.type, changed.context]) - bytesOf([before.type, before.context]);
+    if (bytes !== 0) await settle(here, graphId, { bytes });
+    return toRelationship(changed);
   },
 });

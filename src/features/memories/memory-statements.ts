@@ -1,0 +1,79 @@
+import type { Statement } from "../../platform/database.js";
+import { CONTENTS, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
+import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
+
+const COLUMNS = CONTENTS.map(columnOf);
+const CREATED = 3 + COLUMNS.length;
+
+/**
+ * Stores a memory, lets its words be known, and counts it last, since others wait for that. Values: graph, id, what it
+ * says, who, when, its bytes, and how many memories and bytes the graph may hold. No row where the graph is gone.
+ * SQL, since a memory is created often: one way to the database and back.
+ */
+export const storeMemory: Statement = {
+  name: "create_memory",
+  text: `
+    WITH place AS MATERIALIZED (
+      SELECT id FROM graph WHERE id = $1::uuid FOR KEY SHARE
+    ), stored AS (
+      INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, created_by, created_at, updated_by, updated_at)
+      SELECT place.id, $2, ${COLUMNS.map((_column, index) => `$${index + 3}`).join(", ")},
+        $${CREATED}, $${CREATED + 1}, $${CREATED}, $${CREATED + 1}
+      FROM place, assert_graph_has_room(place.id, 1, $${CREATED + 2}, $${CREATED + 3}, $${CREATED + 4})
+      RETURNING graph_id, search
+    ), learnt AS MATERIALIZED (
+      SELECT graph_id, learn_words(graph_id, search) AS words FROM stored
+    )
+    SELECT count_in_graph(graph_id, 1, $${CREATED + 2}, $${CREATED + 3}, $${CREATED + 4})::text AS counted
+    FROM learnt WHERE words >= 0`,
+};
+
+/**
+ * Locks a memory and keeps what it is as a version, unless it is at another version than the one that is expected.
+ * SQL, since its texts stay where they are.
+ */
+export const keepVersion: Statement = {
+  name: "keep_version",
+  text: `
+    INSERT INTO memory_version (graph_id, memory_id, version, ${COLUMNS.join(", ")}, changed_by, changed_at)
+    SELECT graph_id, id, version, ${COLUMNS.join(", ")}, updated_by, updated_at FROM memory
+    WHERE graph_id = $1::uuid AND id = $2::uuid AND ($3::int IS NULL OR version = $3::int) FOR UPDATE
+    RETURNING version`,
+};
+
+/**
+ * The newest of each direction are enough to find the newest of both. `OFFSET 0` has PostgreSQL find a memory's own
+ * relationships before it sorts: to have them sorted, it would read those of the whole graph, for each memory anew.
+ */
+const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
+  (SELECT *, '${direction}' AS direction, ${other} AS other_id
+   FROM (SELECT * FROM relationship WHERE graph_id = m.graph_id AND ${end} = m.id OFFSET 0) own
+   ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
+
+const RELATIONSHIPS = `
+      (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND from_id = m.id)::int
+        + (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND to_id = m.id)::int AS "relationshipsTotal",
+      (SELECT coalesce(json_agg(json_build_object(
+          'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
+          'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
+          'strength', r.strength, 'confidence', r.confidence, 'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
+       FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}
+             ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
+       JOIN memory other ON other.graph_id = m.graph_id AND other.id = r.other_id) AS relationships`;
+
+/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
+const READ = new Map(MEMORY_COLUMNS).set("content", `CASE WHEN $3::boolean THEN m.content ELSE '' END AS content`);
+
+/**
+ * Memories at several places, alone or with their relationships. SQL, since memories are read more often than anything
+ * else, and with their relationships by no model in one way.
+ */
+const readStatement = (name: string, ...further: readonly string[]): Statement => ({
+  name,
+  text: `
+    SELECT ${[...READ.values(), ...further].join(", ")}
+    FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
+});
+
+export const memoriesAlone = readStatement("memories_alone");
+export const memoriesWithRelationships = readStatement("memories_with_relationships", RELATIONSHIPS);
