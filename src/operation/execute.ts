@@ -87,7 +87,7 @@ const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: call
  * no bug. False where the database cannot tell.
  */
 async function isGone({ database, caller }: Context): Promise<boolean> {
-  const keys = await database.run(keyById, [caller.keyId]).catch(() => undefined);
+  const keys = await database.run(keyById, { id: caller.keyId }).catch(() => undefined);
   return keys?.length === 0;
 }
 

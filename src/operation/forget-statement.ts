@@ -1,17 +1,25 @@
 import { LIMITS } from "../limits.js";
-import type { Statement } from "../platform/database.js";
+import { type DeclaredStatement, defineStatement } from "../platform/statement.js";
+
+export type ForgetStatement = DeclaredStatement<{ keptHours: number }, { count: number }>;
 
 /**
  * Deletes a batch of a table's rows. SQL, because a model would wait for the rows that another server is deleting, and
- * these are left out. The condition may hold values as $1, $2, …; it should be one that an index answers.
+ * these are left out. The condition is on an indexed time, after which rows are kept for `:keptHours`.
  */
-export const forgetStatement = (table: string, condition: string, reason = "old"): Statement => ({
-  name: `forget_${reason}_of_${table}`,
-  text: `
-    WITH gone AS (
-      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${LIMITS.chores.rows} FOR UPDATE SKIP LOCKED))
-      RETURNING 1
-    )
-    SELECT count(*)::int AS count FROM gone`,
-});
+export const forgetStatement = (table: string, condition: string, reason = "old"): ForgetStatement =>
+  defineStatement({
+    name: `forget_${reason}_of_${table}`,
+    values: { keptHours: "int4" },
+    row: { count: "int4" },
+    text: `
+      WITH gone AS (
+        DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${LIMITS.chores.rows} FOR UPDATE SKIP LOCKED))
+        RETURNING 1
+      )
+      SELECT count(*)::int AS count FROM gone`,
+  });
+
+/** The condition for rows whose time is longer ago than they are kept. */
+export const isPast = (column: string): string => `${column} <= now() - make_interval(hours => :keptHours)`;

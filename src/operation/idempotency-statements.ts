@@ -1,31 +1,35 @@
-import type { Statement } from "../platform/database.js";
-import { forgetStatement } from "./forget-statement.js";
+import { defineStatement } from "../platform/statement.js";
+import { forgetStatement, isPast } from "./forget-statement.js";
 
 /** SQL, because no model takes an advisory lock. */
-export const tryLock: Statement = {
+export const tryLock = defineStatement({
   name: "idempotency_try_lock",
-  text: "SELECT pg_try_advisory_xact_lock($1::bigint) AS locked",
-};
+  values: { number: "int8" },
+  row: { locked: "bool" },
+  text: "SELECT pg_try_advisory_xact_lock(:number) AS locked",
+});
 
 /** SQL, because it is hot: every creation under an Idempotency-Key asks it. */
-export const resultsOfKey: Statement = {
+export const resultsOfKey = defineStatement({
   name: "idempotency_results_of_key",
+  values: { userId: "uuid", keyHash: "bytea", keptHours: "int4" },
+  row: { part: "text", fingerprint: "bytea", result: "bytea" },
   text: `
     SELECT part, fingerprint, result FROM idempotent_result
-    WHERE user_id = $1::uuid AND key_hash = $2 AND created_at > now() - make_interval(hours => $3::int)`,
-};
+    WHERE user_id = :userId AND key_hash = :keyHash AND created_at > now() - make_interval(hours => :keptHours)`,
+});
 
 /** SQL, because it is hot, and because no model replaces a row only if it is old. */
-export const keepResult: Statement = {
+export const keepResult = defineStatement({
   name: "idempotency_keep_result",
+  values: { userId: "uuid", keyHash: "bytea", part: "text", fingerprint: "bytea", result: "bytea", keptHours: "int4" },
+  row: {},
   text: `
-    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) VALUES ($1::uuid, $2, $3, $4, $5)
+    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) 
+    VALUES (:userId, :keyHash, :part, :fingerprint, :result)
     ON CONFLICT (user_id, key_hash, part) DO UPDATE
       SET fingerprint = excluded.fingerprint, result = excluded.result, created_at = now()
-      WHERE idempotent_result.created_at <= now() - make_interval(hours => $6::int)`,
-};
+      WHERE idempotent_result.created_at <= now() - make_interval(hours => :keptHours)`,
+});
 
-export const forgetResults = forgetStatement(
-  "idempotent_result",
-  "created_at <= now() - make_interval(hours => $1::int)",
-);
+export const forgetResults = forgetStatement("idempotent_result", isPast("created_at"));

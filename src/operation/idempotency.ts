@@ -36,7 +36,7 @@ export class IdempotencyInProgress extends CommonFailure {
 
 /** Deletes a batch of results that are past their time; answers with whether there may be more. */
 export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
-  forget(database, forgetResults, [keptHours]);
+  forget(database, forgetResults, keptHours);
 
 export const idempotencyChores = (
   { database }: { readonly database: Database },
@@ -65,7 +65,7 @@ export async function once<Output extends object>(
   work: () => Promise<Output>,
 ): Promise<Output> {
   const keyHash = sha256(key);
-  const [lock] = await database.run<{ locked: boolean }>(tryLock, [lockNumber(userId, keyHash)]);
+  const [lock] = await database.run(tryLock, { number: lockNumber(userId, keyHash) });
   if (!lock?.locked) throw new IdempotencyInProgress();
 
   // A statement of its own, after the lock: it sees what whoever held the lock before has stored.
@@ -74,7 +74,7 @@ export async function once<Output extends object>(
 
   const output = await work();
   const result = encrypt(JSON.stringify(output), key);
-  await database.run(keepResult, [userId, keyHash, part, sha256(request), result, keptHours]);
+  await database.run(keepResult, { userId, keyHash, part, fingerprint: sha256(request), result, keptHours });
   return output;
 }
 
@@ -87,12 +87,7 @@ export async function earlierResult<Output extends object>(
   { userId, keptHours }: Results,
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
-  interface Row {
-    readonly part: string;
-    readonly fingerprint: Uint8Array;
-    readonly result: Uint8Array;
-  }
-  const rows = await database.run<Row>(resultsOfKey, [userId, sha256(key), keptHours]);
+  const rows = await database.run(resultsOfKey, { userId, keyHash: sha256(key), keptHours });
   const fingerprint = sha256(request);
   if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
   const same = rows.find((row) => row.part === part);

@@ -1,8 +1,10 @@
-import type { Statement } from "../platform/database.js";
+import { defineStatement } from "../platform/statement.js";
 
 /** SQL, because it asks on the reserved connections: whoever failed for want of another must not wait for one again. */
-export const keyById: Statement = {
+export const keyById = defineStatement({
   name: "key_by_id",
-  text: "SELECT id FROM api_key WHERE id = $1::uuid",
   reserved: true,
-};
+  values: { id: "uuid" },
+  row: { id: "uuid" },
+  text: "SELECT id FROM api_key WHERE id = :id",
+});

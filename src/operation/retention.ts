@@ -1,12 +1,11 @@
 import { LIMITS } from "../limits.js";
-import type { Database, Statement } from "../platform/database.js";
+import type { Database } from "../platform/database.js";
+import type { ForgetStatement } from "./forget-statement.js";
 
-/** Runs what `forgetStatement` makes; answers with whether there may be more. */
-export async function forget(
-  database: Database,
-  statement: Statement,
-  values: readonly unknown[] = [],
-): Promise<boolean> {
-  const [gone] = await database.run<{ count: number }>(statement, values);
+export const HOURS_OF_DAY = 24;
+
+/** Deletes a batch of what is kept no longer; answers with whether there may be more. */
+export async function forget(database: Database, statement: ForgetStatement, keptHours = 0): Promise<boolean> {
+  const [gone] = await database.run(statement, { keptHours });
   return gone?.count === LIMITS.chores.rows;
 }

@@ -29,6 +29,8 @@ interface Sql {
   float8: number;
   int4: number;
   "int4[]": readonly number[];
+  /** As digits: JavaScript's numbers are exact only up to 2^53. */
+  int8: string;
   json: unknown;
   jsonb: unknown;
   text: string;

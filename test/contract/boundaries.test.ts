@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "config.ts": [],
   "limits.ts": [],
   "environment.ts": ["config.ts"],
-  operation: [],
+  operation: ["platform/statement.ts"],
   features: ["operation/", "platform/", "features/*/index.ts"],
   surfaces: ["operation/", "platform/"],
   platform: [],

@@ -1,8 +1,5 @@
-import { forgetStatement } from "../../operation/forget-statement.js";
+import { forgetStatement, isPast } from "../../operation/forget-statement.js";
 
-export const forgetKeys = forgetStatement(
-  "api_key",
-  "least(revoked_at, expires_at) <= now() - make_interval(days => $1::int)",
-);
+export const forgetKeys = forgetStatement("api_key", isPast("least(revoked_at, expires_at)"));
 
-export const forgetCodes = forgetStatement("sign_up_code", "expires_at <= now()");
+export const forgetCodes = forgetStatement("sign_up_code", isPast("expires_at"));

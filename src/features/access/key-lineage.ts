@@ -1,6 +1,6 @@
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { forget } from "../../operation/retention.js";
+import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import { notEnded } from "./api-key.js";
 import { forgetKeys } from "./forget-statements.js";
@@ -71,4 +71,4 @@ export async function endWithDescendants(context: Context, keyId: string, end: D
 
 /** Deletes a batch of keys that ended longer ago; answers with whether there may be more. */
 export const forgetEndedKeys = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetKeys, [keptDays]);
+  forget(database, forgetKeys, keptDays * HOURS_OF_DAY);

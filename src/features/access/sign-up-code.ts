@@ -102,8 +102,8 @@ export async function isCodeRight(database: Database, email: string, code: strin
     const expiresAt = { gt: await timeOf(database) };
     return (await database.models.signUpCode.count({ where: { email, longHash: hash, expiresAt } })) > 0;
   }
-  const answers = await database.run<{ is_right: boolean }>(takeTry, [email, hash, asker]);
-  return answers.some(({ is_right }) => is_right);
+  const answers = await database.run(takeTry, { email, hash, asker });
+  return answers.some(({ isRight }) => isRight);
 }
 
 /** Uses up a code that is right: of all that ask at once one succeeds. */

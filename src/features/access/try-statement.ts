@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import type { Statement } from "../../platform/database.js";
+import { defineStatement } from "../../platform/statement.js";
 
 const { triesPerCode, triesPerNetwork } = LIMITS.signUp;
 
@@ -7,15 +7,17 @@ const { triesPerCode, triesPerNetwork } = LIMITS.signUp;
  * SQL, because no model counts within a list. A right code takes a try as well, so that many requests at once cannot
  * test more codes than there are tries.
  */
-export const takeTry: Statement = {
+export const takeTry = defineStatement({
   name: "take_sign_up_try",
+  values: { email: "text", hash: "bytea", asker: "text" },
+  row: { isRight: "bool" },
   // Locked in one order, so that those who try at once never wait for each other in a circle.
   text: `
     WITH open AS (
-      SELECT mail_id FROM sign_up_code WHERE email = $1 AND expires_at > now() ORDER BY mail_id FOR UPDATE
+      SELECT mail_id FROM sign_up_code WHERE email = :email AND expires_at > now() ORDER BY mail_id FOR UPDATE
     )
-    UPDATE sign_up_code c SET tried_by = array_append(c.tried_by, $3) FROM open
+    UPDATE sign_up_code c SET tried_by = array_append(c.tried_by, :asker) FROM open
     WHERE c.mail_id = open.mail_id AND cardinality(c.tried_by) < ${triesPerCode}
-      AND cardinality(array_positions(c.tried_by, $3)) < ${triesPerNetwork}
-    RETURNING c.hash = $2 AS is_right`,
-};
+      AND cardinality(array_positions(c.tried_by, :asker)) < ${triesPerNetwork}
+    RETURNING c.hash = :hash AS "isRight"`,
+});

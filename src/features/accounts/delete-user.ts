@@ -34,7 +34,7 @@ export async function deleteUser(
     await forgetInvitationsOf(database, { id, email });
     await models.mail.deleteMany({ where: { email } });
     await models.signUpCode.deleteMany({ where: { email } });
-    await database.run(forgetAddressInAudit, [email]);
+    await database.run(forgetAddressInAudit, { address: email });
     // What was asked of the payment provider in their name, once it is known what became of it.
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });

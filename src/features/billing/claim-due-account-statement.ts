@@ -1,11 +1,4 @@
-import type { Statement } from "../../platform/database.js";
-
-export interface DueAccount {
-  readonly teamId: string;
-  readonly customerId: string | null;
-  /** By the database's clock. */
-  readonly now: Date;
-}
+import { defineStatement } from "../../platform/statement.js";
 
 /**
  * The account that waits longest to be looked at, of those that have to be: something was asked of the provider and
@@ -13,8 +6,11 @@ export interface DueAccount {
  * been paid without our being told. Looking is noted first, so that one that fails does not keep the others waiting.
  * SQL, since it claims a row with SKIP LOCKED, and by tables that no key joins.
  */
-export const claimDueAccount: Statement = {
+export const claimDueAccount = defineStatement({
   name: "claim_due_billing_account",
+  values: {},
+  // `now` is by the database's clock.
+  row: { teamId: "uuid", customerId: "text?", now: "timestamptz" },
   text: `
     UPDATE billing_account SET checked_at = now() WHERE team_id = (
       SELECT b.team_id FROM billing_account b
@@ -34,4 +30,4 @@ export const claimDueAccount: Statement = {
         AND (b.locked_until IS NULL OR b.locked_until < now())
       ORDER BY b.checked_at NULLS FIRST LIMIT 1 FOR UPDATE OF b SKIP LOCKED
     ) RETURNING team_id AS "teamId", customer_id AS "customerId", clock_timestamp() AS now`,
-};
+});

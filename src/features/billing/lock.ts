@@ -32,7 +32,7 @@ export async function withAccountLock<T>(
   let waitedSince: Date | undefined;
   let taken: TakenLock | undefined;
   for (;;) {
-    [taken] = await database.run<TakenLock>(takeLock, [teamId, holder]);
+    [taken] = await database.run(takeLock, { teamId, holder });
     if (taken?.taken) break;
     waitedSince ??= taken?.now;
     if (deadline.remainingMs === 0) throw new PaymentProviderError();

@@ -1,6 +1,6 @@
 import type { BillingAccount, BillingServices } from "./account.js";
 import { accountOf } from "./account.js";
-import { type DueAccount, claimDueAccount } from "./claim-due-account-statement.js";
+import { claimDueAccount } from "./claim-due-account-statement.js";
 import { PaymentProviderError } from "./failures.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
@@ -10,7 +10,7 @@ import { type BillingSession, withBillingSession } from "./session.js";
  */
 export async function reconcileDueAccount(services: BillingServices): Promise<boolean> {
   if (!services.billing.payments) return false;
-  const [due] = await services.database.run<DueAccount>(claimDueAccount, []);
+  const [due] = await services.database.run(claimDueAccount, {});
   if (!due) return false;
   await reconcileAccount(services, due.teamId);
   if (due.customerId !== null) await markOlderEventsProcessed(services, due.customerId, due.now);

@@ -1,4 +1,4 @@
-import type { Statement } from "../../platform/database.js";
+import { type RowOf, defineStatement } from "../../platform/statement.js";
 
 /** How long a lock outlives a server that was killed. */
 export const LEASE_MS = 3_000;
@@ -7,17 +7,16 @@ export const LEASE_MS = 3_000;
  * Takes the lock of a team's account, unless somebody has it, and tells the time. SQL, since the rule needs the clock of
  * the database, which all servers share, and no model can tell it. Those who wait ask often, so it is one statement.
  */
-export const takeLock: Statement = {
+export const takeLock = defineStatement({
   name: "lock_billing_account",
+  values: { teamId: "uuid", holder: "uuid" },
+  row: { taken: "bool", now: "timestamptz" },
   text: `
     WITH taken AS (
-      UPDATE billing_account SET locked_by = $2::uuid, locked_until = now() + interval '${LEASE_MS} milliseconds'
-      WHERE team_id = $1::uuid AND (locked_until IS NULL OR locked_until < now()) RETURNING 1
+      UPDATE billing_account SET locked_by = :holder, locked_until = now() + interval '${LEASE_MS} milliseconds'
+      WHERE team_id = :teamId AND (locked_until IS NULL OR locked_until < now()) RETURNING 1
     )
     SELECT EXISTS (SELECT FROM taken) AS taken, clock_timestamp() AS now`,
-};
+});
 
-export interface TakenLock {
-  readonly taken: boolean;
-  readonly now: Date;
-}
+export type TakenLock = RowOf<typeof takeLock>;

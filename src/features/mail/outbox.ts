@@ -1,14 +1,14 @@
 import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
-import { forget } from "../../operation/retention.js";
+import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import type { Mailer } from "../../platform/mailer.js";
 import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
 import { newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
-import { claimDueMails, forgetMails } from "./mail-statements.js";
+import { type ClaimedMail, claimDueMails, forgetMails } from "./mail-statements.js";
 import { signUpMail } from "./sign-up-mail.js";
 
 /** What sending needs besides the rows. */
@@ -16,28 +16,19 @@ export interface Outbox extends Pick<Services, "database" | "log" | "publicUrl">
   readonly mailer: Mailer;
 }
 
-interface MailRow {
-  readonly id: string;
-  readonly kind: "invitation" | "sign_up";
-  readonly email: string;
-  readonly invitation_id: string | null;
-  readonly attempts: number;
-  readonly helps: boolean;
-}
-
 const { batch, givenUpAfterHours, retrySeconds } = LIMITS.mails;
 const ERROR_MAX_LENGTH = 500;
 
 /** Sends up to a batch of mails that are due; answers with whether there may be more. */
 export async function sendDueMails(outbox: Outbox): Promise<boolean> {
-  const claimed = await outbox.database.run<MailRow>(claimDueMails, []);
+  const claimed = await outbox.database.run(claimDueMails, {});
   const outcomes = await Promise.allSettled(claimed.map((mail) => deliver(outbox, mail)));
   // Only after all have ended: a server that stops waits for this, and must not close the database before.
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   return claimed.length === batch;
 }
 
-async function deliver(outbox: Outbox, mail: MailRow): Promise<void> {
+async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   const { database, mailer } = outbox;
   const letter = await letterFor(outbox, mail);
   try {
@@ -49,10 +40,10 @@ async function deliver(outbox: Outbox, mail: MailRow): Promise<void> {
 }
 
 /** Its secret is made now, so that it stands in the mail alone. Null for a mail that nobody needs any more. */
-async function letterFor({ database, publicUrl }: Outbox, mail: MailRow): Promise<Letter | null> {
+async function letterFor({ database, publicUrl }: Outbox, mail: ClaimedMail): Promise<Letter | null> {
   if (!mail.helps) return null;
-  if (mail.invitation_id !== null) {
-    const invitation = await newInvitationToken(database, mail.invitation_id);
+  if (mail.invitationId !== null) {
+    const invitation = await newInvitationToken(database, mail.invitationId);
     return invitation && invitationMail(invitation, publicUrl());
   }
   const code = await newSignUpCode(database, mail.email, mail.id);
@@ -66,9 +57,10 @@ const PATIENCE_MS = {
 } as const;
 
 /** 5 s after the first failure and twice as long after each further one; no longer than a minute with a code. */
-const waitMsOf = ({ kind, attempts }: MailRow): number => 1_000 * Math.min(5 * 2 ** (attempts - 1), retrySeconds[kind]);
+const waitMsOf = ({ kind, attempts }: ClaimedMail): number =>
+  1_000 * Math.min(5 * 2 ** (attempts - 1), retrySeconds[kind]);
 
-async function postpone({ database, log }: Outbox, mail: MailRow, error: unknown): Promise<void> {
+async function postpone({ database, log }: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
   const { id, kind, email, attempts } = mail;
   const reason = error instanceof Error ? error.message : String(error);
   const time = (await timeOf(database)).getTime();
@@ -87,4 +79,4 @@ async function postpone({ database, log }: Outbox, mail: MailRow, error: unknown
 
 /** Deletes a batch of mails that wait and need not be sent; answers with whether there may be more. */
 export const forgetUselessMails = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetMails, [keptDays]);
+  forget(database, forgetMails, keptDays * HOURS_OF_DAY);

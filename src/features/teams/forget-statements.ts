@@ -1,8 +1,8 @@
-import { forgetStatement } from "../../operation/forget-statement.js";
+import { forgetStatement, isPast } from "../../operation/forget-statement.js";
 
-export const forgetAudit = forgetStatement("audit_entry", "created_at <= now() - make_interval(days => $1::int)");
+export const forgetAudit = forgetStatement("audit_entry", isPast("created_at"));
 
 /** By the day on which an invitation could last be answered: by then it is settled, whatever became of it. */
-export const forgetInvitations = forgetStatement("invitation", "expires_at <= now() - make_interval(days => $1::int)");
+export const forgetInvitations = forgetStatement("invitation", isPast("expires_at"));
 
-export const forgetAllowances = forgetStatement("invitation_allowance", "last_sent_at <= now() - interval '1 day'");
+export const forgetAllowances = forgetStatement("invitation_allowance", isPast("last_sent_at"));

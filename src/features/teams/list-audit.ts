@@ -3,7 +3,7 @@ import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import { forget } from "../../operation/retention.js";
+import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import { forgetAudit } from "./forget-statements.js";
 import { TEAM_EXAMPLE } from "./team.js";
@@ -128,4 +128,4 @@ export const teamAudit = defineTeamOperation({
 
 /** Deletes a batch of entries that are older; answers with whether there may be more. */
 export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetAudit, [keptDays]);
+  forget(database, forgetAudit, keptDays * HOURS_OF_DAY);
