@@ -11,8 +11,9 @@ import {
   sqlStateOf,
   whyUnavailable,
 } from "./database-errors.js";
+import { idleProcesses } from "./idle-statement.js";
 import { PrismaClient } from "./prisma/client.js";
-import { type Statement, defineStatement, inOrder } from "./statement.js";
+import { type Statement, inOrder } from "./statement.js";
 
 export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } from "./database-errors.js";
 
@@ -145,17 +146,6 @@ function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) 
   const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
   return { pool, reservedPool, searchPool };
 }
-
-/** Processes that have waited for their client for a second: the statement has not arrived, or its answer was lost. */
-const idleProcesses = defineStatement({
-  name: "idle_processes",
-  values: { processIds: "int4[]" },
-  row: { pid: "int4" },
-  text: `
-    SELECT pid FROM pg_stat_activity
-    WHERE pid = ANY(:processIds) AND application_name = current_setting('application_name')
-      AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`,
-});
 
 /** Within this time the timeout is not set anew for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;

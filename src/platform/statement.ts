@@ -11,7 +11,7 @@ export interface Statement<Values extends object = readonly unknown[], Row = nev
   readonly types?: (values: Values) => Row;
 }
 
-/** What it takes and answers with is declared; `test/contract/statements.test.ts` compares that with the database. */
+/** What it takes and answers with is declared; `test/contract/statement-types.test.ts` compares that with the database. */
 export interface DeclaredStatement<Values extends object = never, Row = unknown> extends Statement<Values, Row> {
   readonly names: readonly string[];
   readonly values: Types;

@@ -1,10 +1,41 @@
-import type { Mock } from "vitest";
+import pg from "pg";
+import { type Mock, vi } from "vitest";
+import type { RunningApp } from "../../src/app.js";
 import type { Database } from "../../src/platform/database.js";
+import { PATIENT } from "./patience.js";
+import type { World } from "./world.js";
 
-/** What a server runs by itself, whatever is asked of it: chores, and noting when a key was last used. */
-const BY_ITSELF =
-  /^(claim_abandoned_graph|graph_to_count|count_words|mark_key_used)$|^forget_|_mails?$|_invitation_token$/;
+/** What a server runs by itself, whatever is asked of it: chores. */
+const BY_ITSELF = /^(claim_abandoned_graph|graph_to_count|count_words|claim_due_mails)$|^forget_/;
 
 /** The names of the statements that were run because of a request. */
 export const statementsAsked = ({ mock }: Pick<Mock<Database["run"]>, "mock">): string[] =>
   mock.calls.map(([{ name }]) => name).filter((name) => !BY_ITSELF.test(name));
+
+/** Hears all that a server asks of PostgreSQL, by statements and by models. */
+export interface Ear extends Disposable {
+  /** The server: its connections are opened while this listens. */
+  serve(): Promise<RunningApp>;
+  /** The texts of the queries since the last time that match. */
+  heard(pattern: RegExp): string[];
+}
+
+export function listenTo({ databaseUrl, serve }: World): Ear {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const queries = vi.spyOn(pg.Client.prototype, "query");
+  return {
+    serve: () => serve({}, databaseUrl, {}, { ...PATIENT }),
+    heard(pattern) {
+      const { calls } = queries.mock;
+      const clients = queries.mock.contexts as readonly pg.Client[];
+      const texts = calls.map(([query]: readonly unknown[]) => textOf(query));
+      // Something of an earlier test may still come to its end.
+      const ours = texts.filter((_text, index) => clients[index]?.database === name);
+      queries.mockClear();
+      return ours.filter((text) => pattern.test(text));
+    },
+    [Symbol.dispose]: () => queries.mockRestore(),
+  };
+}
+
+const textOf = (query: unknown): string => (typeof query === "string" ? query : (query as { text: string }).text);

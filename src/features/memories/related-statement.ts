@@ -14,6 +14,7 @@ export function relatedStatement(depth: number): Statement {
   return statement;
 }
 
+/** SQL, since no model goes on from where it came to: each level would be several queries. */
 const statements = Array.from({ length: DEPTH_MAX }, (_, index): Statement => {
   const levels = Array.from({ length: index + 1 }, (_level, before) => before + 1);
   return {

@@ -1,6 +1,9 @@
 import type { Statement } from "../../platform/database.js";
 
-/** What the pieces of a query stand for in the index; see the migration `search` for this and the others. */
+/**
+ * What the pieces of a query stand for in the index; see the migration `search` for this and the others. SQL, since no
+ * model searches this index.
+ */
 export const searchWords: Statement = {
   name: "search_words",
   text: "SELECT * FROM search_words($1, $2, $3)",
@@ -15,6 +18,7 @@ export interface KnownPiece {
   readonly memories: number;
 }
 
+/** Words of the graph for misspelt ones. SQL, since no model compares words. */
 export const wordsAlike: Statement = {
   name: "search_words_alike",
   text: "SELECT * FROM words_alike($1, $2, $3, $4, $5)",
@@ -29,6 +33,7 @@ export interface AlikeWord {
   readonly begins: boolean;
 }
 
+/** The best hits. SQL, since no model ranks by this index. */
 export const searchHits: Statement = {
   name: "search_hits",
   text: `SELECT * FROM search_hits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
