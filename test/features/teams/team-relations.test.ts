@@ -34,12 +34,17 @@ it("leads from the viewer to the team, its people and its invitations by one sta
   const sizes: Array<readonly [members: number, invitations: number]> = [];
   const counts: number[] = [];
   for (const { owner } of [few, many]) {
-    ear.heard(/^/);
-    const { data, errors } = await say(url, owner, WHOLE);
-    expect(errors).toBeUndefined();
-    const team = data?.viewer?.team;
-    sizes.push([team?.members.length ?? 0, team?.invitations.length ?? 0]);
-    counts.push(ear.heard(/^\s*SELECT\b.*\b(?:team|team_member|invitation|user_account|api_key)\b/s).length);
+    const asked: number[] = [];
+    for (let time = 0; time < 3; time++) {
+      ear.heard(/^/);
+      const { data, errors } = await say(url, owner, WHOLE);
+      asked.push(ear.heard(/^\s*SELECT\b.*\b(?:team|team_member|invitation|user_account|api_key)\b/s).length);
+      expect(errors).toBeUndefined();
+      const team = data?.viewer?.team;
+      if (time === 0) sizes.push([team?.members.length ?? 0, team?.invitations.length ?? 0]);
+    }
+    // What the server does by itself may come in between, but not every time.
+    counts.push(Math.min(...asked));
   }
 
   expect(sizes).toEqual([
