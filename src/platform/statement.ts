@@ -25,12 +25,14 @@ export const inOrder = ({ names = [] }: Statement<never, unknown>, values: objec
 /** PostgreSQL's types, and how node-postgres takes and gives their values. */
 interface Sql {
   bool: boolean;
+  "bool[]": readonly boolean[];
   bytea: Uint8Array;
   float8: number;
+  "float8[]": readonly number[];
   int4: number;
   "int4[]": readonly number[];
-  /** As digits: JavaScript's numbers are exact only up to 2^53. */
-  int8: string;
+  /** As digits where it may be beyond 2^53. */
+  int8: number | string;
   json: unknown;
   jsonb: unknown;
   text: string;
@@ -59,7 +61,7 @@ export type ValuesOf<Declared extends Types> = { [Name in keyof Declared]: Value
 type Known<Value> = SqlType & { readonly known?: () => Value };
 /** A text that is one of a few, such as an enum's value. */
 export const oneOf = <Value extends string>(): Known<Value> => "text";
-export const listOf = <Value extends string>(): Known<Value[]> => "text[]";
+export const listOf = <Value extends string | null>(): Known<Value[]> => "text[]";
 
 /** A row of a statement. */
 export type RowOf<Declared> = Declared extends DeclaredStatement<never, infer Row> ? Row : never;

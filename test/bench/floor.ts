@@ -151,7 +151,7 @@ const markKeyUsed: Statement = {
 
 async function callerOf(authorization: string | undefined): Promise<Caller> {
   const key = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
-  const [caller] = await run<Caller>(statements.caller, [createHash("sha256").update(key).digest()]);
+  const [caller] = await run<Caller, object>(statements.caller, { hash: createHash("sha256").update(key).digest() });
   if (!caller) throw new Refusal(401);
   if (caller.useToNote) run(markKeyUsed, [caller.keyId]).catch(() => {});
   return caller;
@@ -234,10 +234,9 @@ function newMemory(body: Record<string, unknown>): NewMemory {
 
 async function created(caller: Caller, memory: NewMemory): Promise<Memory> {
   requireScope(caller, "memories:write");
-  const { type, title, content, summary, tags, importance } = memory;
-  const [id, time, { memories, bytes }] = [newId(), new Date(), LIMITS.storage.pro];
-  const values = [graphOf(caller), id, type, title, content, summary, tags, importance, caller.userId, time];
-  await run(statements.createMemory, [...values, memoryBytes(memory), memories, bytes]);
+  const [id, time, { memories: memoriesMax, bytes: bytesMax }] = [newId(), new Date(), LIMITS.storage.pro];
+  const who = { graphId: graphOf(caller), id, userId: caller.userId, time };
+  await run(statements.createMemory, { ...memory, ...who, bytes: memoryBytes(memory), memoriesMax, bytesMax });
   const told = { createdBy: caller.userId, createdAt: time, updatedAt: time };
   return { id, ...memory, version: 1, ...told, relationships: [], relationshipsTotal: 0 };
 }
@@ -252,14 +251,16 @@ function newId(): string {
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
 }
 
-async function memoriesAt(caller: Caller, statement: Statement, ids: readonly string[]): Promise<Memory[]> {
+async function memoriesAt(caller: Caller, statement: Statement<object>, ids: readonly string[]): Promise<Memory[]> {
   requireScope(caller, "memories:read");
-  return run<Memory>(statement, [ids.map(() => graphOf(caller)), ids, true]);
+  return run<Memory, object>(statement, { graphIds: ids.map(() => graphOf(caller)), ids, withContent: true });
 }
 
 async function related(caller: Caller, id: unknown): Promise<Related[]> {
   requireScope(caller, "memories:read");
-  const rows = await run<Related>(statements.related, [graphOf(caller), idOf(id), null, "any", 20]);
+  const rows = await run<Related, object>(statements.related, {
+    ...{ graphId: graphOf(caller), start: idOf(id), types: null, direction: "any", limit: 20 },
+  });
   if (rows.length === 0) throw new Refusal(404);
   return rows.filter((row) => row.id !== null);
 }

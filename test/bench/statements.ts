@@ -20,11 +20,11 @@ const { callerOf } = await built<typeof import("../../src/features/access/caller
 
 /** What the cases run in the database, by whoever serves them. */
 export interface Statements {
-  readonly caller: Statement;
-  readonly memoryAlone: Statement;
-  readonly memoryWithRelationships: Statement;
-  readonly createMemory: Statement;
-  readonly related: Statement;
+  readonly caller: Statement<object>;
+  readonly memoryAlone: Statement<object>;
+  readonly memoryWithRelationships: Statement<object>;
+  readonly createMemory: Statement<object>;
+  readonly related: Statement<object>;
 }
 
 /** Taken from the operations themselves, by letting them run: nothing is written down twice, so nothing drifts. */
@@ -41,21 +41,21 @@ export async function statements(): Promise<Statements> {
   return found;
 }
 
-type Found = { readonly [Name in keyof Statements]: Statement | undefined };
+type Found = { readonly [Name in keyof Statements]: Statement<object> | undefined };
 
 function isWhole(found: Found): found is Statements {
   return Object.values(found).every((statement) => statement !== undefined);
 }
 
 /** What the work runs in a database where it finds one row, in which everything it may need is missing. */
-async function recorded(work: (database: Database) => Promise<unknown>): Promise<Statement[]> {
-  const seen: Statement[] = [];
+async function recorded(work: (database: Database) => Promise<unknown>): Promise<Statement<object>[]> {
+  const seen: Statement<object>[] = [];
   const database: Database = {
     get models(): Models {
       throw new Error("Only statements are recorded.");
     },
     run: async <Row, Values extends object>(statement: Statement<Values, Row>) => {
-      seen.push(statement as unknown as Statement);
+      seen.push(statement as unknown as Statement<object>);
       return [{}] as Row[];
     },
     search: (inner) => inner(database.run),

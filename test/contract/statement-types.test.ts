@@ -7,8 +7,10 @@ import { createWorld } from "../support/world.js";
 /** The types of PostgreSQL by their numbers. */
 const TYPES = new Map<number, string>([
   ...Object.entries(pg.types.builtins).map(([name, oid]) => [oid, name.toLowerCase()] as const),
+  [1000, "bool[]"],
   [1007, "int4[]"],
   [1009, "text[]"],
+  [1022, "float8[]"],
   [2951, "uuid[]"],
 ]);
 /** An enum, which node-postgres gives as a text. */

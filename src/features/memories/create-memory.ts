@@ -13,7 +13,7 @@ import {
   TYPE_DESCRIPTION,
   TYPE_FORM,
 } from "./memory.js";
-import { CONTENTS, contentsOf, memoryBytes } from "./memory-columns.js";
+import { contentsOf, memoryBytes } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { storeMemory } from "./memory-statements.js";
 
@@ -65,9 +65,9 @@ export const createMemory = defineOperation({
     const contents = contentsOf(input);
     const graphId = chosenGraphId(caller, input);
     const [id, time] = [newId(), now()];
-    const values = [graphId, id, ...CONTENTS.map((name) => contents[name]), caller.userId, time, memoryBytes(contents)];
+    const bytes = memoryBytes(contents);
     const stored = await database
-      .run(storeMemory, [...values, ...roomIn(context, graphId)])
+      .run(storeMemory, { graphId, id, ...contents, userId: caller.userId, time, bytes, ...roomIn(context, graphId) })
       .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
     if (stored.length === 0) throw goneWith(caller, graphId);
     return {

@@ -12,7 +12,7 @@ export async function forgetWords(
   { database }: { readonly database: Database },
   afterHours: number = forgottenAfterHours,
 ): Promise<boolean> {
-  const values = [afterHours, forgottenWords, countedMemories];
-  const [answer] = await database.run<{ more: boolean }>(forgetNextWords, values);
+  const values = { afterHours, words: forgottenWords, sample: countedMemories };
+  const [answer] = await database.run(forgetNextWords, values);
   return answer?.more ?? false;
 }

@@ -1,19 +1,26 @@
-import type { Statement } from "../../platform/database.js";
+import { defineStatement } from "../../platform/statement.js";
 
 /**
  * What memories take with all that hangs on them, which is locked from then on; without ids, what the whole graph takes.
  * SQL, since no model measures texts where they are, or locks rows.
  */
-export const measureMemories: Statement = {
+export const measureMemories = defineStatement({
   name: "measure_memories",
-  text: "SELECT memories, bytes::float8 FROM measure_memories($1::uuid, $2::uuid[])",
-};
+  values: { graphId: "uuid", ids: "uuid[]?" },
+  row: { memories: "int4", bytes: "float8" },
+  text: "SELECT memories, bytes::float8 FROM measure_memories(:graphId, :ids)",
+});
 
 /**
  * The last step of a change: lets the words of written memories be known and counts. SQL, since words are told by the
  * index of the search, and a count never goes below nought or beyond a bound, whoever else changes the graph.
  */
-export const settleChange: Statement = {
+export const settleChange = defineStatement({
   name: "settle_change",
-  text: "SELECT settle_change($1::uuid, $2::uuid[], $3::int, $4::bigint, $5::int, $6::bigint)::text AS settled",
-};
+  values: {
+    ...{ graphId: "uuid", written: "uuid[]", memories: "int4", bytes: "int8" },
+    ...{ memoriesMax: "int4", bytesMax: "int8" },
+  },
+  row: { settled: "text" },
+  text: "SELECT settle_change(:graphId, :written, :memories, :bytes, :memoriesMax, :bytesMax)::text AS settled",
+});

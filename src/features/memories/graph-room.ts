@@ -32,9 +32,9 @@ export function boundsOf({ caller, storage }: Pick<Context, "caller" | "storage"
 }
 
 /** The last two values of every statement that may make a graph grow. */
-export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: string): [number, number] {
-  const { memories, bytes } = boundsOf(context, graphId);
-  return [memories, bytes];
+export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: string) {
+  const { memories: memoriesMax, bytes: bytesMax } = boundsOf(context, graphId);
+  return { memoriesMax, bytesMax };
 }
 
 /** How much a change adds to a graph, or frees where it is negative. */
@@ -72,7 +72,7 @@ export async function settle(
   { memories = 0, bytes, written = [] }: Growth & { readonly written?: readonly string[] },
 ): Promise<void> {
   await context.database
-    .run(settleChange, [graphId, written, memories, bytes, ...roomIn(context, graphId)])
+    .run(settleChange, { graphId, written, memories, bytes, ...roomIn(context, graphId) })
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
 }
 
@@ -82,7 +82,7 @@ export async function measure(
   graphId: string,
   ids: readonly string[] | null,
 ): Promise<Required<Growth>> {
-  const [held] = await database.run<Required<Growth>>(measureMemories, [graphId, ids]);
+  const [held] = await database.run(measureMemories, { graphId, ids });
   return held ?? { memories: 0, bytes: 0 };
 }
 

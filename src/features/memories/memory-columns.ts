@@ -1,4 +1,5 @@
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
+import type { SqlType } from "../../platform/statement.js";
 
 /** What is stored of a memory beside what it says: where it is, and who made it when. */
 const AROUND = {
@@ -22,6 +23,16 @@ export type ContentName = keyof Contents;
 export const CONTENTS: ReadonlyArray<ContentName & keyof MemoryVersion> = Object.values(
   Prisma.MemoryScalarFieldEnum,
 ).filter((name): name is ContentName => !(name in AROUND));
+
+/** What it says, by PostgreSQL's types: for statements. */
+export const CONTENT_TYPES = {
+  type: "text",
+  title: "text",
+  content: "text",
+  summary: "text?",
+  tags: "text[]",
+  importance: "float8",
+} as const satisfies Record<ContentName, SqlType>;
 
 /** What is read of a memory. */
 export type MemoryRow = Omit<Memory, "updatedBy">;

@@ -48,8 +48,10 @@ export function filterOf(input: MemoryFilterInput) {
 }
 
 /** The same for the statement that searches. */
-export function filterValues(input: MemoryFilterInput): unknown[] {
-  const { types, tags, minImportance, createdAfter, createdBefore } = input;
-  const times = [createdAfter, createdBefore].map((time) => time?.toISOString() ?? null);
-  return [types ?? null, tags ? normalTags(tags) : null, minImportance ?? null, ...times];
-}
+export const filterValues = ({ types, tags, minImportance, createdAfter, createdBefore }: MemoryFilterInput) => ({
+  types: types ?? null,
+  tags: tags ? normalTags(tags) : null,
+  minImportance: minImportance ?? null,
+  createdAfter: createdAfter ?? null,
+  createdBefore: createdBefore ?? null,
+});

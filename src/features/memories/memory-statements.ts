@@ -1,45 +1,49 @@
-import type { Statement } from "../../platform/database.js";
-import { CONTENTS, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
+import { type SqlType, defineStatement } from "../../platform/statement.js";
+import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
 const COLUMNS = CONTENTS.map(columnOf);
-const CREATED = 3 + COLUMNS.length;
 
 /**
- * Stores a memory, lets its words be known, and counts it last, since others wait for that. Values: graph, id, what it
- * says, who, when, its bytes, and how many memories and bytes the graph may hold. No row where the graph is gone.
- * SQL, since a memory is created often: one way to the database and back.
+ * Stores a memory, lets its words be known, and counts it last, since others wait for that. No row where the graph is
+ * gone. SQL, since a memory is created often: one way to the database and back.
  */
-export const storeMemory: Statement = {
+export const storeMemory = defineStatement({
   name: "create_memory",
+  values: {
+    ...{ graphId: "uuid", id: "uuid", ...CONTENT_TYPES, userId: "uuid", time: "timestamptz", bytes: "int8" },
+    ...{ memoriesMax: "int4", bytesMax: "int8" },
+  },
+  row: { counted: "text" },
   text: `
     WITH place AS MATERIALIZED (
-      SELECT id FROM graph WHERE id = $1::uuid FOR KEY SHARE
+      SELECT id FROM graph WHERE id = :graphId FOR KEY SHARE
     ), stored AS (
       INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, created_by, created_at, updated_by, updated_at)
-      SELECT place.id, $2, ${COLUMNS.map((_column, index) => `$${index + 3}`).join(", ")},
-        $${CREATED}, $${CREATED + 1}, $${CREATED}, $${CREATED + 1}
-      FROM place, assert_graph_has_room(place.id, 1, $${CREATED + 2}, $${CREATED + 3}, $${CREATED + 4})
+      SELECT place.id, :id, ${CONTENTS.map((name) => `:${name}`).join(", ")}, :userId, :time, :userId, :time
+      FROM place, assert_graph_has_room(place.id, 1, :bytes, :memoriesMax, :bytesMax)
       RETURNING graph_id, search
     ), learnt AS MATERIALIZED (
       SELECT graph_id, learn_words(graph_id, search) AS words FROM stored
     )
-    SELECT count_in_graph(graph_id, 1, $${CREATED + 2}, $${CREATED + 3}, $${CREATED + 4})::text AS counted
+    SELECT count_in_graph(graph_id, 1, :bytes, :memoriesMax, :bytesMax)::text AS counted
     FROM learnt WHERE words >= 0`,
-};
+});
 
 /**
  * Locks a memory and keeps what it is as a version, unless it is at another version than the one that is expected.
  * SQL, since its texts stay where they are.
  */
-export const keepVersion: Statement = {
+export const keepVersion = defineStatement({
   name: "keep_version",
+  values: { graphId: "uuid", id: "uuid", expectedVersion: "int4?" },
+  row: { version: "int4" },
   text: `
     INSERT INTO memory_version (graph_id, memory_id, version, ${COLUMNS.join(", ")}, changed_by, changed_at)
     SELECT graph_id, id, version, ${COLUMNS.join(", ")}, updated_by, updated_at FROM memory
-    WHERE graph_id = $1::uuid AND id = $2::uuid AND ($3::int IS NULL OR version = $3::int) FOR UPDATE
+    WHERE graph_id = :graphId AND id = :id AND (:expectedVersion IS NULL OR version = :expectedVersion) FOR UPDATE
     RETURNING version`,
-};
+});
 
 /**
  * The newest of each direction are enough to find the newest of both. `OFFSET 0` has PostgreSQL find a memory's own
@@ -62,18 +66,39 @@ const RELATIONSHIPS = `
        JOIN memory other ON other.graph_id = m.graph_id AND other.id = r.other_id) AS relationships`;
 
 /** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
-const READ = new Map(MEMORY_COLUMNS).set("content", `CASE WHEN $3::boolean THEN m.content ELSE '' END AS content`);
+const READ = new Map(MEMORY_COLUMNS).set("content", `CASE WHEN :withContent THEN m.content ELSE '' END AS content`);
+
+const ROW = {
+  graphId: "uuid",
+  id: "uuid",
+  ...CONTENT_TYPES,
+  version: "int4",
+  createdBy: "uuid",
+  createdAt: "timestamptz",
+  updatedAt: "timestamptz",
+} as const;
 
 /**
  * Memories at several places, alone or with their relationships. SQL, since memories are read more often than anything
  * else, and with their relationships by no model in one way.
  */
-const readStatement = (name: string, ...further: readonly string[]): Statement => ({
-  name,
-  text: `
-    SELECT ${[...READ.values(), ...further].join(", ")}
-    FROM unnest($1::uuid[], $2::uuid[]) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
-});
+const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
+  name: string,
+  further: Further,
+  ...columns: readonly string[]
+) =>
+  defineStatement({
+    name,
+    values: { graphIds: "uuid[]", ids: "uuid[]", withContent: "bool" },
+    row: { ...ROW, ...further },
+    text: `
+      SELECT ${[...READ.values(), ...columns].join(", ")}
+      FROM unnest(:graphIds, :ids) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
+  });
 
-export const memoriesAlone = readStatement("memories_alone");
-export const memoriesWithRelationships = readStatement("memories_with_relationships", RELATIONSHIPS);
+export const memoriesAlone = readStatement("memories_alone", {});
+export const memoriesWithRelationships = readStatement(
+  "memories_with_relationships",
+  { relationshipsTotal: "int4", relationships: "json" },
+  RELATIONSHIPS,
+);

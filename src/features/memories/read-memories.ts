@@ -43,8 +43,8 @@ export async function readMemories(
   let bytes = 0;
   for (let start = 0; start < read.length; start += size) {
     const batch = read.slice(start, start + size);
-    const ids = [batch.map(({ graphId }) => graphId), batch.map(({ id }) => id)];
-    for (const row of await database.run<Row>(statement, [...ids, withContent])) {
+    const values = { graphIds: batch.map(({ graphId }) => graphId), ids: batch.map(({ id }) => id), withContent };
+    for (const row of (await database.run(statement, values)) as Row[]) {
       const key = keyOf(row.graphId, row.id);
       found.set(key, toMemory(row));
       bytes += row.content.length * (times.get(key) ?? 0);

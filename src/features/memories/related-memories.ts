@@ -57,9 +57,6 @@ export class RelatedMemories {
   memories!: RelatedMemory[];
 }
 
-/** The start stands in every row, alone where nothing is related to it. */
-type FoundRow = Omit<RelatedMemory, "memoryId"> & { readonly id: string };
-
 export const relatedMemories = defineOperation({
   name: "relatedMemories",
   effect: "reads",
@@ -92,8 +89,8 @@ export const relatedMemories = defineOperation({
   async handle({ caller, database }, input) {
     const graphId = chosenGraphId(caller, input);
     const { types, maxDepth, direction, limit } = input;
-    const values = [graphId, input.id, types ?? null, direction, limit];
-    const rows = await database.run<FoundRow | { id: null }>(relatedStatement(maxDepth), values);
+    const values = { graphId, start: input.id, types: types ?? null, direction, limit };
+    const rows = await database.run(relatedStatement(maxDepth), values);
     if (rows.length === 0) throw new MemoryNotFound();
     const found = rows.filter((row) => row.id !== null);
     return {

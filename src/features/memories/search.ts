@@ -4,14 +4,7 @@ import { type MemoryFilterInput, filterValues } from "./memory-filter.js";
 import { resolve } from "./search-concepts.js";
 import { type Plan, planLiterally, planSearch } from "./search-plan.js";
 import { readQuery } from "./search-query.js";
-import {
-  type AlikeWord,
-  type HitRow,
-  type KnownPiece,
-  searchHits,
-  searchWords,
-  wordsAlike,
-} from "./search-statements.js";
+import { type HitRow, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { TUNING } from "./search-tuning.js";
 
 /** How far matches are counted. */
@@ -29,47 +22,45 @@ export async function findMemories(run: Run, graphId: string, input: SearchWishe
   const query = readQuery(input.query);
   const resolved = await resolve(query, {
     words: (pieces) =>
-      run<KnownPiece>(searchWords, [graphId, pieces.map(({ text }) => text), pieces.map(({ asWritten }) => asWritten)]),
-    alike: (...wanted) => run<AlikeWord>(wordsAlike, [graphId, ...wanted, LIMITS.search.alike]),
+      run(searchWords, {
+        graphId,
+        pieces: pieces.map(({ text }) => text),
+        asWritten: pieces.map(({ asWritten }) => asWritten),
+      }),
+    alike: (words, spellings, beginnings) =>
+      run(wordsAlike, { graphId, words, spellings, beginnings, most: LIMITS.search.alike }),
   });
-  const [types, tags, ...rest] = filterValues(input) as [string[] | null, string[] | null, ...unknown[]];
-  const narrowing = { types, tags };
+  const filter = filterValues(input);
   const literally = query.signs.length > 0 ? query.signs : query.words.map(({ text }) => `^${text}`);
   if (resolved.concepts.length === 0 && literally.length === 0) return [];
   const find = (phrases: readonly string[]) => {
     const isPhrase = phrases.length > 0;
     const plan =
-      resolved.concepts.length > 0 ? planSearch(resolved, narrowing, isPhrase) : planLiterally(literally, narrowing);
-    return run<HitRow>(searchHits, [...hitValues(graphId, plan, phrases, input), types, tags, ...rest]);
+      resolved.concepts.length > 0 ? planSearch(resolved, filter, isPhrase) : planLiterally(literally, filter);
+    return run(searchHits, { graphId, ...hitValues(plan, phrases, input), ...filter });
   };
   const hits = await find(query.phrases);
   return hits.length === 0 && query.phrases.length > 0 ? find([]) : hits;
 }
 
-function hitValues(
-  graphId: string,
-  { gates, scans, pairs, shareMin }: Plan,
-  phrases: readonly string[],
-  input: SearchWishes,
-) {
+function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly string[], input: SearchWishes) {
   const tuning = [shareMin, TUNING.brevity, TUNING.importance, TUNING.length, TUNING.sideBySide, LIMITS.search.pairsIn];
   const isNarrowed = input.minImportance != null || input.createdAfter != null || input.createdBefore != null;
-  return [
-    graphId,
-    gates.map(({ query }) => query),
-    gates.map(({ limit }) => limit),
-    phrases.length > 0 ? phrases : null,
-    scans.map(({ gate }) => gate),
-    scans.map(({ concept }) => concept),
-    scans.map(({ query }) => query),
-    scans.map(({ points }) => points),
-    scans.map(({ share }) => share),
-    scans.map(({ inTitle }) => inTitle),
+  return {
+    gates: gates.map(({ query }) => query),
+    limits: gates.map(({ limit }) => limit),
+    phrases: phrases.length > 0 ? phrases : null,
+    scanGates: scans.map(({ gate }) => gate),
+    concepts: scans.map(({ concept }) => concept),
+    scans: scans.map(({ query }) => query),
+    points: scans.map(({ points }) => points),
+    shares: scans.map(({ share }) => share),
+    inTitle: scans.map(({ inTitle }) => inTitle),
     pairs,
-    [...input.query.trim()].length,
+    queryLength: [...input.query.trim()].length,
     tuning,
-    input.limit,
-    0,
-    isNarrowed ? LIMITS.search.examined : 0,
-  ];
+    limit: input.limit,
+    offset: 0,
+    examined: isNarrowed ? LIMITS.search.examined : 0,
+  };
 }

@@ -101,7 +101,7 @@ export const updateMemory = defineOperation({
     }
     const { id, expectedVersion = null } = input;
     const graphId = chosenGraphId(caller, input);
-    const [kept] = await database.run<{ version: number }>(keepVersion, [graphId, id, expectedVersion]);
+    const [kept] = await database.run(keepVersion, { graphId, id, expectedVersion });
     if (!kept) throw await whyNotKept(context, { graphId, id });
     // The least that it takes; how much it is, the row tells when it is written.
     await assertRoom(context, graphId, { bytes: bytesOf(Object.values(changes)) });
