@@ -48,11 +48,13 @@ export function defineRelation<Source extends object, Value>(relation: Relation<
 export const isNullable = ({ failures }: Relation): boolean => failures.length > 0;
 
 /**
- * The only way to follow a relation. Not an async function: ten thousand places of one answer may be followed.
+ * The only way to follow a relation. What the operation itself has answered with needs no permission beyond its own, as
+ * in plain answers. Not an async function: ten thousand places of one answer may be followed.
  * @throws ScopeMissing when the caller's key does not allow it, and any failure that the relation declares.
  */
 export function followRelation(relation: Relation, context: Context, source: object, asked: AskedFields): unknown {
-  for (const scope of scopesOf(relation.permission)) requireScope(context, scope);
+  const isAnswered = Reflect.get(source, relation.name) !== undefined;
+  if (!isAnswered) for (const scope of scopesOf(relation.permission)) requireScope(context, scope);
   if (!relation.team) return relation.follow(context, source, asked);
   const { role, idOf } = relation.team;
   return teamNow(context, idOf(source), role).then(() => relation.follow(context, source, asked));

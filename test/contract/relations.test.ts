@@ -121,6 +121,19 @@ describe.each(named.filter(([, { team }]) => team))("%s", (_name, relation) => {
   });
 });
 
+it("shows to a key that may write alone what its own change answers with, as plain answers do", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user({ scopes: ["memories:write"] });
+  const query = `mutation { createMemory(input: { type: "general", title: "New", content: "Nothing leads on." }) {
+    relationshipsTotal relationships { type }
+  } }`;
+
+  const { body } = await ask(`${url}/graphql`, { key, body: { query } });
+
+  expect(body).toEqual({ data: { createMemory: { relationshipsTotal: 0, relationships: [] } } });
+});
+
 it.each([
   ["owner", []],
   ["admin", []],

@@ -22,7 +22,7 @@ const STATEMENTS = [
   "features/memories/memory-statements.ts: keepVersion",
   "features/memories/memory-statements.ts: readStatement",
   "features/memories/memory-statements.ts: storeMemory",
-  "features/memories/related-statement.ts: statements",
+  "features/memories/related-statement.ts: walkStatement",
   "features/memories/search-statements.ts: searchHits",
   "features/memories/search-statements.ts: searchWords",
   "features/memories/search-statements.ts: wordsAlike",

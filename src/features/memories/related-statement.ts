@@ -15,10 +15,9 @@ export function relatedStatement(depth: number) {
 }
 
 /** SQL, since no model goes on from where it came to: each level would be several queries. */
-const statements = Array.from({ length: DEPTH_MAX }, (_, index) => {
-  const levels = Array.from({ length: index + 1 }, (_level, before) => before + 1);
-  return defineStatement({
-    name: `related_memories_${index + 1}`,
+const walkStatement = (levels: readonly number[]) =>
+  defineStatement({
+    name: `related_memories_${levels.length}`,
     values: { graphId: "uuid", start: "uuid", types: "text[]?", direction: "text", limit: "int4" },
     row: {
       ...{ id: "uuid?", type: "text", title: "text", relationship: "text", depth: "int4", strength: "float8" },
@@ -38,7 +37,10 @@ const statements = Array.from({ length: DEPTH_MAX }, (_, index) => {
     ) best ON true
     ORDER BY best.depth, best.strength DESC, best.importance DESC, best.id`,
   });
-});
+
+const statements = Array.from({ length: DEPTH_MAX }, (_, index) =>
+  walkStatement(Array.from({ length: index + 1 }, (_level, before) => before + 1)),
+);
 
 /** What is one step further than the level before, and no nearer; of several ways to it, the strongest. */
 function level(depth: number): string {
