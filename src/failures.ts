@@ -51,7 +51,7 @@ export function raisedFailures(operations: readonly Operation[], relations: read
     ]),
     ...raisedBy("the webhook of the payment provider", [new InvalidSignature()]),
     ...raisedBy("any request", [
-      refusalOf("key", { places: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),
+      refusalOf("key", { slots: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),
       ...[new NoSuchPath(), new MethodNotAllowed(["GET", "HEAD"]), new NoTunnel(), new UnreadableTarget()],
       ...[BodyTooLarge.example, new UnsupportedEncoding(), new UnsupportedMediaType()],
       ...[400, 412].flatMap((status) => refusedByHttp({ status }) ?? []),

@@ -28,7 +28,7 @@ export const LIMITS = {
     graphqlPerAccount: 3,
     waitingPerKey: 150,
     /** No longer than `database.connectionWaitMs`, of which it is a part. */
-    waitForPlaceMs: 2_000,
+    waitForSlotMs: 2_000,
     /** Requests on one connection that are not answered yet; one more closes it. */
     pipelined: 32,
     /** Of one process, from all addresses. */

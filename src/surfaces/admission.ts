@@ -4,65 +4,65 @@ import { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 import { scopeOf } from "./http.js";
-import { Places } from "./places.js";
+import { Slots } from "./slots.js";
 import type { Work } from "./work.js";
 
-/** Health checks are always let in: they decide whether the process is restarted. */
+/** Health checks are always admitted: they decide whether the process is restarted. */
 const HEALTH = /^\/(?:healthz|readyz)(?:$|\?)/;
 
-/** Lets requests in by address, before their bodies are read and before their keys are looked up. */
+/** Limits the concurrent requests of one address, before bodies are read and keys are looked up. */
 export function admitAddress(work: Work, limits: HttpLimits): Handler {
   const room = {
-    places: limits.connectionsPerAddress,
+    slots: limits.connectionsPerAddress,
     waiting: limits.waitingPerAddress,
-    waitMs: limits.waitForPlaceMs,
+    waitMs: limits.waitForSlotMs,
   };
-  const places = new Places(room);
+  const slots = new Slots(room);
   return (request, response, next) => {
     if (HEALTH.test(request.url)) return next();
     work.assertNotOverloaded();
-    const isLetIn = letIn(places, networkOf(scopeOf(response).clientAddress), response);
-    if (isLetIn === true) return next();
-    return settle(isLetIn, next, () => refusalOf("address", room));
+    const admission = takeSlot(slots, networkOf(scopeOf(response).clientAddress), response);
+    if (admission === true) return next();
+    return continueOrRefuse(admission, next, () => refusalOf("address", room));
   };
 }
 
-/** Lets requests in by key, when it is known and before their bodies are read. */
+/** Limits the concurrent requests of one key, before their bodies are read. */
 export function admitKey(limits: HttpLimits): Handler {
-  const { connectionsPerKey: places, waitingPerKey: waiting, waitForPlaceMs: waitMs } = limits;
-  return admitCaller("key", { places, waiting, waitMs }, ({ keyId }) => keyId);
+  const { connectionsPerKey: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
+  return admitCaller("key", { slots, waiting, waitMs }, ({ keyId }) => keyId);
 }
 
 /**
- * Lets an account's GraphQL requests in. Each may come to an answer of megabytes, of which the process holds several
- * times as much until it is written.
+ * Limits an account's concurrent GraphQL requests. Each may produce an answer of megabytes, and the process needs
+ * several times that memory until it is written.
  */
 export function admitGraphQL(limits: HttpLimits): Handler {
-  const { graphqlPerAccount: places, waitingPerKey: waiting, waitForPlaceMs: waitMs } = limits;
-  return admitCaller("account by GraphQL", { places, waiting, waitMs }, ({ userId }) => userId);
+  const { graphqlPerAccount: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
+  return admitCaller("account by GraphQL", { slots, waiting, waitMs }, ({ userId }) => userId);
 }
 
 function admitCaller(
-  whose: string,
-  room: { readonly places: number; readonly waiting: number; readonly waitMs: number },
+  subject: string,
+  room: { readonly slots: number; readonly waiting: number; readonly waitMs: number },
   nameOf: (caller: Caller) => string,
 ): Handler {
-  const places = new Places(room);
+  const slots = new Slots(room);
   return (_request, response, next) => {
     const { caller } = scopeOf(response);
-    const isLetIn = !caller || letIn(places, nameOf(caller), response);
-    if (isLetIn === true) return next();
-    return settle(isLetIn, next, () => refusalOf(whose, room));
+    const admission = !caller || takeSlot(slots, nameOf(caller), response);
+    if (admission === true) return next();
+    return continueOrRefuse(admission, next, () => refusalOf(subject, room));
   };
 }
 
-/** Takes a place until the request is over; "gone" says that nobody waits for an answer any more. */
-function letIn(places: Places, name: string, response: Response): boolean | Promise<boolean | "gone"> {
+/** Takes a slot until the request is over; "gone" means that the client has disconnected while waiting. */
+function takeSlot(slots: Slots, name: string, response: Response): boolean | Promise<boolean | "gone"> {
   const { patience } = scopeOf(response);
-  const isTaken = places.take(name, patience.leftMs);
+  const isTaken = slots.take(name, patience.leftMs);
   if (isTaken === false) return false;
   if (isTaken === true) {
-    response.once("close", () => places.give(name));
+    response.once("close", () => slots.give(name));
     return true;
   }
   let isGone = false;
@@ -70,24 +70,24 @@ function letIn(places: Places, name: string, response: Response): boolean | Prom
   response.once("close", leave);
   return patience.during(isTaken).then((hasPlace) => {
     response.off("close", leave);
-    if (hasPlace && isGone) places.give(name);
-    else if (hasPlace) response.once("close", () => places.give(name));
+    if (hasPlace && isGone) slots.give(name);
+    else if (hasPlace) response.once("close", () => slots.give(name));
     return isGone ? "gone" : hasPlace;
   });
 }
 
-async function settle(
-  isLetIn: boolean | Promise<boolean | "gone">,
+async function continueOrRefuse(
+  admission: boolean | Promise<boolean | "gone">,
   next: () => void,
   refusal: () => TooManyAtOnce,
 ): Promise<void> {
-  const outcome = await isLetIn;
+  const outcome = await admission;
   if (outcome === false) throw refusal();
   if (outcome === true) next();
 }
 
-export const refusalOf = (whose: string, { places, waiting }: { places: number; waiting: number }): TooManyAtOnce =>
+export const refusalOf = (subject: string, { slots, waiting }: { slots: number; waiting: number }): TooManyAtOnce =>
   new TooManyAtOnce(
-    `At most ${places} requests of one ${whose} are served at a time, and ${waiting} more wait. Read the answers ` +
+    `At most ${slots} requests of one ${subject} are served at a time, and ${waiting} more wait. Read the answers ` +
       "before you send more.",
   );

@@ -6,18 +6,18 @@ import { type RequestScope, scopeOf } from "./http.js";
 import { chargeCaller, chargeFailure, chargeKeyless } from "./rate-limit.js";
 
 /**
- * Whose key an Authorization header holds; every door asks this one.
- * @throws Unauthorized for any key that does not work. AccountSuspended for a right key of a suspended user.
+ * Finds the caller whose key an Authorization header holds. Every door uses it.
+ * @throws Unauthorized for any invalid key. AccountSuspended for the valid key of a suspended user.
  */
 export type Identify = (authorization: string | undefined) => Promise<Caller>;
 
-/** Notes who asks. What the key stands for can be read anew later in the request: its changes may have changed that. */
+/** Stores the caller in the scope. `readCaller` reads it again: the request's own changes may have changed it. */
 export async function identifyCaller(scope: RequestScope, identify: Identify, authorization?: string): Promise<void> {
   scope.readCaller = () => scope.patience.limit(identify(authorization));
   scope.caller = await scope.readCaller();
 }
 
-/** Finds out who asks, before anything of the body is read. Optional: a request without any key goes on without. */
+/** Identifies the caller before the body is read. If `optional`, a request without a key continues as anonymous. */
 export const authenticate =
   (identify: Identify, budgets: Budgets, { optional }: { optional: boolean }): Handler =>
   async ({ headers: { authorization } }, response, next) => {
@@ -33,7 +33,7 @@ export const authenticate =
     next();
   };
 
-/** Where nobody asks for a key the address pays, before anything else is done. */
+/** Charges the address, for paths that need no key. */
 export const chargeAddress =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {
@@ -41,14 +41,14 @@ export const chargeAddress =
     next();
   };
 
-/** The same wherever no key is given. */
+/** Charges the address of a request that has no key. */
 export function chargeWithoutKey(budgets: Budgets): Handler {
   const charge = chargeAddress(budgets);
   return (request, response, next) =>
     request.headers.authorization === undefined ? charge(request, response, next) : next();
 }
 
-/** REST: a request costs one, whatever comes of it. */
+/** By REST every request costs one, also one that fails. */
 export const chargeRequest =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {

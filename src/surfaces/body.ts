@@ -24,18 +24,18 @@ export class UnsupportedEncoding extends Failure {
   }
 }
 
-/** How each `Content-Encoding` is undone. */
+/** The decoder for each `Content-Encoding`. */
 const DECODERS = new Map<string, () => Transform>([
   ["gzip", createGunzip],
   ["deflate", createInflate],
   ["br", createBrotliDecompress],
 ]);
 
-/** Whether the request has a body, be it of unknown length. */
+/** Whether the request has a body, also one of unknown length. */
 export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
-/** Reads the body's bytes, decompressed, and begins the request's work; what they mean is for `jsonBody` to say. */
+/** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
@@ -48,14 +48,14 @@ export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);
 
 interface Bounds {
   readonly limit: number;
-  /** Is told of bytes before they are kept. */
+  /** Called before bytes are kept. */
   hold(bytes: number): void;
 }
 
 /**
- * What is too large is refused as soon as that is known, and not read on: what becomes of the rest is for the server.
- * @throws BodyTooLarge when the body is larger than `limit`, as it comes or decompressed.
- * @throws InvalidInput when it breaks off, or is not compressed as it claims.
+ * Stops reading as soon as the body is known to be too large; the server handles the rest of it.
+ * @throws BodyTooLarge when the body is larger than `limit`, compressed or decompressed.
+ * @throws InvalidInput when it is incomplete, or not compressed as its header says.
  */
 async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
   const { limit } = bounds;
@@ -93,21 +93,21 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
         refuse(error as Failure);
       }
     };
-    // What comes in is counted too: it may decompress to nothing, for ever.
+    // The compressed bytes are counted too: an endless body may decompress to nothing.
     const receive = (chunk: Buffer) => {
       if (!decoder) keep(chunk);
       else if ((received += chunk.length) > limit) refuse(new BodyTooLarge(limit));
     };
     const end = () => {
-      // What was received has still to be decompressed.
+      // The decoder may still have bytes to decompress, so a closed connection is no error from here on.
       request.off("close", breakOff);
       if (!decoder) settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;
-    const misread = () =>
+    const refuseCorrupt = () =>
       refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));
-    decoder.on("data", keep).on("error", misread);
+    decoder.on("data", keep).on("error", refuseCorrupt);
     decoder.on("end", () => settle(() => resolve(Buffer.concat(chunks, length))));
     request.pipe(decoder);
   });

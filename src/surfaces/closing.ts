@@ -6,8 +6,8 @@ import type { Logger } from "../platform/logger.js";
 import type { HttpLimits } from "./http-limits.js";
 import { HTTP_STATUS, tooLargeHead } from "./http.js";
 
-/** What it takes to refuse where no door is reached: the bounds, the log, and the form of an error. */
-export interface Refusing {
+/** What is needed to refuse a request that reaches no door: the limits, the log, and the format of errors. */
+export interface RefusalParts {
   readonly limits: HttpLimits;
   readonly log: Logger;
   readonly form: (failure: Failure) => object;
@@ -16,13 +16,13 @@ export interface Refusing {
 type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
 
 /**
- * Ends a connection whose client is still sending. If it were closed at once, the client would see a reset, and many
- * clients then never read the answer. So what still comes is read and discarded, for a bounded time and size.
+ * Closes a connection whose client is still sending. Closed at once, the client would get a reset, and many clients
+ * then never read the answer. So the remaining input is read and discarded, up to a limit of time and size.
  */
 export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
   const end = () => socket.destroy();
   const enough = socket.bytesRead + lingerBytes;
-  // Polled, not counted for each piece: a client that sends tiny pieces must not cost more.
+  // Polled instead of counted per chunk: a client that sends tiny chunks must not cost more.
   const watch = setInterval(() => void (socket.bytesRead > enough && end()), Math.ceil(lingerMs / 50)).unref();
   const deadline = setTimeout(end, lingerMs).unref();
   socket.once("close", () => {
@@ -34,16 +34,15 @@ export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience)
   socket.resume();
 }
 
-/** Lets the connection of a request end gently, when its answer is sent, if its body is not wanted to its end. */
+/** Closes the connection gently after the answer, for a request whose body is not read to its end. */
 export function closeAfterAnswer(request: IncomingMessage, patience: Patience): void {
   const { socket } = request;
-  // What Node calls when the last answer of a connection is sent.
+  // Node calls this when the last answer of a connection is sent.
   socket.destroySoon = () => closeGently(socket, patience);
   request.once("end", () => void (socket.writableFinished && socket.destroy()));
 }
 
-/** What Node's parser refuses before there is a request. */
-/** Every refusal of the parser: for documentation. */
+/** Every refusal by Node's HTTP parser, for the documentation. */
 export const parserRefusals = (limits: HttpLimits): Failure[] =>
   ["HPE_HEADER_OVERFLOW", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "ERR_HTTP_REQUEST_TIMEOUT", "HPE_INVALID_CONSTANT"].flatMap(
     (code) => refusalOf({ code } as NodeJS.ErrnoException, limits) ?? [],
@@ -59,7 +58,7 @@ export class Unreadable extends Failure {
   }
 }
 
-/** Why Node's parser gave a request up; undefined when the client is gone. */
+/** Why Node's parser refused a request; undefined when the client has disconnected. */
 function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits) {
   switch (code ?? "") {
     case "ECONNRESET":
@@ -73,36 +72,36 @@ function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, 
       return new Unreadable(
         "bad_request",
         "request_timeout",
-        `The request came too slowly: its head must be here within ${headTimeoutMs / 1_000} s, all of it within ` +
-          `${bodyTimeoutMs / 1_000} s. Send it faster, or less at once.`,
+        `The request took too long: its head must arrive within ${headTimeoutMs / 1_000} s, all of it within ` +
+          `${bodyTimeoutMs / 1_000} s. Send it faster, or send less at once.`,
       );
     default:
       return new Unreadable(
         "bad_request",
         "malformed_request",
-        "This is no valid HTTP/1.1 request. Send one with an HTTP client, and check its head.",
+        "This is not a valid HTTP/1.1 request. Use an HTTP client, and check the request line and the headers.",
       );
   }
 }
 
-/** Answers what the parser refuses in the documented form, and ends the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, refusing: Refusing): void {
-  const failure = refusalOf(error, refusing.limits);
-  if (failure && socket.writable) refuse(socket, failure, refusing);
-  // A connection that is being ended may go on sending what the parser cannot read.
+/** Answers a request that the parser refused in the documented format, and closes the connection. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, parts: RefusalParts): void {
+  const failure = refusalOf(error, parts.limits);
+  if (failure && socket.writable) refuse(socket, failure, parts);
+  // A connection that is already closing may still send input that the parser cannot read.
   else if (!failure || !socket.writableEnded) socket.destroy();
 }
 
-/** Answers where there is no response to answer with, and ends the connection. */
-export function refuse(socket: Socket, failure: Failure, refusing: Refusing): void {
-  const { status, headers, body } = refusalAnswer(failure, refusing);
+/** Answers directly on the socket, where there is no response object, and closes the connection. */
+export function refuse(socket: Socket, failure: Failure, parts: RefusalParts): void {
+  const { status, headers, body } = refusalAnswer(failure, parts);
   const lines = Object.entries({ Connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}`);
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
-  closeGently(socket, refusing.limits);
+  closeGently(socket, parts.limits);
 }
 
-/** What a request is answered that no door has seen; its line in the log is written here. */
-export function refusalAnswer(failure: Failure, { log, form }: Refusing) {
+/** Makes the answer to a request that reached no door, and writes its log line. */
+export function refusalAnswer(failure: Failure, { log, form }: RefusalParts) {
   const id = randomUUID();
   const status = HTTP_STATUS[failure.kind];
   const body = JSON.stringify(form(failure));

@@ -3,35 +3,35 @@ import type { Socket } from "node:net";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 
-/** A connection that has just been made may be about to send its first request. */
+/** A connection younger than this may be about to send its first request. */
 const FRESH_MS = 1_000;
 
 interface Connection {
   readonly socket: Socket;
   readonly peers: Peers;
-  /** Of requests that have begun and are not answered. */
+  /** The responses of requests that are not yet answered. */
   readonly responses: Set<ServerResponse>;
   /** Bytes of large answers that the client has not taken yet. */
   unsent: number;
-  /** How much the system had taken of its answers when it last took some, and when that was. */
+  /** How many bytes the system had accepted for sending when it last made progress, and when that was. */
   taken: number;
   takenAt: number;
-  restingSince: number;
+  idleSince: number;
 }
 
-/** The connections of one network: of those that rest, the one that has rested longest stands first. */
+/** The connections of one network. The first of `idle` has been idle for longest. */
 interface Peers {
-  readonly resting: Set<Connection>;
+  readonly idle: Set<Connection>;
   readonly busy: Set<Connection>;
   unsent: number;
 }
 
 /**
- * Every connection of a server, so that nobody has too many and none is kept for a client that does not read.
+ * Limits the connections of each address, and closes those whose client does not read its answers.
  *
- * An address may have `connectionsPerAddress`. Beyond that the one that has rested longest makes room for a new one, and
- * those that are answered are closed. Requests that are too many at once wait or are refused where they are admitted.
- * Behind proxies connections are the proxies' own, so they are not counted by address.
+ * An address may have `connectionsPerAddress`. Beyond that, a new connection closes the one that has been idle for
+ * longest, and connections are closed after their answer. Too many concurrent requests wait or are refused in
+ * `admission.ts`. Behind proxies connections belong to the proxies, so they are not counted by address.
  */
 export class Connections {
   readonly #limits: HttpLimits;
@@ -45,9 +45,9 @@ export class Connections {
     this.#countsAddresses = !behindProxies;
     const watch = setInterval(() => this.#endStalled(), Math.max(1, limits.stalledAnswerMs / 10)).unref();
     server.maxConnections = limits.connections;
-    server.on("connection", (socket: Socket) => this.#opened(socket));
+    server.on("connection", (socket: Socket) => this.#add(socket));
     const closeIdle = server.closeIdleConnections.bind(server);
-    // Browsers open connections ahead. Node counts one on which nothing came as busy, and would wait for it to stop.
+    // Browsers open connections in advance. Node counts an unused one as busy, and its shutdown would wait for it.
     server.closeIdleConnections = () => {
       closeIdle();
       this.#closeUnused();
@@ -56,10 +56,10 @@ export class Connections {
   }
 
   /**
-   * A request has begun; until its response is closed it keeps its connection busy. False: too many wait behind each
-   * other on it. They all come at once, before any could be answered, so the connection is closed.
+   * Marks the connection as busy until the response is closed. Returns false when too many pipelined requests wait on
+   * it; they all arrive before any could be answered, so the connection is closed.
    */
-  begun(socket: Socket, response: ServerResponse): boolean {
+  beginRequest(socket: Socket, response: ServerResponse): boolean {
     const connection = this.#all.get(socket);
     if (!connection) return false;
     const { peers, responses } = connection;
@@ -68,26 +68,26 @@ export class Connections {
       return false;
     }
     responses.add(response);
-    peers.resting.delete(connection);
+    peers.idle.delete(connection);
     peers.busy.add(connection);
     response.once("close", () => {
       responses.delete(response);
       if (responses.size > 0 || !this.#all.has(socket)) return;
       peers.busy.delete(connection);
-      connection.restingSince = performance.now();
-      peers.resting.add(connection);
+      connection.idleSince = performance.now();
+      peers.idle.add(connection);
     });
     return true;
   }
 
-  /** Whether a connection is one too many of its address, to be closed when it is answered. */
-  isCrowded(socket: Socket): boolean {
+  /** Whether the address has too many connections, so that this one is closed after its answer. */
+  isOverLimit(socket: Socket): boolean {
     const peers = this.#all.get(socket)?.peers;
     return this.#countsAddresses && peers !== undefined && sizeOf(peers) > this.#limits.connectionsPerAddress;
   }
 
-  /** A large answer waits to be read. Too much of that ends the connection whose client has not read for longest. */
-  answered(socket: Socket, response: ServerResponse, bytes: number): void {
+  /** Counts a large answer as unsent. Too many unsent bytes close the connection that made no progress for longest. */
+  trackUnsent(socket: Socket, response: ServerResponse, bytes: number): void {
     const connection = this.#all.get(socket);
     if (!connection) return;
     const add = (more: number) => {
@@ -105,27 +105,27 @@ export class Connections {
 
   #closeUnused(): void {
     const now = performance.now();
-    for (const { socket, restingSince } of this.#all.values()) {
-      if (socket.bytesRead === 0 && now - restingSince >= FRESH_MS) socket.destroy();
+    for (const { socket, idleSince } of this.#all.values()) {
+      if (socket.bytesRead === 0 && now - idleSince >= FRESH_MS) socket.destroy();
     }
   }
 
-  #opened(socket: Socket): void {
+  #add(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? "");
-    const peers = this.#peersOf.get(network) ?? { resting: new Set(), busy: new Set(), unsent: 0 };
+    const peers = this.#peersOf.get(network) ?? { idle: new Set(), busy: new Set(), unsent: 0 };
     this.#peersOf.set(network, peers);
     const now = performance.now();
     const responses = new Set<ServerResponse>();
-    const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, restingSince: now };
+    const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, idleSince: now };
     if (this.#countsAddresses) this.#makeRoom(peers, now);
-    peers.resting.add(connection);
+    peers.idle.add(connection);
     this.#all.set(socket, connection);
     socket.once("close", () => {
       this.#all.delete(socket);
-      peers.resting.delete(connection);
+      peers.idle.delete(connection);
       peers.busy.delete(connection);
       if (sizeOf(peers) === 0) this.#peersOf.delete(network);
-      // Node closes the response that was being sent. Those behind it would keep for ever what they hold.
+      // Node closes only the response that was being sent. The ones behind it would never release what they hold.
       setImmediate(() => {
         for (const response of responses) response.destroy().emit("close");
       });
@@ -134,13 +134,13 @@ export class Connections {
 
   #makeRoom(peers: Peers, now: number): void {
     const { connectionsPerAddress, waitingPerAddress } = this.#limits;
-    const [longest] = peers.resting;
+    const [longest] = peers.idle;
     if (!longest || sizeOf(peers) < connectionsPerAddress) return;
     const isFull = sizeOf(peers) >= connectionsPerAddress + waitingPerAddress;
-    if (isFull || now - longest.restingSince >= FRESH_MS) longest.socket.destroy();
+    if (isFull || now - longest.idleSince >= FRESH_MS) longest.socket.destroy();
   }
 
-  /** Ends the connections whose clients have not taken a byte of what waits for them for too long. */
+  /** Closes the connections whose clients have not read a byte of a waiting answer for too long. */
   #endStalled(): void {
     const now = performance.now();
     for (const connection of this.#all.values()) {
@@ -154,7 +154,7 @@ export class Connections {
   }
 }
 
-const sizeOf = ({ resting, busy }: Peers): number => resting.size + busy.size;
+const sizeOf = ({ idle, busy }: Peers): number => idle.size + busy.size;
 
 function endLongestUnread(connections: Iterable<Connection>): void {
   let longest: Connection | undefined;

@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.js";
 
-/** What holds for every GraphQL request, in Markdown: the schema's description, and a part of its page. */
+/** Rules for every GraphQL request, in Markdown: shown in the schema's description and on its page. */
 export const GRAPHQL_RULES: readonly string[] = [
   "A missing or wrong API key is HTTP 401. Introspection needs no key.",
   "A request costs one of the caller's budget for each root field. One that cannot be understood costs one request. " +

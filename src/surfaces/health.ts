@@ -11,7 +11,7 @@ export interface Health {
   isStopping(): boolean;
 }
 
-/** `/healthz` says that the process is alive, `/readyz` that it can serve: for whoever restarts and routes. */
+/** `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers. */
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
@@ -19,12 +19,12 @@ export function healthRoutes(health: Health): Router {
   return router;
 }
 
-/** However many ask, the database is asked once at a time, and its answer is repeated for a while. */
+/** Concurrent checks share one query to the database, and its result is cached for a short time. */
 function readiness({ pool, isStopping }: Health): Handler {
-  let asked: Promise<string | null> | undefined;
-  const forgetLater = () => setTimeout(() => (asked = undefined), LIMITS.database.readinessKeptMs).unref();
+  let check: Promise<string | null> | undefined;
+  const expireLater = () => setTimeout(() => (check = undefined), LIMITS.database.readinessKeptMs).unref();
   return async (_request, response) => {
-    const problem = isStopping() ? "stopping" : await (asked ??= databaseProblem(pool).finally(forgetLater));
+    const problem = isStopping() ? "stopping" : await (check ??= databaseProblem(pool).finally(expireLater));
     if (problem && !isStopping()) scopeOf(response).noteUnavailable(problem);
     response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : { status: "ready" });
   };

@@ -1,4 +1,4 @@
 import type { LIMITS } from "../limits.js";
 
-/** The bounds of the HTTP server: `LIMITS.http`, but where a test gives smaller ones. */
+/** The limits of the HTTP server: `LIMITS.http`, or smaller ones in tests. */
 export type HttpLimits = { readonly [Name in keyof typeof LIMITS.http]: number };

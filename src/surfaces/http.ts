@@ -6,12 +6,13 @@ import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operati
 import { whyUnavailable } from "../platform/database-errors.js";
 import { Patience } from "../operation/patience.js";
 import { type Logger, firstFew } from "../platform/logger.js";
+import { LIMITS } from "../limits.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
-/** The status that says over HTTP what a failure's kind says, at every door. */
+/** The HTTP status of each kind of failure, at every door. */
 export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
   bad_request: 400,
   unauthorized: 401,
@@ -27,46 +28,45 @@ export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
   unavailable: 503,
 };
 
-/** What a kind says, for documentation. */
+/** What each kind means, for the documentation. */
 export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
-  bad_request: "The request is not as it must be; `details` names each field that is wrong.",
+  bad_request: "The request is not valid; `details` names each field that is wrong.",
   unauthorized: "The API key is missing, malformed, unknown, expired or revoked.",
   forbidden: "The API key or the caller's role does not allow it, or the account is suspended (`account_suspended`).",
-  not_found: "There is no such thing, or none that the caller can see.",
+  not_found: "It does not exist, or the caller cannot see it.",
   method_not_allowed: "The path does not take this method.",
-  conflict: "What is there stands in the way; `reason` says how.",
-  payload_too_large: "The body is larger than 1 MiB, or the URL, the headers or their number larger than is served.",
+  conflict: "The request conflicts with the present state; `reason` says how.",
+  payload_too_large: `The body is larger than ${LIMITS.http.bodyBytes / 1_048_576} MiB, or the URL or the headers are too large or too many.`,
   unsupported_media_type: "The body is not JSON in UTF-8.",
-  rate_limited: "The caller has sent too many requests, in a minute or at once; nothing was done.",
+  rate_limited: "The caller has sent too many requests, per minute or at the same time; nothing was done.",
   internal_error: "Something went wrong on our side.",
   payment_provider_error: "The payment provider failed; nothing was changed.",
   unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
 };
 
-/** What all requests of a server share. */
+/** Shared by all requests of a server. */
 interface ScopeParts {
   readonly log: Logger;
   readonly work: Work;
-  /** How long a request waits in all. */
+  /** How long a request may wait in total. */
   readonly waitMs: number;
 }
 
 /**
- * What one HTTP request is, from its first byte to its log line. A class: a literal with an accessor in it would get a
- * hidden class of its own each time.
+ * The state of one HTTP request, from its first byte to its log line. It is a class because V8 would give each object
+ * literal with a getter its own hidden class, which is slow.
  */
 export class RequestScope {
   readonly id: string;
   readonly clientAddress: string;
-  /** The Idempotency-Key it came with. */
   readonly idempotencyKey: string | undefined;
-  /** What the request's work is a part of. */
+  /** The work of the whole process, of which this request is a part. */
   readonly work: Work;
   readonly patience: Patience;
   caller?: Caller;
-  /** Finds out anew who the key stands for: what a request has changed may have changed that. */
+  /** Reads the caller again: the request's own changes may have changed it, such as its team. */
   readCaller?: () => Promise<Caller>;
-  /** Whether the caller's budget has paid for it, and whether that of its address has. */
+  /** Whether the caller's budget was charged, and whether that of its address was. */
   charged = false;
   keylessCharged = false;
   /** The operations it ran, and the codes of their failures. */
@@ -86,12 +86,12 @@ export class RequestScope {
     this.#log = log;
   }
 
-  /** Made when it is used: hardly any request logs more than its one line. */
+  /** Created on use: most requests log only their one line. */
   get log(): Logger {
     return this.#log.child({ request_id: this.id });
   }
 
-  /** Keeps a failure for the request's line in the log; bugs and causes of 503 get lines of their own. */
+  /** Adds a failure to the request's log line. Causes of 503 are also logged in lines of their own. */
   note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
     this.failures.push(failure?.reason ?? code);
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
@@ -108,7 +108,7 @@ export class RequestScope {
 
 export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
 
-/** Gives each request an id and, when it is answered, one line in the log: never a key, a body or a path with a token. */
+/** Gives each request an id, and one log line when it is answered. No key, body or path with a token is logged. */
 export function requestScope(parts: ScopeParts): Handler {
   return (request, response, next) => {
     const scope = new RequestScope(request, response, parts);
@@ -140,7 +140,7 @@ export const checkIdempotencyKey: Handler = (_request, response, next) => {
   next();
 };
 
-/** The failure behind an error; undefined for a bug, which no caller is told about. */
+/** The failure that caused an error; undefined for a bug, whose details no client may see. */
 export function failureBehind(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   const refusal = refusedByHttp(error);
@@ -161,31 +161,31 @@ export class UnreadableRequest extends Failure {
   readonly kind = "bad_request";
 }
 
-/** Express throws errors with the status to answer with: 400 for an address that cannot be decoded, others for files. */
+/** Express throws errors with a status: 400 for a URL that cannot be decoded, others for files. */
 export function refusedByHttp(error: unknown): Failure | undefined {
   const status = (error as { status?: unknown } | null)?.status;
   if (typeof status !== "number" || status < 400 || status >= 500) return undefined;
   return new UnreadableRequest(
     status === 400
-      ? "The address cannot be decoded. Write it in UTF-8, and a per cent sign as `%25`."
-      : "This file cannot be sent so. Ask for it without the conditions `If-Match` and `If-Unmodified-Since`.",
+      ? "The URL cannot be decoded. Encode it as UTF-8, and write a percent sign as `%25`."
+      : "The file does not meet the conditions. Send the request without `If-Match` and `If-Unmodified-Since`.",
   );
 }
 
-const OF_WHAT_WAS_ASKED_FOR = ["Cache-Control", "Content-Type", "ETag", "Last-Modified"];
+const CONTENT_HEADERS = ["Cache-Control", "Content-Type", "ETag", "Last-Modified"];
 
-/** Answers with the failure in a door's own form, and says nothing about a bug. */
+/** Answers with the failure in the format of the door. Details of a bug are not shown. */
 export function errorAnswer(form: (failure: Failure | undefined, response: Response) => object): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = noteFailure(error, response);
     if (response.headersSent) return next(error);
-    // Set by whoever was about to answer with something else: an error must not be kept for a year in its place.
-    for (const name of OF_WHAT_WAS_ASKED_FOR) response.removeHeader(name);
+    // They describe the content that was to be sent: the error must not be cached for a year in its place.
+    for (const name of CONTENT_HEADERS) response.removeHeader(name);
     response.json(form(failure, response));
   };
 }
 
-/** Logs what went wrong, and sets the status and the headers that say it; undefined for a bug. */
+/** Logs the error, and sets the status and the headers of the answer. Returns undefined for a bug. */
 export function noteFailure(error: unknown, response: Response): Failure | undefined {
   const scope = scopeOf(response);
   const failure = failureBehind(error);
@@ -198,7 +198,7 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   return failure;
 }
 
-/** Every refusal of a head: for documentation. */
+/** Every refusal of a request's head, for the documentation. */
 export const headRefusals = ({ urlBytes, mediaTypesBytes, headers, headBytes }: HttpLimits): Failure[] => [
   new HeadTooLarge("url_too_long", tooLongUrl(urlBytes)),
   new HeadTooLarge("media_types_too_long", tooLongMediaTypes("accept", mediaTypesBytes)),
@@ -218,8 +218,8 @@ export class HeadTooLarge extends Failure {
 }
 
 /**
- * @throws HeadTooLarge when the URL, the number of headers or all of the head is larger than may be.
- * @throws UnreadableRequest when the host is not said once and clearly, or the URL has a fragment.
+ * @throws HeadTooLarge when the URL, the number of headers or the whole head exceeds its limit.
+ * @throws UnreadableRequest when there is not exactly one valid `Host`, or the URL has a fragment.
  */
 export function assertHeadFits(limits: HttpLimits): Handler {
   return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
@@ -235,11 +235,11 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     for (const part of rawHeaders) bytes += part.length + 2;
     if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
     if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
-    // Proxies in front may have decided by another one.
+    // With several hosts, a proxy in front may have routed by a different one.
     if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isHostName).length > 1)
       throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
-    // What follows it would be left out silently.
-    if (url.includes("#")) throw new UnreadableRequest("Write a `#` in the address as `%23`.");
+    // Express would silently drop what follows it.
+    if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
     next();
   };
 }
@@ -250,38 +250,39 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 const isHostName = (part: string, index: number): boolean =>
   index % 2 === 0 && part.length === "host".length && part.toLowerCase() === "host";
 
-const tooLongUrl = (bytes: number): string => `The URL may have ${bytes} bytes. Send long texts in the body of a POST.`;
+const tooLongUrl = (bytes: number): string =>
+  `The URL may have at most ${bytes} bytes. Send long texts in the body of a POST.`;
 const tooLongMediaTypes = (name: string, bytes: number): string =>
-  `The header ${name} may have ${bytes} bytes. Name only the media types that you need.`;
-const tooManyHeaders = (count: number): string => `A request may have ${count} headers. Send fewer.`;
+  `The header ${name} may have at most ${bytes} bytes. Name only the media types that you need.`;
+const tooManyHeaders = (count: number): string => `A request may have at most ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
-  `The request line and the headers together may have ${bytes} bytes. Send fewer or shorter headers.`;
+  `The request line and the headers together may have at most ${bytes} bytes. Send fewer or shorter headers.`;
 
 /**
- * Whether a page is wanted where programs find something else. Whoever would take JSON as readily, such as curl, is a
- * program.
+ * Whether the client prefers an HTML page, as browsers do. Clients that accept JSON equally, such as curl, are treated
+ * as programs.
  */
 export const prefersPage = (request: Request): boolean =>
   request.accepts("application/json", "application/graphql-response+json", "text/html") === "text/html";
 
-/** All that a caller is told about a bug. */
+/** The only message that clients see for a bug. */
 export const BUG_MESSAGE = "Something went wrong on our side.";
 
-/** Whether the body claims to be JSON in UTF-8. */
+/** Whether the headers declare the body as JSON in UTF-8. */
 export function claimsJson(request: Request): boolean {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.get("content-type") ?? "")?.[1] ?? "utf-8";
   return request.is("application/json") !== false && /^utf-?8$/i.test(charset);
 }
 
 /**
- * The body as JSON; undefined where there is none.
- * @throws InvalidInput when it is not valid UTF-8, not JSON, or too large a thing.
+ * Parses the body as JSON; undefined if there is none.
+ * @throws InvalidInput when it is not valid UTF-8, not JSON, or exceeds the limits for JSON.
  */
 export function jsonBody(request: Pick<Request, "body">): unknown {
   const bytes: unknown = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   try {
-    // A decoder takes longer to make than to use.
+    // Faster than a TextDecoder, which takes longer to create than to use.
     if (!isUtf8(bytes)) throw new SyntaxError("The body is not UTF-8.");
     assertJsonFits(bytes);
     return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));

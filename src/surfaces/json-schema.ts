@@ -36,7 +36,7 @@ export interface PlainField {
   readonly nullable: boolean;
 }
 
-/** The fields of an operation's input, what is required first, from the two sources that check it: type and bounds. */
+/** The fields of an operation's input, required ones first, made from what checks it: its type and its bounds. */
 export function plainFieldsOf(schema: GraphQLSchema, operation: Operation): readonly PlainField[] {
   const bounds = boundsStorage().getTargetValidationMetadatas(operation.input, "", false, false);
   const fields = Object.values(inputTypeOf(schema, operation).getFields()).map((field) =>
@@ -48,7 +48,7 @@ export function plainFieldsOf(schema: GraphQLSchema, operation: Operation): read
   return fields.sort((one, other) => Number(other.required) - Number(one.required));
 }
 
-/** These fields and no others, as a JSON object. */
+/** The schema of a JSON object with these fields and no others. */
 export function objectSchema(fields: readonly PlainField[]): JsonSchema {
   const required = fields.filter((field) => field.required).map(({ name }) => name);
   return {
@@ -83,10 +83,10 @@ function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainFi
   };
 }
 
-/** What a bound says in JSON Schema: of the value itself, and of each item where the value is a list. */
+/** The keywords for a bound: for the value itself, and for each item if the value is a list. */
 type Keywords = (constraints: readonly unknown[]) => { readonly itself?: JsonSchema; readonly each?: JsonSchema };
 
-/** The bounds of `bounds.ts` by their names. JSON Schema has no words for some, or not for all that they say. */
+/** The bounds of `bounds.ts` by name. JSON Schema has no keywords for some of them. */
 const KEYWORDS: Readonly<Record<string, Keywords>> = {
   textLength: ([minLength, maxLength]) => ({ itself: { minLength, maxLength } }),
   notBlank: () => ({ itself: { pattern: "\\S" } }),
@@ -104,19 +104,19 @@ const KEYWORDS: Readonly<Record<string, Keywords>> = {
 
 function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): JsonSchema {
   const keywords = KEYWORDS[name];
-  if (!keywords) throw new Error(`The bound "${name}" has no words in JSON Schema yet: add it to KEYWORDS.`);
+  if (!keywords) throw new Error(`The bound "${name}" has no entry in KEYWORDS yet: add it.`);
   const { itself = {}, each = {} } = keywords(constraints);
   if (schema["type"] !== "array") return { ...schema, ...itself, ...each };
   return { ...schema, ...itself, items: { ...(schema["items"] as JsonSchema), ...each } };
 }
 
-/** A value of an input, null aside: enum values are the texts that REST speaks. */
+/** The schema of an input's value, without null. Enum values are the strings that REST uses. */
 function valueSchema(type: GraphQLType): JsonSchema {
   const nullable = getNullableType(type);
   if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType) };
   if (isEnumType(nullable)) return enumSchema(nullable);
   if (isScalarType(nullable)) return scalarSchema(nullable);
-  throw new Error(`${String(nullable)} is no type of an input's field: inputs are flat.`);
+  throw new Error(`${String(nullable)} cannot be the type of an input's field: inputs are flat.`);
 }
 
 const enumSchema = (type: GraphQLEnumType): JsonSchema => ({
@@ -135,11 +135,11 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 
 function scalarSchema({ name }: GraphQLScalarType): JsonSchema {
   const schema = SCALARS[name];
-  if (!schema) throw new Error(`The scalar ${name} has no words in JSON Schema yet: add it to SCALARS.`);
+  if (!schema) throw new Error(`The scalar ${name} has no entry in SCALARS yet: add it.`);
   return schema;
 }
 
-/** A field's description with the names that plain values have, and with what each value of an enum means. */
+/** A field's description with REST's names, and with the meaning of each enum value. */
 function plainDescription(description: string | null | undefined, type: GraphQLType): string {
   const text = inRestNames(description ?? "");
   const named = getNamedType(type);
@@ -157,7 +157,7 @@ function orNull(schema: JsonSchema): JsonSchema {
 /** Schemas by their names, as `$ref` finds them. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
-/** Describes an answer by reference, and adds to `named` whatever it refers to. */
+/** Describes an answer by reference, and adds every schema that it refers to to `named`. */
 export function answerSchema(type: GraphQLObjectType, named: NamedSchemas): JsonSchema {
   return presentSchema(type, named);
 }
@@ -174,14 +174,14 @@ function presentSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema
     return String(type) === "ID" ? { ...schema, format: "uuid" } : schema;
   }
   if (!named[type.name]) {
-    // Its place is taken before its fields are looked at: types refer to each other in circles.
+    // Reserved before its fields are visited: types refer to each other in cycles.
     named[type.name] = {};
     named[type.name] = typeSchema(type, named);
   }
   return { $ref: `#/components/schemas/${type.name}` };
 }
 
-/** An object of these fields, or of all that stand in plain answers. A later release may add fields to it. */
+/** The schema of an object with the fields in `only`, or with all that REST answers contain. Others may be added later. */
 function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonly string[]): JsonSchema {
   const followed = followedFields(type);
   const partsOf = ({ extensions }: Field) => extensions["embedded"] as readonly string[] | undefined;
@@ -192,7 +192,7 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
     const parts = partsOf(field);
     const inner = getNullableType(field.type);
     if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
-    // GraphQL's null for one that could not be followed: plain answers have it or leave it out.
+    // In GraphQL a relation that failed is null; REST leaves the field out instead, so null is not in its schema.
     return followed.has(field.name) ? presentSchema(inner, named) : outputSchema(field.type, named);
   };
   return {

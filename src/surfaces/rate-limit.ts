@@ -7,9 +7,9 @@ import type { RequestScope } from "./http.js";
 const { windowMs, requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;
 
 /**
- * Takes `cost` requests from the caller's budget and says in the headers what is left. A cost of 0 takes nothing and
- * asks whether there is room for one.
- * @throws RateLimited when there is no room for all of them; then none is taken.
+ * Takes `cost` requests from the caller's budget, and sets the headers that say what is left. A cost of 0 takes nothing
+ * and checks that at least one is left.
+ * @throws RateLimited when fewer than `cost` are left; then none is taken.
  */
 export async function chargeCaller(budgets: Budgets, scope: RequestScope, cost: number): Promise<void> {
   if (!scope.caller) return;
@@ -19,8 +19,9 @@ export async function chargeCaller(budgets: Budgets, scope: RequestScope, cost: 
 }
 
 /**
- * A budget of its own, so that no stranger uses up an account's. A cost of 0 asks whether there is room for one.
- * @throws RateLimited when the address has failed to authenticate too often; its valid keys go on working.
+ * Charges failed authentication to its own budget, so that no stranger can use up an account's. A cost of 0 checks that
+ * at least one is left.
+ * @throws RateLimited when the address has failed to authenticate too often; its valid keys still work.
  */
 export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost: 0 | 1 = 1): Promise<void> {
   await chargeAddress(budgets, scope, {
@@ -32,8 +33,8 @@ export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost:
 }
 
 /**
- * Once for a request, however many doors it comes by.
- * @throws RateLimited when the address has sent too many requests without a key; those with one go on.
+ * Charges the address at most once per request, even if several handlers call it.
+ * @throws RateLimited when the address has sent too many requests without a key; requests with a key still work.
  */
 export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Promise<void> {
   if (scope.keylessCharged) return;
@@ -41,11 +42,11 @@ export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Prom
   await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost: 1 });
 }
 
-/** Says in the headers what is left for the address itself, unless it is its larger network that has used up its own. */
+/** The headers show the address's own budget, and that of its larger network only if that is used up. */
 async function chargeAddress(budgets: Budgets, scope: RequestScope, { name, limit, ...rest }: Charge): Promise<void> {
   for (const { network, shares } of networksOf(scope.clientAddress)) {
-    const told = shares === 1 ? "always" : "refused";
-    await charge(budgets, scope, { ...rest, name: `${name}:${network}`, limit: limit * shares, told });
+    const headers = shares === 1 ? "always" : "refused";
+    await charge(budgets, scope, { ...rest, name: `${name}:${network}`, limit: limit * shares, headers });
   }
 }
 
@@ -54,12 +55,12 @@ interface Charge {
   readonly policy: string;
   readonly limit: number;
   readonly cost: number;
-  /** When the headers tell of this budget; always, unless said else. */
-  readonly told?: "always" | "refused";
+  /** When the headers show this budget; always by default. */
+  readonly headers?: "always" | "refused";
 }
 
-async function charge(budgets: Budgets, scope: RequestScope, wish: Charge): Promise<void> {
-  const { name, policy, limit, cost, told = "always" } = wish;
+async function charge(budgets: Budgets, scope: RequestScope, request: Charge): Promise<void> {
+  const { name, policy, limit, cost, headers = "always" } = request;
   const account = new AtomicStore(budgets, { limit, cost });
   const refuses = getGraphQLRateLimiter({ identifyContext: () => name, store: account });
   const calls = Array.from({ length: cost });
@@ -70,33 +71,33 @@ async function charge(budgets: Budgets, scope: RequestScope, wish: Charge): Prom
   const { used, resetMs } = account.taken;
   const seconds = Math.max(1, Math.ceil(resetMs / 1_000));
   const left = Math.max(0, limit - used - (refused ? 0 : cost));
-  if (!refused && told === "refused") return;
+  if (!refused && headers === "refused") return;
   scope.setHeader("RateLimit-Policy", `"${policy}";q=${limit};w=${windowMs / 1_000}`);
   scope.setHeader("RateLimit", `"${policy}";r=${left};t=${seconds}`);
   if (refused) throw new RateLimited(seconds);
 }
 
-/** graphql-rate-limit counts by field unless told otherwise; here all fields are one budget. */
+/** graphql-rate-limit counts each field separately by default; here all fields share one budget. */
 const ANY_FIELD = { fieldName: "request" } as Parameters<ReturnType<typeof getGraphQLRateLimiter>>[0]["info"];
 
 /**
- * A store for one decision. graphql-rate-limit reads, decides and then writes, so of 200 requests at once all would
- * read the same: here reading takes as well, in one atomic step, and the library decides on what was used before it.
+ * A store for one decision. graphql-rate-limit reads, decides and then writes, so 200 concurrent requests would all
+ * read the same count. Here reading also takes, in one atomic step, and the library decides on the count before it.
  */
 class AtomicStore extends Store {
   taken: Taken = { used: 0, resetMs: windowMs };
 
   constructor(
     private readonly budgets: Budgets,
-    private readonly wish: { readonly limit: number; readonly cost: number },
+    private readonly charge: { readonly limit: number; readonly cost: number },
   ) {
     super();
   }
 
   override async getForIdentity({ contextIdentity }: { contextIdentity: string }): Promise<readonly number[]> {
-    const { limit, cost } = this.wish;
-    this.taken = await this.budgets.take(contextIdentity, this.wish);
-    // The library walks this list several times a request, so it is as long as the decision needs: empty or full.
+    const { limit, cost } = this.charge;
+    this.taken = await this.budgets.take(contextIdentity, this.charge);
+    // The library walks this list several times per request, so it is either empty or just long enough to refuse.
     const hasRoom = this.taken.used + Math.max(1, cost) <= limit;
     return hasRoom ? [] : Array.from({ length: limit }, () => Date.now());
   }

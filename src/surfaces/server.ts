@@ -2,48 +2,48 @@ import { IncomingMessage, type Server, ServerResponse, createServer } from "node
 import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
-import { type Refusing, closeAfterAnswer, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
+import { type RefusalParts, closeAfterAnswer, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
 import { readInSlices } from "./read-in-slices.js";
 
-/** Longer than proxies keep a connection, mostly 60 s, so that none sends a request into one that is just closed. */
+/** Longer than most proxies keep idle connections (60 s), so that no proxy sends a request on one that just closed. */
 const KEEP_ALIVE_MS = 65_000;
 /** How much of a large answer is written at once. */
 const PIECE_BYTES = 65_536;
-/** How late a slow request may be noticed. */
+/** How often timeouts of slow requests are checked, at least. */
 const CHECK_MS = 1_000;
 
-interface ServerParts extends Refusing {
-  /** Whether connections are those of proxies, whose clients are known by request alone. */
+interface ServerParts extends RefusalParts {
+  /** Whether connections come from proxies; then the client's address is known only per request. */
   readonly behindProxies: boolean;
   readonly turns: Turns;
 }
 
 /**
- * A server whose requests and responses are Express's from the start. Left to itself Express makes them so one by one,
- * by `Object.setPrototypeOf`: V8 then gives each a hidden class of its own, which costs more than all else that Express
- * does, and carries what belongs to a request over into the old generation.
+ * A server that creates requests and responses with Express's prototypes. By default Express sets the prototype of
+ * each by `Object.setPrototypeOf`: V8 then gives each its own hidden class, which costs more than all else that Express
+ * does, and moves objects of a request into the old generation.
  */
-export function createExpressServer(app: Express, refusing: ServerParts): Server {
-  const { limits, behindProxies, turns } = refusing;
+export function createExpressServer(app: Express, parts: ServerParts): Server {
+  const { limits, behindProxies, turns } = parts;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
-    /** An answer may come before the end of the body. What is left is thrown away, unless it may have no end. */
+    /** If the answer comes before the end of the body, the rest is discarded, or the connection closed if it is large. */
     override writeHead(status: number, ...rest: []): this {
       if (!this.req.complete) {
         this.req.resume();
-        if (mayGoOn(this.req, limits)) {
+        if (mayBeTooLong(this.req, limits)) {
           this.setHeader("Connection", "close");
           closeAfterAnswer(this.req, limits);
         }
       }
-      if (connections.isCrowded(this.req.socket)) this.setHeader("Connection", "close");
+      if (connections.isOverLimit(this.req.socket)) this.setHeader("Connection", "close");
       return super.writeHead(status, ...rest);
     }
 
-    /** A large answer is written piece by piece, as the client reads it: so it can be seen whether it does. */
+    /** Writes a large answer in pieces as the client reads it, so that a client that stops reading is noticed. */
     override end(...args: readonly unknown[]): this {
       this.emit("answered");
       const [data] = args;
@@ -51,7 +51,7 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
       if (!isLarge || this.req.method === "HEAD") return super.end(...(args as []));
       const bytes = Buffer.from(data as string);
       if (!this.headersSent && !this.hasHeader("Content-Length")) this.setHeader("Content-Length", bytes.length);
-      connections.answered(this.req.socket, this, bytes.length);
+      connections.trackUnsent(this.req.socket, this, bytes.length);
       this.#endInPieces(bytes, 0);
       return this;
     }
@@ -68,34 +68,34 @@ export function createExpressServer(app: Express, refusing: ServerParts): Server
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response) as Express["response"];
   const { headBytes, headers, headTimeoutMs, bodyTimeoutMs } = limits;
   const options = {
-    // What the parser counts leaves out what stands between names and values; `assertHeadFits` counts all.
+    // The parser does not count the characters between names and values; `assertHeadFits` counts all.
     maxHeaderSize: headBytes,
     headersTimeout: headTimeoutMs,
-    // From the first byte to the last of the body.
+    // From the first byte of the request to the last of its body.
     requestTimeout: bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(CHECK_MS, headTimeoutMs, bodyTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Else the parser answers by itself, in a form of its own.
+    // Otherwise the parser itself answers, not in the documented format.
     requireHostHeader: false,
     IncomingMessage: AppRequest,
-    // What Node makes of requests is an AppRequest, which its types cannot say.
+    // Its request is always an AppRequest, which Node's types cannot express.
     ServerResponse: AppResponse as typeof ServerResponse,
   };
   const server = createServer(options, (request, response) => {
-    // What follows on a connection that is being ended is not answered any more.
-    if (request.socket.writableEnded || !connections.begun(request.socket, response)) return;
-    // What Express gives back, which it does where it can make nothing of the address, it would answer by itself.
-    const handle = () => app(request as Request, response as Response, () => refuseTarget(response, refusing));
-    // Whether the process lives is told at once, whatever else waits for its turn.
+    // Later requests on a connection that is closing are not answered.
+    if (request.socket.writableEnded || !connections.beginRequest(request.socket, response)) return;
+    // Express calls this callback for a URL that it cannot parse; without it, Express would answer in its own format.
+    const handle = () => app(request as Request, response as Response, () => refuseTarget(response, parts));
+    // Answered at once, before all requests that wait: a busy process must not look dead.
     if (request.url === "/healthz") handle();
     else turns.begin(() => void (request.socket.destroyed || handle()));
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
-  // Node drops further headers silently, so it must read one more for `assertHeadFits` to count.
+  // Node silently drops further headers, so it must read one more than the limit for `assertHeadFits` to see it.
   server.maxHeadersCount = headers + 1;
-  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, refusing));
-  server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), refusing));
+  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
+  server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
   // An unknown `Expect` is ignored; RFC 9110 lets a server do so.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   return server;
@@ -113,16 +113,16 @@ export class UnreadableTarget extends Failure {
   readonly kind = "bad_request";
 
   constructor() {
-    super("The address of this request cannot be read. Send its path, such as `/v1/memories`.");
+    super("The URL of this request cannot be read. Send a path, such as `/v1/memories`.");
   }
 }
 
-/** A request that no door has seen, in the form of all refusals; one whose answer has begun can only be cut off. */
-function refuseTarget(response: ServerResponse, refusing: Refusing): void {
+/** Refuses a request that reached no door. If its answer has begun, the connection can only be cut. */
+function refuseTarget(response: ServerResponse, parts: RefusalParts): void {
   if (response.headersSent) return void response.destroy();
-  const { status, headers, body } = refusalAnswer(new UnreadableTarget(), refusing);
+  const { status, headers, body } = refusalAnswer(new UnreadableTarget(), parts);
   response.writeHead(status, headers).end(body);
 }
 
-const mayGoOn = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>
+const mayBeTooLong = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytes;

@@ -1,18 +1,17 @@
-/** What the interface is about, by the first part of a path. */
+/** The groups of paths in the documentation, by the first part of a path. */
 export const SUBJECTS = [
-  { name: "Memories", parts: ["memories"], description: "Notes of many kinds: stored, found and followed." },
+  { name: "Memories", parts: ["memories"], description: "Notes of many kinds: store, find and follow them." },
   {
     name: "Relationships",
     parts: ["relationships", "relationship-types"],
     description: "Typed links from one memory to another.",
   },
-  { name: "Teams", parts: ["teams"], description: "Who shares a graph: teams, their members and invitations." },
+  { name: "Teams", parts: ["teams"], description: "Teams share a graph: their members and invitations." },
   { name: "Billing", parts: ["billing"], description: "The team's subscription." },
   { name: "Access", parts: ["signup", "me", "keys", "users"], description: "Signing up, the caller, the API keys." },
-  { name: "Health", parts: ["healthz", "readyz"], description: "For whoever restarts the service and routes to it." },
+  { name: "Health", parts: ["healthz", "readyz"], description: "For supervisors and load balancers." },
 ];
 
-/** The subject of a path of REST. */
 export function subjectOf(path: string): string {
   const [part = ""] = path
     .replace(/^\/v1\//, "/")

@@ -1,6 +1,6 @@
 /**
- * Begins work in the order in which it comes, and lets work that has begun go on in pieces. Each turn of the event loop
- * does only what fits into `turnMs`, so that health checks are answered in between, however much comes at once.
+ * Starts work in order of arrival, and splits long work into pieces. Each turn of the event loop does only what fits
+ * into `turnMs`, so that health checks are answered in between, even under heavy load.
  */
 export class Turns {
   readonly #turnMs: number;
@@ -8,26 +8,26 @@ export class Turns {
   #endsAt = 0;
   #isResuming = false;
   #waiting: Array<() => void> = [];
-  /** Pieces of work that has begun, by whose they are: all go on in turn, so that small work overtakes large. */
+  /** Waiting pieces by their owner. Owners take turns, so that small work overtakes large. */
   readonly #pieces = new Map<object, Array<() => void>>();
 
   constructor(turnMs: number) {
     this.#turnMs = turnMs;
   }
 
-  /** In this turn, or in one to come. */
+  /** Runs `work` in this turn of the event loop or in a later one. */
   begin(work: () => void): void {
     if (this.#waiting.length === 0 && this.#hasTime()) work();
     else this.#waiting.push(work);
   }
 
   /**
-   * Asked before each of many pieces of work: settles in this turn or in one to come. `whose` is any object that stands
-   * for all of the work.
+   * Call it before each of many pieces of work: it settles in this turn or in a later one. `owner` is any object that
+   * identifies the whole work.
    */
-  goOn(whose: object): Promise<void> {
-    const pieces = this.#pieces.get(whose) ?? [];
-    this.#pieces.set(whose, pieces);
+  waitForTurn(owner: object): Promise<void> {
+    const pieces = this.#pieces.get(owner) ?? [];
+    this.#pieces.set(owner, pieces);
     if (this.#hasTime() && !this.#isResuming) void this.#resumePieces();
     return new Promise((resume) => void pieces.push(resume));
   }
@@ -42,7 +42,7 @@ export class Turns {
     return now < this.#endsAt;
   }
 
-  /** Of what waits to begin one a turn: what it leads to at once belongs to the same turn. */
+  /** Starts one waiting work per turn: what it does synchronously belongs to the same turn. */
   readonly #next = (): void => {
     const work = this.#waiting.shift();
     this.#isOpen = work !== undefined || this.#pieces.size > 0;
@@ -54,17 +54,17 @@ export class Turns {
   };
 
   /**
-   * One at least. What comes of a piece is done in microtasks, so each is waited for before the next: thousands that
-   * went on at once would be done in one turn, however long that takes.
+   * Resumes at least one piece. A piece runs in microtasks, so each is awaited before the next: thousands resumed
+   * together would all run in one turn, however long that takes.
    */
   async #resumePieces(): Promise<void> {
     this.#isResuming = true;
-    for (const [whose, pieces] of this.#pieces) {
+    for (const [owner, pieces] of this.#pieces) {
       await Promise.resolve();
       pieces.shift()?.();
-      // Behind all others.
-      this.#pieces.delete(whose);
-      if (pieces.length > 0) this.#pieces.set(whose, pieces);
+      // Moves the owner behind all others.
+      this.#pieces.delete(owner);
+      if (pieces.length > 0) this.#pieces.set(owner, pieces);
       await Promise.resolve();
       if (performance.now() >= this.#endsAt) break;
     }

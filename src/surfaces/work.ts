@@ -7,7 +7,7 @@ import { Turns } from "./turns.js";
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
 
-/** The work of the process: requests whose bodies are here, until their answers are made. */
+/** The load of the process: counts requests from the arrival of their body until their answer is made. */
 export class Work implements Disposable {
   readonly turns: Turns;
   readonly #limits: HttpLimits;
@@ -25,12 +25,12 @@ export class Work implements Disposable {
     this.#watch = setInterval(() => this.#look(), limits.loopWindowMs).unref();
   }
 
-  /** @throws Unavailable when there is more to do than can be done: before anything of the request is read. */
+  /** @throws Unavailable when the process is overloaded. Call it before anything of the request is read. */
   assertNotOverloaded(): void {
     if (this.#begun >= this.#limits.requestsAtOnce || this.#lateWindows >= 2) throw new Unavailable("overloaded");
   }
 
-  /** Begins a request's work, in this turn of the event loop or in one to come; it lasts until the answer is made. */
+  /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
   begin(response: Response, work: () => void): void {
     this.#begun++;
     let isDone = false;
@@ -43,8 +43,8 @@ export class Work implements Disposable {
   }
 
   /**
-   * Counts the bytes of a request's body, until the request is over.
-   * @throws Unavailable, from what it returns, when all bodies together take too much memory.
+   * Returns a function that counts the bytes of a request's body until the request is over. That function throws
+   * Unavailable when all bodies together take too much memory.
    */
   holdBody(response: Response): (bytes: number) => void {
     let held = 0;
@@ -62,8 +62,8 @@ export class Work implements Disposable {
   }
 
   /**
-   * One late window may be a pause, such as a garbage collection; two in a row mean more work than fits. The smallest
-   * delay of a window counts: a single long turn leaves the other turns of its window short.
+   * One late window may be a pause, such as a garbage collection; two in a row mean overload. The smallest delay of a
+   * window counts, so that a single long turn among short ones is not overload.
    */
   #look(): void {
     const isLate = this.#delay.count > 0 && this.#delay.min / 1e6 > RESOLUTION_MS + this.#limits.loopDelayMs;

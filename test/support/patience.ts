@@ -5,4 +5,4 @@ export const PATIENT = {
 };
 
 /** The same of places and of the event loop: nothing is refused because the machine does other things as well. */
-export const PATIENT_DOORS = { waitForPlaceMs: 30_000, loopDelayMs: 10_000 };
+export const PATIENT_DOORS = { waitForSlotMs: 30_000, loopDelayMs: 10_000 };

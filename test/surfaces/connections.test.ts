@@ -6,7 +6,7 @@ import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
 import { loggerTo } from "../../src/platform/logger.js";
-import { Places } from "../../src/surfaces/places.js";
+import { Slots } from "../../src/surfaces/slots.js";
 import { type Answer, ask } from "../support/http.js";
 import { connected, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
@@ -98,7 +98,7 @@ it("frees what requests held when their connection is cut, answered or not", asy
 
 it("serves as many requests of an address at a time as it may, and refuses the others with the limit", async () => {
   await using world = await createWorld();
-  const room = { connectionsPerAddress: 2, waitingPerAddress: 5, waitForPlaceMs: 100 };
+  const room = { connectionsPerAddress: 2, waitingPerAddress: 5, waitForSlotMs: 100 };
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, room);
   const { key } = await world.user();
 
@@ -116,22 +116,22 @@ it("serves as many requests of an address at a time as it may, and refuses the o
   expect((await ask(`${url}/me`, { key, headers: { "x-forwarded-for": "192.0.2.2" } })).status).toBe(200);
 });
 
-it("gives a free place to whoever has waited longest, and bounds how many wait and for how long", async () => {
-  const places = new Places({ places: 1, waiting: 2, waitMs: 200 });
+it("gives a free slot to the request that waited longest, and limits how many wait and how long", async () => {
+  const slots = new Slots({ slots: 1, waiting: 2, waitMs: 200 });
   const order: string[] = [];
-  const wait = async (who: string) => ((await places.take("a")) ? order.push(who) : order.push(`${who} not`));
+  const wait = async (who: string) => ((await slots.take("a")) ? order.push(who) : order.push(`${who} not`));
 
-  expect(places.take("a")).toBe(true);
-  expect(places.take("b")).toBe(true);
+  expect(slots.take("a")).toBe(true);
+  expect(slots.take("b")).toBe(true);
   const [first, second] = [wait("first"), wait("second")];
-  expect(places.take("a")).toBe(false);
-  places.give("a");
+  expect(slots.take("a")).toBe(false);
+  slots.give("a");
   await first;
   await second;
 
   expect(order).toEqual(["first", "second not"]);
-  places.give("a");
-  expect(places.take("a")).toBe(true);
+  slots.give("a");
+  expect(slots.take("a")).toBe(true);
 });
 
 it("stops without waiting for connections on which nothing came", async () => {

@@ -6,7 +6,7 @@ import { inRestNames, routeOf } from "../../src/operation/names.js";
 import { SCOPES } from "../../src/operation/permission.js";
 import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
 import { HTTP_STATUS } from "../../src/surfaces/http.js";
-import { PLACES } from "../../src/surfaces/navigation.js";
+import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { routesOf } from "../../src/surfaces/rest/errors.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -120,14 +120,16 @@ describe("the first page", () => {
     expect(first.status).toBe(200);
     expect(first.headers.get("vary")).toMatch(/\bAccept\b/);
     const paths = new Set(links.map(({ pathname }) => pathname));
-    expect([...paths].toSorted()).toEqual(["/", "/healthz", "/readyz", ...PLACES.map(({ path }) => path)].toSorted());
+    expect([...paths].toSorted()).toEqual(
+      ["/", "/healthz", "/readyz", ...PAGE_LINKS.map(({ path }) => path)].toSorted(),
+    );
     for (const path of paths) {
       const { status, body } = await ask(url + path, { headers: { accept: HTML } });
       expect([path, status]).toEqual([path, 200]);
       const there = Array.from(String(body).matchAll(/<nav[\s\S]*?<\/nav>/g)).flatMap(([nav]) =>
         Array.from(nav.matchAll(/href="([^"]+)"/g), ([, to = ""]) => new URL(to, url + path).pathname),
       );
-      if (there.length > 0) expect(there).toEqual(["/", ...PLACES.map((place) => place.path)]);
+      if (there.length > 0) expect(there).toEqual(["/", ...PAGE_LINKS.map((place) => place.path)]);
     }
   });
 

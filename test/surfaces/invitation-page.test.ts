@@ -80,7 +80,7 @@ it("tells somebody who is in a team already, and gives them the key to leave it"
   const refused = await page("/answer", { code: CODE, answer: "accept" });
 
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain("You are in another team already");
+  expect(refused.text).toContain("You are already in another team");
   expect(refused.text).toMatch(/mg_live_\w+/);
   expect(await status()).toBe("pending");
   expect(await bob.did(myTeam)).toMatchObject({ name: "Bob's own" });
@@ -98,7 +98,7 @@ it("says what became of an invitation, and that it knows no other", async () => 
   const malformed = await fetch(`${url}/invitations/%ff`);
 
   expect([ended.status, late.status, unknown.status, malformed.status]).toEqual([409, 409, 404, 400]);
-  expect(ended.text).toContain("This invitation has ended.");
+  expect(ended.text).toContain("This invitation has expired.");
   expect(ended.text).not.toContain("<form");
   expect(await unknown.text()).toContain("There is no such invitation.");
   for (const { headers } of [unknown, malformed]) expect(headers.get("content-type")).toMatch(/^text\/html/);

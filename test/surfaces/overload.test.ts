@@ -91,7 +91,7 @@ it("goes on with work that has begun in pieces that fit, in turn with that of ot
   const turns = new Turns(5);
   const events: string[] = [];
   const piece = async (whose: object, name: string) => {
-    await turns.goOn(whose);
+    await turns.waitForTurn(whose);
     keepBusy(10);
     events.push(name);
   };
@@ -116,7 +116,7 @@ it("goes on with at least one piece in a turn, whatever begins in it", async () 
   const turns = new Turns(0);
   const mine = {};
 
-  const pieces = Array.from({ length: 10 }, () => turns.goOn(mine));
+  const pieces = Array.from({ length: 10 }, () => turns.waitForTurn(mine));
 
   expect(await Promise.all(pieces)).toHaveLength(10);
 });

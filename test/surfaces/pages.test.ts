@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { beforeAll, expect, it } from "vitest";
-import { PLACES } from "../../src/surfaces/navigation.js";
+import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { describeInBrowser } from "../support/browser.js";
 import { createWorld } from "../support/world.js";
 
@@ -33,7 +33,7 @@ const OTHERS: Readonly<Record<string, Looks>> = {
 };
 
 /** Pages that anybody can open: the documentation, and one of each other kind that shares the layout. */
-const PAGES = ["/", ...PLACES.map(({ path }) => path), "/billing/return", "/invitations/unknown"];
+const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/invitations/unknown"];
 
 describeInBrowser("pages", (browser) => {
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(

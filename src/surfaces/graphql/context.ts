@@ -9,16 +9,16 @@ import { FieldErrors } from "./field-errors.js";
 
 const { rootsAtOnce } = LIMITS.graphql;
 
-/** What resolvers get: the context of one request. Introspection and public operations need no key, so no caller. */
+/** The context that resolvers get. For introspection and public operations there may be no caller. */
 export interface RequestContext extends Context {
   caller: Caller;
   readonly scope: RequestScope;
   readonly answer: AnswerBudget;
   readonly errors: FieldErrors;
   readonly pause: () => Promise<void>;
-  /** Lets a few of the root fields be worked on at a time: each may read a page of megabytes. */
+  /** Limits how many root fields run at a time: each may read a page of megabytes. */
   readonly roots: Gate;
-  /** What makes a request with an Idempotency-Key the same: its document, operation and variables. */
+  /** Identifies the request for an Idempotency-Key: its document, operation and variables. */
   request: string;
 }
 
@@ -26,21 +26,21 @@ export function requestContextOf(services: Services, scope: RequestScope): Reque
   const { caller, clientAddress, patience } = scope;
   const context = contextOf(services, { caller, clientAddress, door: "graphql", patience });
   const answer = new AnswerBudget();
-  const pause = () => scope.work.turns.goOn(answer);
+  const pause = () => scope.work.turns.waitForTurn(answer);
   return { scope, request: "", ...context, answer, errors: new FieldErrors(), pause, roots: new Gate(rootsAtOnce) };
 }
 
 /**
- * Changes of one request follow each other, and each is asked by who the caller is by then: one may have founded the
- * team that the next is about.
- * @throws Unauthorized when one has revoked the key.
+ * Reads the caller again before each change of a request with several: one change may create the team that the next
+ * needs.
+ * @throws Unauthorized when an earlier change revoked the key.
  */
 export async function readCallerAnew(context: RequestContext, { operation }: GraphQLResolveInfo): Promise<void> {
   const isAlone = operation.selectionSet.selections.every(({ kind }, index) => kind === "Field" && index === 0);
   if (!isAlone && context.scope.readCaller) context.caller = await context.scope.readCaller();
 }
 
-/** The context of one root field. Each change of a request has its own result, under its response name. */
+/** The context of one root field. Each change of a request stores its own idempotent result, by its response name. */
 export function fieldContextOf(context: RequestContext, info: GraphQLResolveInfo): Context {
   const { idempotencyKey: key } = context.scope;
   const idempotency = key === undefined ? undefined : { key, part: String(info.path.key), request: context.request };

@@ -32,56 +32,56 @@ export class QueryTooCostly extends Failure {
   }
 }
 
-/** One operation of a checked document, with the given variables, checked by `assertVariablesFit`. */
-export interface Asked {
+/** One operation of a validated document, with variables that `assertVariablesFit` has checked. */
+export interface ParsedRequest {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-/** How many values an answer is expected to have: those of the graph, and those that describe the schema. */
+/** How many values an answer may have: those of the graph, and those of introspection. */
 interface Cost {
   readonly values: number;
   readonly introspection: number;
 }
 
 /**
- * @throws QueryTooCostly when the answer could be larger than is served.
- * @throws InvalidInput when that cannot be told.
+ * @throws QueryTooCostly when the answer could exceed the limit.
+ * @throws InvalidInput when the cost cannot be computed, as an argument does not fit its type.
  */
-export function assertAffordable(schema: GraphQLSchema, asked: Asked): void {
-  const { values, introspection } = recallCost(schema, asked);
+export function assertAffordable(schema: GraphQLSchema, parsed: ParsedRequest): void {
+  const { values, introspection } = readCost(schema, parsed);
   if (values > COST_MAX) throw new QueryTooCostly(values, COST_MAX);
   if (introspection > INTROSPECTION_MAX) throw new QueryTooCostly(introspection, INTROSPECTION_MAX);
 }
 
-/** Costs of documents that are remembered, by what else they depend on. */
+/** Cached costs of each document, by the variables that they depend on. */
 const costsOf = new WeakMap<DocumentNode, Map<string, Cost>>();
 const COSTS_MAX = 10;
 const KEY_MAX_LENGTH = 200;
-/** What the costs of one document take at most, with their keys. */
+/** How much memory the cached costs of one document take at most, with their keys. */
 export const COSTS_MAX_BYTES = COSTS_MAX * (KEY_MAX_LENGTH + 200);
 
-function recallCost(schema: GraphQLSchema, asked: Asked): Cost {
-  const costs = costsOf.get(asked.document) ?? new Map<string, Cost>();
-  costsOf.set(asked.document, costs);
-  const key = keyOf(asked);
-  const cost = costs.get(key) ?? costOf(schema, asked);
+function readCost(schema: GraphQLSchema, parsed: ParsedRequest): Cost {
+  const costs = costsOf.get(parsed.document) ?? new Map<string, Cost>();
+  costsOf.set(parsed.document, costs);
+  const key = keyOf(parsed);
+  const cost = costs.get(key) ?? costOf(schema, parsed);
   if (costs.size < COSTS_MAX && key.length <= KEY_MAX_LENGTH) costs.set(key, cost);
   return cost;
 }
 
-/** Beside its document the cost depends on limits and on conditions: on no text, list or input. */
-function keyOf({ operation, given }: Asked): string {
+/** Apart from the document, the cost depends only on numbers and booleans: not on strings, lists or inputs. */
+function keyOf({ operation, given }: ParsedRequest): string {
   const values = (operation.variableDefinitions ?? []).map(({ variable }) => {
     const value = given[variable.name.value];
-    // Null is another value than none at all, which leaves the default.
+    // Null differs from a missing value, for which the default applies.
     return ["number", "boolean", "undefined"].includes(typeof value) || value === null ? String(value) : "";
   });
   return `${operation.name?.value ?? ""} ${values.join()}`;
 }
 
-function costOf(schema: GraphQLSchema, { document, operation, given }: Asked): Cost {
+function costOf(schema: GraphQLSchema, { document, operation, given }: ParsedRequest): Cost {
   let introspection = 0;
   const introspectionEstimator: ComplexityEstimator = ({ type, field, childComplexity }) => {
     const items = listLengthsOf(schema).get(field.name) ?? 1;
@@ -97,18 +97,18 @@ function costOf(schema: GraphQLSchema, { document, operation, given }: Asked): C
       variables: { ...given },
       ...(operation.name ? { operationName: operation.name.value } : {}),
       estimators: [fieldExtensionsEstimator(), introspectionEstimator, simpleEstimator({ defaultComplexity: 1 })],
-      // Never reached: Apollo has counted the selections by then.
+      // Never reached: Apollo has limited the selections before.
       maxQueryNodes: 2 * selections,
     });
     return { values, introspection: Math.ceil(introspection) };
   } catch (error) {
-    // What an argument is given does not fit its type, which only its variables could tell.
+    // An argument does not fit its type, which can be known only with the values of variables.
     if (error instanceof GraphQLError) throw new InvalidInput([{ path: "", message: error.message }]);
     throw error;
   }
 }
 
-/** How many items the lists have in which a schema describes itself: all of its types, and on average per type or field. */
+/** How many items the lists of introspection have: all types, and the average of fields per type and so on. */
 function listLengthsOf(schema: GraphQLSchema): ReadonlyMap<string, number> {
   const known = listLengths.get(schema);
   if (known) return known;

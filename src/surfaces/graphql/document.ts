@@ -17,9 +17,9 @@ import { literalsRule } from "./literals.js";
 const { documentBytes, lines, tokens, depth, aliases, fragments, directives, nameLength } = LIMITS.graphql;
 
 /**
- * Looks at a document before it is parsed and checked. What is unknown in it is compared with every known name, letter
- * by letter, so names must be short before that. Whether it is GraphQL at all is for the parser to say.
- * @throws InvalidInput when it is too large, or a name in it too long.
+ * Checks the size of a document before it is parsed. Validation compares unknown names with every known one letter by
+ * letter, so long names must be refused before it. Invalid GraphQL is left to the parser.
+ * @throws InvalidInput when the document is too large, or a name in it is too long.
  */
 export function assertDocumentFits(source: string): void {
   if (Buffer.byteLength(source) > documentBytes) {
@@ -28,7 +28,6 @@ export function assertDocumentFits(source: string): void {
   if (source.length >= lines && source.split(LINE_BREAK, lines + 1).length > lines) {
     throw refusal(`The document has more than ${lines.toLocaleString("en")} lines. Send values as variables.`);
   }
-  // Nothing in it can be longer than itself.
   if (source.length > nameLength && hasLongName(source)) {
     throw refusal(`A name in the document is longer than ${nameLength} characters. Use shorter names.`);
   }
@@ -37,7 +36,7 @@ export function assertDocumentFits(source: string): void {
 const refusal = (message: string): InvalidInput => new InvalidInput([{ path: "query", message }]);
 
 function hasLongName(source: string): boolean {
-  // Most documents have no run of letters of this length at all, in a name or in a text.
+  // Fast path: most documents have no word of this length, in a name or in a string.
   if (!LONG_WORD.test(source)) return false;
   const lexer = new Lexer(new Source(source));
   try {
@@ -45,17 +44,17 @@ function hasLongName(source: string): boolean {
       if (lexer.token.kind === TokenKind.NAME && lexer.token.end - lexer.token.start > nameLength) return true;
     }
   } catch {
-    // A syntax error: the parser stops at the same place.
+    // A syntax error: the parser will report it.
   }
   return false;
 }
 
-/** As GraphQL counts lines. */
+/** GraphQL's definition of a line break. */
 const LINE_BREAK = /\r\n|[\n\r]/;
 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${nameLength + 1}}`);
 
-/** Told as GraphQL's own rules tell, beside whatever else is wrong, instead of thrown out of the validation. */
+/** Makes a rule report its error like GraphQL's own rules, with all others, instead of throwing. */
 const REPORTED = {
   propagateOnRejection: false,
   onReject: [
@@ -64,7 +63,7 @@ const REPORTED = {
   ],
 };
 
-/** How many fragments a document defines, and how many directives it uses. */
+/** Limits how many fragments a document defines, and how many directives it uses. */
 function countRule(context: ValidationContext): ASTVisitor {
   const defined = context.getDocument().definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
   let used = 0;
@@ -85,7 +84,7 @@ function countRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-/** Rules that a document must keep beside GraphQL's own; a document is checked once and then remembered. */
+/** Validation rules in addition to GraphQL's own. Apollo validates a document once and then caches it. */
 export const documentRules: ValidationRule[] = [
   countRule,
   literalsRule,

@@ -21,16 +21,16 @@ import { type RequestContext, requestContextOf } from "./context.js";
 import { formatError } from "./errors.js";
 import { COSTS_MAX_BYTES } from "./cost.js";
 import { assertDocumentFits, documentRules } from "./document.js";
-import { IntrospectionMemory } from "./introspection.js";
+import { IntrospectionCache } from "./introspection.js";
 import { requestPlugin } from "./request.js";
 import { resolvePlainField } from "./schema.js";
 
-/** How many documents, checked or registered by their hash, are remembered; beyond, the longest unused are forgotten. */
+/** How many validated documents, and how many persisted queries, are cached; the least recently used are evicted. */
 const REMEMBERED_MAX = 1_000;
-/** How much memory the checked documents may take, and how much one of them. */
+/** How much memory all validated documents may take, and how much one of them. */
 const DOCUMENTS_MAX_BYTES = 64 * 1_048_576;
 const DOCUMENT_MAX_BYTES = 1_048_576;
-/** How many characters the documents registered by their hash may have together. */
+/** How many characters all persisted queries may have together. */
 const REGISTERED_MAX_LENGTH = 8 * 1_048_576;
 
 /** GraphQL over HTTP on one path, by Apollo Server. */
@@ -42,16 +42,16 @@ export async function graphqlDoor(
   const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const isPublic = (name: string) => open.has(name);
-  const introspection = new IntrospectionMemory();
+  const introspection = new IntrospectionCache();
   const apollo = new ApolloServer<RequestContext>({
     schema,
     introspection: true,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    // urql asks by GET unless told otherwise; a page of another origin cannot send any of these without a preflight.
+    // urql uses GET by default. A page of another origin cannot send any of these headers without a preflight.
     csrfPrevention: { requestHeaders: ["authorization", "x-apollo-operation-name", "apollo-require-preflight"] },
     parseOptions: { maxTokens: LIMITS.graphql.tokens },
-    // Counts selections with fragments put in, each visited once; only then come the rules below.
+    // Counts selections with fragments expanded, visiting each fragment once. It runs before the rules below.
     maxRecursiveSelections: LIMITS.graphql.selections,
     validationOptions: { maxErrors: LIMITS.refusal.issues },
     executionOptions: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
@@ -68,21 +68,21 @@ export async function graphqlDoor(
     formatError,
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
-      // It would watch every field of an answer to find out that none may be cached; that is said below.
+      // The plugin would check every field of an answer, though none may be cached; `parseBody` sets the header.
       ApolloServerPluginCacheControlDisabled(),
       requestPlugin({ schema, budgets, introspection, isPublic }),
     ],
   });
   await apollo.start();
   const router = Router({ caseSensitive: true, strict: true });
-  // What is below the path is no GraphQL: another route's, or nothing.
+  // Paths below this one are not GraphQL.
   router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
-  router.use(askBudget(budgets), readBody, checkIdempotencyKey, parseBody);
+  router.use(checkBudget(budgets), readBody, checkIdempotencyKey, parseBody);
   router.use(answerBy(apollo, services, budgets), chargeFailed(budgets));
   return router;
 }
 
-/** Hands the request to Apollo and its answer to the client. */
+/** Passes the request to Apollo, and its answer to the client. */
 const answerBy =
   (apollo: ApolloServer<RequestContext>, services: Services, budgets: Services["budgets"]): Handler =>
   async (request, response) => {
@@ -95,8 +95,9 @@ const answerBy =
       context: async () => requestContextOf(services, scopeOf(response)),
     });
     await chargeRefused(budgets, response);
-    // There is no @defer in the schema, so an answer is never in parts.
-    if (answer.body.kind !== "complete") throw new Error("An answer came in parts.");
+    // The schema has no @defer, so an answer is never in parts.
+    if (answer.body.kind !== "complete")
+      throw new Error("Apollo sent an answer in parts, but the schema has no @defer.");
     const bytes = Buffer.byteLength(answer.body.string);
     if (bytes > LIMITS.answer.graphqlBytes) throw new AnswerTooLarge();
     for (const [name, value] of answer.headers) response.setHeader(name, value);
@@ -106,17 +107,17 @@ const answerBy =
   };
 
 /**
- * About how many bytes of memory a checked document takes: as measured, three times its JSON for the nodes, and 50 a
- * character for the source and its tokens, since those of comments are kept though neither counted nor in the JSON.
+ * Estimates how many bytes of memory a validated document takes. Measured: three times its JSON for the nodes, and 50 a
+ * character for the source and its tokens. Comments count too: their tokens are kept, though not in the JSON.
  */
 const memoryOf = (document: DocumentNode): number =>
   3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES;
 
 /**
- * How much a request costs is known when it is understood. Before that it is asked whether there is room for any.
- * Without a key its address pays.
+ * Checks that the caller has budget left. The cost of a request is known only after validation, and charged then. A
+ * request without a key is charged to its address.
  */
-const askBudget =
+const checkBudget =
   (budgets: Services["budgets"]): Handler =>
   async (_request, response, next) => {
     const scope = scopeOf(response);
@@ -125,7 +126,7 @@ const askBudget =
     next();
   };
 
-/** What is never understood costs one, before it is answered: so the answer tells what is left. */
+/** A request that was refused before its cost was known costs one. Charged before the answer, whose headers show it. */
 const chargeRefused = async (budgets: Services["budgets"], response: Response): Promise<void> => {
   const scope = scopeOf(response);
   if (!scope.charged) await chargeCaller(budgets, scope, 1);
@@ -138,7 +139,7 @@ const chargeFailed =
     throw error;
   };
 
-/** Apollo answers 400 by itself to what is no JSON, and to what a page of another origin could send. */
+/** Apollo itself answers 400 to a body that is not JSON, and to requests that a page of another origin could send. */
 const parseBody: Handler = (request, response, next) => {
   const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
   request.body = body;
@@ -156,10 +157,10 @@ const parseBody: Handler = (request, response, next) => {
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** @throws InvalidInput naming each parameter of GraphQL over HTTP that is missing or wrong: Apollo names none. */
+/** @throws InvalidInput naming each parameter of GraphQL over HTTP that is missing or wrong; Apollo would name none. */
 function assertParameters(body: unknown): void {
   if (!isObject(body)) {
-    throw new InvalidInput([{ path: "", message: "The body must be one JSON object. Batches are not served." }]);
+    throw new InvalidInput([{ path: "", message: "The body must be one JSON object. Batches are not supported." }]);
   }
   const { query, operationName, variables, extensions } = body as Readonly<Record<string, unknown>>;
   const issues = new Issues();

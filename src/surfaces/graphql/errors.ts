@@ -5,31 +5,31 @@ import { Failure, shorten } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
-/** Apollo's words for what the interface calls a bad request; those for syntax and validation are kept. */
+/** Apollo's codes and the interface's codes for the same. Apollo's codes for syntax and validation are kept. */
 const CODES: Readonly<Record<string, string>> = {
   BAD_USER_INPUT: "BAD_REQUEST",
   OPERATION_RESOLUTION_FAILURE: "BAD_REQUEST",
   INTERNAL_SERVER_ERROR: "INTERNAL_ERROR",
 };
 
-/** Apollo's words that are kept, for documentation. */
+/** Apollo's codes that are kept, for the documentation. */
 export const GRAPHQL_CODES = {
-  GRAPHQL_PARSE_FAILED: "400: the document is no GraphQL. The message says where.",
+  GRAPHQL_PARSE_FAILED: "400: the document is not valid GraphQL. The message says where.",
   GRAPHQL_VALIDATION_FAILED: "400: the document does not fit the schema. The message says which field or argument.",
-  PERSISTED_QUERY_NOT_FOUND: "200: only the hash of a document was sent, and it is not known. Send the document too.",
+  PERSISTED_QUERY_NOT_FOUND: "200: only the hash of a document was sent, and it is unknown. Send the document too.",
 };
 
-/** What a resolver threw, or the failure that ended the whole request. */
+/** The error that a resolver threw, or the failure that ended the whole request. */
 export function causeOf(error: unknown): unknown {
   const { originalError } = error instanceof GraphQLError ? error : {};
   return originalError instanceof Failure ? originalError : unwrapResolverError(error);
 }
 
-/** How many places of a document one error points at. */
+/** How many locations in a document one error may name. */
 const LOCATIONS_MAX = 5;
 
-export function formatError({ locations, ...told }: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const formatted = locations ? { ...told, locations: locations.slice(0, LOCATIONS_MAX) } : told;
+export function formatError({ locations, ...shown }: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+  const formatted = locations ? { ...shown, locations: locations.slice(0, LOCATIONS_MAX) } : shown;
   const failure = failureBehind(causeOf(error));
   if (failure) return { ...formatted, ...failureAnswer(failure) };
   const code = codeOf(error);
@@ -39,17 +39,17 @@ export function formatError({ locations, ...told }: GraphQLFormattedError, error
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
 
-/** As many of the errors as a refusal has room for, the first at any rate. */
-export function refusalWithin(errors: readonly GraphQLFormattedError[]): GraphQLFormattedError[] {
-  const told = [...errors];
-  while (told.length > 1 && Buffer.byteLength(JSON.stringify(told)) > REFUSAL_MAX_BYTES) told.pop();
-  return told;
+/** Keeps as many of the errors as fit into a refusal, at least the first. */
+export function limitErrors(errors: readonly GraphQLFormattedError[]): GraphQLFormattedError[] {
+  const shown = [...errors];
+  while (shown.length > 1 && Buffer.byteLength(JSON.stringify(shown)) > REFUSAL_MAX_BYTES) shown.pop();
+  return shown;
 }
 
-/** What stands around the errors of a refusal takes a little as well. */
+/** The JSON around the errors needs a few bytes too. */
 const REFUSAL_MAX_BYTES = LIMITS.refusal.bytes - 100;
 
-/** The code of an error that is no failure of an operation. */
+/** The code of an error that is not a failure of an operation. */
 export function codeOf(error: unknown): string {
   if (statusOf(error) === 405) return "METHOD_NOT_ALLOWED";
   if (isBadRequest(error)) return "BAD_REQUEST";
@@ -57,7 +57,7 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? (CODES[code] ?? code) : "INTERNAL_ERROR";
 }
 
-/** Apollo gives no code to what is wrong with a persisted query, only a status. */
+/** Apollo gives errors of persisted queries no code, only a status. */
 const isBadRequest = (error: unknown): boolean =>
   error instanceof GraphQLError && error.extensions["code"] === undefined && statusOf(error) === 400;
 
@@ -85,7 +85,7 @@ export function httpError(failure: Failure): GraphQLError {
   });
 }
 
-/** What fails before GraphQL begins is still said in GraphQL's form, under the media type that the client asks for. */
+/** A failure before GraphQL runs, in GraphQL's format and with the media type that the client accepts. */
 export function graphqlError(failure: Failure | undefined, response: Response): object {
   response.type(response.req.accepts("application/json", "application/graphql-response+json") || "application/json");
   return {

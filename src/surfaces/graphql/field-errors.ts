@@ -3,26 +3,26 @@ import { LIMITS } from "../../limits.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 
 /**
- * What the fields of one request threw. A single cause may fail thousands of fields, of which only the first few are
- * told; graphql-js makes an error of 50 µs for each, unless what is thrown says already where it happened.
+ * The errors of one request's fields. One cause may fail thousands of fields, and only the first few are reported.
+ * graphql-js takes 50 µs to locate each error, unless the thrown error has a location already.
  */
 export class FieldErrors {
-  #told = 0;
+  #reported = 0;
   #last: GraphQLError | undefined;
-  /** What the first field threw that found no room in the answer: no other need try. */
+  /** The error of the first field that exceeded the answer's size: no other field needs to try. */
   noRoom: GraphQLError | undefined;
   /**
-   * The root fields below which a field found no room. Much below may be null, so graphql-js would tell half of an
-   * answer as if it were the whole: of these nothing is told.
+   * The root fields below which a field exceeded the size. graphql-js would return a part of them as if it were the
+   * whole, since fields below may be null. So these are returned as null.
    */
   readonly rootsWithoutRoom = new Set<string>();
 
-  /** The error to throw for a field: its own for the first few, beyond those one that was told already. */
+  /** The error to throw for a field: its own for the first few, then the last of these again. */
   locate(error: unknown, { fieldNodes, path }: Pick<GraphQLResolveInfo, "fieldNodes" | "path">): GraphQLError {
     if (this.noRoom) this.#leaveOut(path);
     if (this.noRoom) return this.noRoom;
-    if (this.#last && this.#told >= LIMITS.refusal.issues) return this.#last;
-    this.#told++;
+    if (this.#last && this.#reported >= LIMITS.refusal.issues) return this.#last;
+    this.#reported++;
     this.#last = locatedError(error, fieldNodes, responsePathAsArray(path));
     if (error instanceof AnswerTooLarge) {
       this.noRoom = this.#last;

@@ -3,12 +3,12 @@ import { HeaderMap } from "@apollo/server";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
 import { type FormattedExecutionResult, Kind, type SelectionNode } from "graphql";
 
-type Asked = Pick<GraphQLRequestContext<object>, "operation" | "queryHash"> & {
+type RequestParts = Pick<GraphQLRequestContext<object>, "operation" | "queryHash"> & {
   readonly request: { readonly variables?: Readonly<Record<string, unknown>> | undefined };
 };
 
-/** Whether a request asks for nothing but the schema, and always for the same of it. */
-export function isIntrospection({ operation, request }: Asked): boolean {
+/** Whether a request reads only the schema, and has no variables that could change its answer. */
+export function isIntrospection({ operation, request }: RequestParts): boolean {
   if (!operation || operation.variableDefinitions?.length || Object.keys(request.variables ?? {}).length > 0) {
     return false;
   }
@@ -18,30 +18,30 @@ export function isIntrospection({ operation, request }: Asked): boolean {
 const isSchemaField = (selection: SelectionNode): boolean =>
   selection.kind === Kind.FIELD && selection.name.value === "__schema";
 
-const keyOf = ({ queryHash, operation }: Asked): string => `${queryHash} ${operation?.name?.value ?? ""}`;
+const keyOf = ({ queryHash, operation }: RequestParts): string => `${queryHash} ${operation?.name?.value ?? ""}`;
 
-/** How much memory the answers take together; the usual one has 0.4 MB. */
+/** How much memory all cached answers may take; a usual one takes 0.4 MB. */
 const MAX_BYTES = 8 * 1_048_576;
 
-/** The schema never changes while a process runs, so what describes it is worked out once a document, as JSON. */
-export class IntrospectionMemory {
+/** Caches introspection answers as JSON, by document: the schema never changes while a process runs. */
+export class IntrospectionCache {
   readonly #answers = new InMemoryLRUCache<string>({ maxSize: MAX_BYTES, sizeCalculation: ({ length }) => 2 * length });
-  /** The answers that came from memory, by their data. */
+  /** The cached JSON of answers that came from the cache, by their data object. */
   readonly #texts = new WeakMap<object, string>();
 
-  async recall(asked: Asked): Promise<GraphQLResponse | null> {
-    const text = await this.#answers.get(keyOf(asked));
+  async read(parts: RequestParts): Promise<GraphQLResponse | null> {
+    const text = await this.#answers.get(keyOf(parts));
     if (text === undefined) return null;
     const data = {};
     this.#texts.set(data, text);
     return { http: { headers: new HeaderMap() }, body: { kind: "single", singleResult: { data } } };
   }
 
-  keep(asked: Asked, { data }: FormattedExecutionResult): void {
-    if (data && !this.#texts.has(data)) void this.#answers.set(keyOf(asked), JSON.stringify({ data }));
+  store(parts: RequestParts, { data }: FormattedExecutionResult): void {
+    if (data && !this.#texts.has(data)) void this.#answers.set(keyOf(parts), JSON.stringify({ data }));
   }
 
-  /** Writes an answer as JSON; one from memory is JSON already. */
+  /** Returns an answer as JSON; one from the cache is JSON already. */
   stringify(result: FormattedExecutionResult): string {
     return (result.data && this.#texts.get(result.data)) ?? JSON.stringify(result);
   }

@@ -20,12 +20,12 @@ import { LIMITS } from "../../limits.js";
 import { GRAPHQL_WORDS, type Path, describeUnknown, mustBe } from "../../operation/read-value.js";
 import { nameField } from "./variables.js";
 
-/** Says that something is wrong with a value of a document. */
+/** Reports an error in a value of a document. */
 type Report = (node: ASTNode, path: Path, message: string) => void;
 
 /**
- * Checks the values that stand in a document itself, in the same words and with the same `details` as those of
- * variables, and takes no lone value for a list and no number for an id.
+ * Checks the literal values in a document, with the same messages and `details` as for variables. Unlike GraphQL, it
+ * refuses a single value for a list and a number for an id.
  */
 export function literalsRule(context: ValidationContext): ASTVisitor {
   let count = 0;
@@ -45,7 +45,7 @@ export function literalsRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-/** The arguments of a field, or the fields of an object, and what was given of them. */
+/** The arguments of a field, or the fields of an object: those that exist, and those that were given. */
 interface Given {
   readonly node: ASTNode;
   readonly known: ReadonlyArray<GraphQLArgument | GraphQLInputField>;
@@ -96,8 +96,8 @@ function isLeafOf(type: Parameters<typeof mustBe>[0], node: ValueNode): boolean 
 }
 
 /**
- * What is wrong with a document that breaks GraphQL's own rules: Apollo stops at these, before it asks `literalsRule`.
- * Where this rule says more of a place, what GraphQL's say of it is left out.
+ * Adds the errors of `literalsRule` to those of GraphQL's own rules: after these Apollo stops, without running it.
+ * Where both report the same node, only the more precise error of `literalsRule` is kept.
  */
 export function explain(
   schema: GraphQLSchema,
@@ -105,8 +105,8 @@ export function explain(
   errors: readonly GraphQLError[],
 ): GraphQLError[] {
   const explained = errors.some(hasDetails) ? [] : validate(schema, document, [literalsRule]);
-  const told = new Set(explained.flatMap(({ nodes }) => nodes ?? []));
-  return [...explained, ...errors.filter((error) => !error.nodes?.some((node) => told.has(node)))];
+  const explainedNodes = new Set(explained.flatMap(({ nodes }) => nodes ?? []));
+  return [...explained, ...errors.filter((error) => !error.nodes?.some((node) => explainedNodes.has(node)))];
 }
 
 const hasDetails = ({ extensions }: GraphQLError): boolean => extensions["details"] !== undefined;

@@ -8,8 +8,8 @@ import { failureBehind } from "../http.js";
 import { chargeCaller } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";
 import { assertAffordable } from "./cost.js";
-import { causeOf, codeOf, httpError, refusalWithin } from "./errors.js";
-import { type IntrospectionMemory, isIntrospection } from "./introspection.js";
+import { causeOf, codeOf, httpError, limitErrors } from "./errors.js";
+import { type IntrospectionCache, isIntrospection } from "./introspection.js";
 import { explain } from "./literals.js";
 import { assertVariablesFit } from "./variables.js";
 
@@ -17,15 +17,14 @@ export class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
 
   constructor() {
-    super("Subscriptions are not offered. Ask again with a query.");
+    super("Subscriptions are not supported. Use a query instead.");
   }
 }
 
-/** What a request's plugin needs to know of the service. */
-interface Served {
+interface PluginParts {
   readonly schema: GraphQLSchema;
   readonly budgets: Budgets;
-  readonly introspection: IntrospectionMemory;
+  readonly introspection: IntrospectionCache;
   /** Whether a root field needs no key. */
   isPublic(name: string): boolean;
 }
@@ -35,17 +34,17 @@ export const requestPlugin = ({
   budgets,
   introspection,
   isPublic,
-}: Served): ApolloServerPlugin<RequestContext> => ({
+}: PluginParts): ApolloServerPlugin<RequestContext> => ({
   async unexpectedErrorProcessingRequest({ error, requestContext }) {
     requestContext.contextValue.scope.log.error({ err: error });
   },
   async requestDidStart({ request }) {
-    // GraphQL over HTTP: an empty name is as good as none.
+    // GraphQL over HTTP: an empty name means none.
     if (request.operationName === "") delete request.operationName;
     return {
       async validationDidStart({ document }) {
         return async (errors) => {
-          // Apollo answers with this list.
+          // Apollo answers with this list, so it is changed in place.
           const broken = errors as GraphQLError[] | undefined;
           if (broken?.length) broken.splice(0, broken.length, ...explain(schema, document, broken));
         };
@@ -56,7 +55,7 @@ export const requestPlugin = ({
         const fields = operation ? fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) }) : [];
         const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
         scope.operations.push(...names);
-        // Refused as a whole and before anything runs, with the status that REST answers.
+        // The whole request is refused before anything runs, with the same status as by REST.
         if (!scope.caller && !names.every(isPublic)) throw httpError(new Unauthorized());
         const { variables: given, operationName } = request;
         try {
@@ -73,30 +72,30 @@ export const requestPlugin = ({
         }
       },
       async responseForOperation(asked) {
-        return isIntrospection(asked) ? introspection.recall(asked) : null;
+        return isIntrospection(asked) ? introspection.read(asked) : null;
       },
       async willSendResponse(asked) {
-        // What follows, up to the answer's text, is one piece of work.
+        // The rest, up to the answer's text, is one piece of work.
         await asked.contextValue.pause();
         const { body } = asked.response;
         if (body.kind !== "single") return;
         const { singleResult } = body;
         for (const name of asked.contextValue.errors.rootsWithoutRoom)
           if (singleResult.data) singleResult.data[name] = null;
-        // One cause may fail a list of a thousand fields; saying it so often helps nobody.
+        // One cause may fail a thousand fields of a list; repeating it a thousand times helps nobody.
         if (singleResult.errors) singleResult.errors = singleResult.errors.slice(0, LIMITS.refusal.issues);
-        if (singleResult.errors && !singleResult.data) singleResult.errors = refusalWithin(singleResult.errors);
-        if (!singleResult.errors && isIntrospection(asked)) introspection.keep(asked, singleResult);
+        if (singleResult.errors && !singleResult.data) singleResult.errors = limitErrors(singleResult.errors);
+        if (!singleResult.errors && isIntrospection(asked)) introspection.store(asked, singleResult);
       },
       async didEncounterErrors({ contextValue: { scope }, errors }) {
-        // Before Apollo makes each of them ready to be told. It passes the list on that it is given here.
+        // Shortened in place, before Apollo formats each error: it goes on with this list.
         const different = [...new Set(errors)].slice(0, LIMITS.refusal.issues);
         (errors as GraphQLError[]).splice(0, errors.length, ...different);
         for (const error of errors) {
           const cause = causeOf(error);
           const failure = failureBehind(cause);
           scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
-          // Of one field: the other root fields are answered, so the status stays 200.
+          // It is the error of one field; the others are answered, so the status stays 200.
           if (failure?.retryAfterSeconds !== undefined) {
             scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
           }

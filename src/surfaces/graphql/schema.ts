@@ -36,18 +36,20 @@ export async function buildGraphQLSchema(
   relations: readonly Relation[],
 ): Promise<GraphQLSchema> {
   const resolvers = [...operations.map(resolverFor), ...relations.map(relationResolverFor)];
-  // Bounds are checked in `execute`, for every door, so not here.
+  // `execute` checks bounds for every door, so TypeGraphQL need not.
   const schema = await buildSchema({ resolvers: resolvers as [ResolverClass, ...ResolverClass[]], validate: false });
   Object.assign(schema.getQueryType() ?? {}, { description: "What can be read." });
-  Object.assign(schema.getMutationType() ?? {}, { description: "What can be changed; changes follow each other." });
-  schema.description = ["How to ask:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
+  Object.assign(schema.getMutationType() ?? {}, {
+    description: "What can be changed. The changes of one request run one after the other.",
+  });
+  schema.description = ["Rules for requests:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
   describeScalars(schema);
   countAnswers(schema);
   boundEnums(schema);
   return schema;
 }
 
-/** What code generators and their readers look up: where each scalar is specified. */
+/** For code generators: what each scalar means, and where it is specified. */
 function describeScalars(schema: GraphQLSchema): void {
   Object.assign(schema.getType("DateTimeISO") ?? {}, {
     description: "A moment in UTC, such as 2026-03-02T09:14:31.204Z.",
@@ -57,13 +59,13 @@ function describeScalars(schema: GraphQLSchema): void {
 
 type Resolve = GraphQLFieldResolver<Readonly<Record<string, unknown>>, RequestContext>;
 
-/** Every field of an answer is counted: those that are followed here, plain ones by `resolvePlainField`. */
+/** Counts every field of an answer: root fields and relations here, plain ones in `resolvePlainField`. */
 function countAnswers(schema: GraphQLSchema): void {
   const roots = [schema.getQueryType(), schema.getMutationType()];
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it at once.
+      // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it directly.
       const relation = relationAt(field);
       if (!roots.includes(type) && !relation) delete field.resolve;
       else if (field.resolve) field.resolve = countField(field.resolve as Resolve, relation);
@@ -83,7 +85,7 @@ const countField =
     }
   };
 
-/** What comes of a field is thousands of pieces of work where a batch of them settles at once. */
+/** Pauses before the rest of a field's work: when a batch settles, thousands of fields continue in the same moment. */
 async function countSettled(
   value: Promise<unknown>,
   relation: Relation | undefined,
@@ -99,7 +101,7 @@ async function countSettled(
   }
 }
 
-/** @throws AnswerTooLarge, as the field that first found no room. */
+/** @throws AnswerTooLarge when the answer is full. */
 function count<Value>(value: Value, { answer, errors }: RequestContext, info: GraphQLResolveInfo): Value {
   if (errors.noRoom) throw errors.locate(errors.noRoom, info);
   try {
@@ -110,13 +112,13 @@ function count<Value>(value: Value, { answer, errors }: RequestContext, info: Gr
   }
 }
 
-/** Reads a field that needs no resolver. Lists and texts count; a number is no more than the name before it. */
+/** Reads a field that needs no resolver. Only lists, objects and strings count: a number is no larger than its name. */
 export const resolvePlainField: Resolve = (source, _args, context, info) => {
   const value = source[info.fieldName];
   return typeof value === "string" || typeof value === "object" ? count(value, context, info) : value;
 };
 
-/** A value of an enum is unknown before it is compared with every known one, letter by letter, if it is too long. */
+/** Refuses an enum value that is too long at once: graphql-js would compare it with every known one letter by letter. */
 function boundEnums(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isEnumType(type)) continue;
@@ -129,13 +131,13 @@ function boundEnums(schema: GraphQLSchema): void {
 }
 
 /**
- * The one unusual function: instead of a resolver class written by hand for each operation, the same class is made of
- * each. Mutations take one `input`, queries take flat arguments.
+ * The one unusual function: it generates the resolver class for each operation, instead of one written by hand.
+ * Mutations take one `input`, queries take flat arguments.
  */
 function resolverFor(operation: Operation): ResolverClass {
   const { name, kind, input, output } = operation;
   const RootField = kind === "query" ? Query : Mutation;
-  // GraphQL has no input without fields.
+  // GraphQL does not allow an input type without fields.
   const Input =
     kind === "query" || input === NoInput
       ? Args(() => input)
@@ -143,7 +145,7 @@ function resolverFor(operation: Operation): ResolverClass {
 
   @Resolver()
   class OperationResolver {
-    // Nullable: where one of several root fields fails, what the others did and answered must still be told.
+    // Nullable: if one of several root fields fails, the results of the others must still be returned.
     @RootField(() => output, { nullable: true, description: describeOperation(operation), complexity: costOfList })
     async [name](
       @Input args: object,
@@ -163,7 +165,7 @@ function resolverFor(operation: Operation): ResolverClass {
   return OperationResolver;
 }
 
-/** The same for a relation, in place of a field resolver written by hand for each. */
+/** The same for a relation, instead of a field resolver written by hand. */
 function relationResolverFor(relation: Relation): ResolverClass {
   const { of, name, to, description, items } = relation;
   const options = {
@@ -183,7 +185,7 @@ function relationResolverFor(relation: Relation): ResolverClass {
   return RelationResolver;
 }
 
-/** The largest limit of any list. What is beyond is refused by the list's own bound, which says so. */
+/** The largest limit of any list. A larger one is refused later, by the list's own bound. */
 const LIMIT_MAX = 1_000;
 
 const costOfItems =
@@ -191,6 +193,6 @@ const costOfItems =
   ({ childComplexity }: { childComplexity: number }): number =>
     1 + items * childComplexity;
 
-/** What is asked of each item counts for as many as there may be. */
+/** The cost of one item times the `limit` of the list. */
 const costOfList = ({ args, childComplexity }: { args: Record<string, unknown>; childComplexity: number }): number =>
   1 + childComplexity * Math.min(LIMIT_MAX, Math.max(1, typeof args["limit"] === "number" ? args["limit"] : 1));

@@ -13,19 +13,19 @@ import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, Issues, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
 
-/** What is checked, and the values that came with it. */
-export interface Asked {
+/** An operation, and the values given for its variables. */
+export interface ParsedRequest {
   readonly document: DocumentNode;
   readonly operation: Pick<OperationDefinitionNode, "variableDefinitions">;
   readonly given?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Reads the values of an operation's variables before anything is estimated or run: graphql-js would collect errors
- * without end, each of which repeats what was sent.
- * @throws InvalidInput naming the first fields that are wrong, as the schema calls them.
+ * Checks the values of an operation's variables before anything is estimated or run: graphql-js would collect errors
+ * without limit, each of which repeats what was sent.
+ * @throws InvalidInput naming the first fields that are wrong, by their names in the schema.
  */
-export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: Asked): void {
+export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: ParsedRequest): void {
   const issues = new Issues(LIMITS.graphql.coercionErrors);
   try {
     for (const { variable, type: typeNode, defaultValue } of operation.variableDefinitions ?? []) {
@@ -43,7 +43,7 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
   }
 }
 
-/** Paths begin with the name of a variable, which is the client's affair: told is the field that it is given to. */
+/** Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for. */
 function nameFields({ details }: InvalidInput, document: DocumentNode): InvalidInput {
   const places = new Map<string, readonly string[]>();
   visit(document, {
@@ -60,12 +60,12 @@ function nameFields({ details }: InvalidInput, document: DocumentNode): InvalidI
   );
 }
 
-/** The argument and the fields of objects in which a value stands, from the outside in. */
+/** The argument and the object fields that contain a value, from the outside in. */
 const placeOf = (ancestors: ReadonlyArray<ASTNode | readonly ASTNode[] | undefined>): string[] =>
   ancestors.flatMap((node) =>
     node && "kind" in node && (node.kind === Kind.ARGUMENT || node.kind === Kind.OBJECT_FIELD) ? [node.name.value] : [],
   );
 
-/** Fields are named as in REST, without the `input` that holds those of a change. */
+/** Names a field as in REST: without the `input` argument that contains it. */
 export const nameField = (path: ReadonlyArray<string | number>): string =>
   (path[0] === "input" && path.length > 1 ? path.slice(1) : path).join(".");

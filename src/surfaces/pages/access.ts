@@ -7,7 +7,7 @@ import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
 
 const PATH = "/docs/access";
 
-/** Who may do what: the scopes of keys, and every operation with the scope and the role that it needs. Needs no key. */
+/** A page of the scopes of keys, and of the scope and role that each operation needs. Needs no key. */
 export function accessPage(operations: readonly Operation[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const body = bodyOf(operations);
@@ -31,12 +31,12 @@ const scopeNeeded = (permission: Permission): Html => {
 const bodyOf = (operations: readonly Operation[]): Html =>
   html`<p>
       What a request may do is decided twice: by the scopes of its API key, and by the role of the key's user in the
-      team. A key without the scope is answered <a href="./errors#forbidden">403</a> with the reason
-      <code>scope_missing</code>, a user whose role is too small 403 with <code>role_too_small</code>. Whoever is not in
-      the team is answered 404, as if there were none.
+      team. A key without the scope gets <a href="./errors#forbidden">403</a> with the reason
+      <code>scope_missing</code>, a user whose role is too small gets 403 with <code>role_too_small</code>. A user who
+      is not in the team gets 404, as if the team did not exist.
     </p>
     <h2>Scopes</h2>
-    <p>A new key has the scopes that are asked for, at most those of the key that makes it.</p>
+    <p>A new key gets the scopes that are requested, at most those of the key that creates it.</p>
     <dl>
       ${SCOPES.map(
         (scope) =>
@@ -46,8 +46,8 @@ const bodyOf = (operations: readonly Operation[]): Html =>
     </dl>
     <h2>Operations</h2>
     <p>
-      Memories and relationships need no role: whoever is in a team works on the team's graph, and everybody on their
-      own.
+      Memories and relationships need no role: every member of a team works on the team's graph, and a user without a
+      team on their own graph.
     </p>
     <table>
       <thead>
@@ -75,6 +75,6 @@ function rowOf({ name, kind, summary, rest, permission, team }: Operation): Html
   </tr>`;
 }
 
-/** A route as code that may be broken between the parts of its path. */
+/** A route as code, with line breaks allowed between the parts of its path. */
 const breakable = (route: string): Html =>
   html`<code>${route.split("/").map((part, index) => (index === 0 ? part : html`<wbr />/${part}`))}</code>`;

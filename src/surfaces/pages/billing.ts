@@ -1,9 +1,9 @@
 import { type Handler, Router } from "express";
 import { html } from "../../platform/html.js";
-import { noteFailure, scopeOf } from "../http.js";
+import { BUG_MESSAGE, noteFailure, scopeOf } from "../http.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
-/** What became of a checkout, and how many seats its team has; undefined for an unknown one. */
+/** Finds the state of a checkout and the seats of its team; undefined for an unknown one. */
 export type FindCheckout = (
   clientAddress: string,
   sessionId: string,
@@ -11,13 +11,13 @@ export type FindCheckout = (
   { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null } | undefined
 >;
 
-/** Where the payment page sends people, unless the client who opened the checkout said otherwise. */
+/** The page that the payment provider returns people to, if the client gave no other one. */
 export function billingPages(find: FindCheckout): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  return router.get("/billing/return", returned(find));
+  return router.get("/billing/return", showReturn(find));
 }
 
-const returned =
+const showReturn =
   (find: FindCheckout): Handler =>
   async (request, response) => {
     response.set(PAGE_HEADERS);
@@ -30,20 +30,20 @@ const returned =
       const checkout = await find(scopeOf(response).clientAddress, sessionId);
       response.status(checkout ? 200 : 404).send(showCheckout(checkout));
     } catch (error) {
-      response.send(unsure(noteFailure(error, response)));
+      response.send(unknownResult(noteFailure(error, response)));
     }
   };
 
 const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
-  if (!checkout) return page("No such checkout", html`<p>It has ended, or there never was one.</p>`);
+  if (!checkout) return page("No such checkout", html`<p>It has expired, or it never existed.</p>`);
   const { team, seats, state } = checkout;
-  if (state === "over") return page("It has ended", html`<p>${team} has no subscription that is paid.</p>`);
+  if (state === "over") return page("It has ended", html`<p>${team} has no paid subscription.</p>`);
   if (state === "open")
     return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page.</p>`);
   return page("Thank you", html`<p>${team} has <strong>${seats} seats</strong> now. You can close this page.</p>`);
 };
 
-const unsure = (failure: object | undefined): string =>
+const unknownResult = (failure: object | undefined): string =>
   failure
-    ? page("One moment", html`<p>What you paid for is not known here yet. Reload this page in a minute.</p>`)
-    : page("Something went wrong", html`<p>That is our mistake. What you paid for counts all the same.</p>`);
+    ? page("One moment", html`<p>We do not know the result of your payment yet. Reload this page in a minute.</p>`)
+    : page("Something went wrong", html`<p>${BUG_MESSAGE} Your payment is safe. Reload this page later.</p>`);

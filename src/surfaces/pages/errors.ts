@@ -16,13 +16,13 @@ export interface Raised {
 
 interface Source {
   readonly failures: readonly Raised[];
-  /** How REST calls operations. */
+  /** REST's names for operations. */
   readonly routes: Routes;
   /** Codes that GraphQL alone has, and what they mean. */
   readonly graphqlCodes: Readonly<Record<string, string>>;
 }
 
-/** Every code and reason, for whoever meets one. Needs no key. */
+/** A page of every code and reason. Needs no key. */
 export function errorsPage(source: Source): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const body = bodyOf(source);
@@ -33,11 +33,11 @@ export function errorsPage(source: Source): Router {
 
 const bodyOf = (source: Source): Html =>
   html`<p>
-      By REST a failed request is answered with its status and
-      <code>{"error": {"code", "message", "reason"?, "details"?}}</code>. By GraphQL the status is 200 and the error
-      stands in <code>errors</code>, with <code>code</code> in upper case, <code>reason</code> and
-      <code>details</code> in its <code>extensions</code>; what ends a whole request has its status there too. Decide by
-      <code>code</code>, and by <code>reason</code> where there is one: both are stable. The message is for people.
+      By REST the answer to a failed request has its status and
+      <code>{"error": {"code", "message", "reason"?, "details"?}}</code>. By GraphQL the status is 200 and the error is
+      in <code>errors</code>, with <code>code</code> in upper case, <code>reason</code> and <code>details</code> in its
+      <code>extensions</code>; an error that ends the whole request has its own status there too. Programs should check
+      <code>code</code>, and <code>reason</code> if there is one: both are stable. The message is for people.
     </p>
     ${FAILURE_KINDS.map((kind) => section(kind, source))}
     <h2 id="graphql">Codes of GraphQL alone</h2>
@@ -81,10 +81,10 @@ const tableOf = (rows: readonly Raised[], routes: Routes): Html =>
     </tbody>
   </table>`;
 
-/** Whether the message depends on what was asked. */
+/** Whether the message depends on the request. */
 const isExample = ({ constructor }: Failure): boolean => (constructor as FailureClass).example !== undefined;
 
-/** As REST says it, and as GraphQL does where it calls something by another name. */
+/** The message by REST, and that by GraphQL if it differs. */
 function messageOf({ message }: Failure, routes: Routes): Html {
   const byRest = inRestNames(message, routes);
   if (byRest === message) return prose(message);

@@ -1,4 +1,4 @@
-/** A piece of a client's code that works as it stands, once the two constants at its top are the reader's own. */
+/** Example code of a client. It works as it is, once the reader has set the two constants at its top. */
 export interface Snippet {
   readonly title: string;
   readonly about: string;
@@ -6,7 +6,7 @@ export interface Snippet {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** What the snippets say in the places of the address and the key. */
+/** Placeholders for the address and the key in the snippets. */
 export const SNIPPET_URL = "http://127.0.0.1:4000/graphql";
 export const SNIPPET_KEY = "mg_live_YOUR_KEY";
 
@@ -63,7 +63,7 @@ console.log(data.searchMemories.memories);
   },
   {
     title: "urql",
-    about: "Its document cache needs no settings. Graphcache wants to be told which types have no id: `keys`.",
+    about: "Its document cache needs no settings. Graphcache needs the list of types without an id: `keys`.",
     install: "npm install @urql/core graphql",
     files: {
       "urql.js": `import { Client, cacheExchange, fetchExchange, gql } from "@urql/core";
@@ -114,7 +114,7 @@ export const environment = new Environment({ network, store: new Store(new Recor
   {
     title: "Types by GraphQL Code Generator",
     about:
-      "The client preset, with every scalar named, so that nothing of the schema becomes any. Reading the schema needs no key.",
+      "The client preset, with a type for every scalar, so that no type is `any`. Reading the schema needs no key.",
     install: "npm install --save-dev @graphql-codegen/cli @graphql-codegen/client-preset",
     files: {
       "codegen.ts": `import type { CodegenConfig } from "@graphql-codegen/cli";

@@ -4,13 +4,12 @@ import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { SNIPPETS, type Snippet } from "./graphql-snippets.js";
 import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
 
-/** How frontends speak GraphQL with the service. Needs no key. */
+/** A page for developers of frontends. Needs no key. */
 export function graphqlPage(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   return router.get("/docs/graphql", showGraphQL);
 }
 
-/** Everything in it is shown as it is, line by line. */
 const showCode = (code: string): Html => html`<pre><code>${code}</code></pre>`;
 
 const showSnippet = ({ title, about, install, files }: Snippet): Html =>
@@ -29,13 +28,13 @@ const showGraphQL: Handler = (_request, response) => {
       "/docs/graphql",
       "GraphQL from a frontend",
       html`<p>
-          Every request is a POST to <code>/graphql</code> with an API key in <code>Authorization: Bearer</code>. What
-          can be asked stands in the <a href="../graphql">playground</a>; REST is described in
-          <a href="../docs">the reference</a>, and what bounds a request in <a href="./limits">the limits</a>.
+          Every request is a POST to <code>/graphql</code> with an API key in <code>Authorization: Bearer</code>. The
+          <a href="../graphql">playground</a> shows the schema; REST is described in
+          <a href="../docs">the reference</a>, and the limits of a request in <a href="./limits">the limits</a>.
         </p>
         <p>
-          A key in a page can be read by whoever opens the page: make one for each user, with the scopes that the page
-          needs, and let it expire.
+          Everyone who opens a page can read the key in it: create a key for each user, with only the scopes that the
+          page needs, and let it expire.
         </p>
         <h2>Pages of other origins (CORS)</h2>
         <p>
@@ -45,9 +44,9 @@ const showGraphQL: Handler = (_request, response) => {
         </p>
         <h2>Errors, limits and caches</h2>
         <p>
-          Where a field is refused, it is null and <code>errors</code> says why at its path, with
-          <code>extensions.code</code> and <code>extensions.reason</code>, all of them on
-          <a href="./errors">the page of errors</a>.
+          A field that is refused is null, and <code>errors</code> has an entry with its path,
+          <code>extensions.code</code> and <code>extensions.reason</code>. <a href="./errors">The page of errors</a>
+          lists all codes and reasons.
         </p>
         <ul>
           ${GRAPHQL_RULES.map((rule) => html`<li>${prose(rule)}</li>`)}

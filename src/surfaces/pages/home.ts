@@ -1,10 +1,10 @@
 import { type Handler, Router } from "express";
 import { html } from "../../platform/html.js";
 import { prefersPage } from "../http.js";
-import { HOME, PLACES, linkFrom } from "../navigation.js";
+import { HOME, PAGE_LINKS, linkFrom } from "../navigation.js";
 import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
-/** Where a browser begins. Programs find nothing at `/`, as at any path that is none; `charge` is for those shown it. */
+/** The home page for browsers, charged by `charge`. Programs get 404 at `/`, as at any unknown path. */
 export function homePage(charge: Handler): Router {
   const router = Router({ caseSensitive: true, strict: true });
   return router.get(HOME.path, onlyForBrowsers, charge, showHome);
@@ -30,7 +30,7 @@ const showHome: Handler = (_request, response) => {
           them and walk from one to the next, by GraphQL and by REST.
         </p>
         <dl>
-          ${PLACES.map(
+          ${PAGE_LINKS.map(
             (place) =>
               html`<dt><a href="${linkFrom(HOME.path, place)}">${place.name}</a></dt>
                 <dd>${place.about}</dd>`,
@@ -38,8 +38,8 @@ const showHome: Handler = (_request, response) => {
         </dl>
         <h2>The first request</h2>
         <p>
-          Programs send an API key with each request: <code>Authorization: Bearer mg_live_…</code>. The server of a
-          developer prints one when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
+          Programs send an API key with each request: <code>Authorization: Bearer mg_live_…</code>. A development server
+          prints a key when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
           <code>POST /signup/confirm</code> exchanges it for a key.
         </p>
         <h2>Health</h2>

@@ -1,9 +1,10 @@
+import { LIMITS } from "../../limits.js";
 import type { Failure } from "../../operation/failure.js";
 import { type Html, html } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
 import { page } from "./layout.js";
 
-/** What the operation `invitation` tells a door. */
+/** The output of the operation `invitation`. */
 export interface ShownInvitation {
   readonly teamName: string;
   readonly invitedBy: string;
@@ -19,24 +20,23 @@ const ROLES = { admin: "an admin", member: "a member" } as const;
 const ENDED = {
   accepted: "This invitation was accepted.",
   declined: "This invitation was declined.",
-  revoked: "This invitation was taken back.",
-  expired: "This invitation has ended. Ask for another one.",
+  revoked: "This invitation was revoked.",
+  expired: "This invitation has expired. Ask for another one.",
 } as const;
 
-/** Where the page's forms go: below its own address, which browsers resolve without knowing the service's. */
+/** The path of the page, and of its forms below it. */
 export const pathOf = (token: string): string => `/invitations/${encodeURIComponent(token)}`;
 
 export const isPending = ({ status }: ShownInvitation): boolean => status === "pending";
 
 interface Situation {
   readonly token: string;
-  /** Whether a code is on its way, so that it can be asked for. */
+  /** Whether a code was sent, so that the page asks for it. */
   readonly codeSent: boolean;
   /** What was wrong with the last attempt. */
   readonly problem?: Failure;
 }
 
-/** The invitation, and what can be done about it. */
 export function invitationPage(invitation: ShownInvitation, { token, codeSent, problem }: Situation): string {
   const { teamName, invitedBy, role, status, expiresAt } = invitation;
   const offer = html`<p>
@@ -51,7 +51,7 @@ export function invitationPage(invitation: ShownInvitation, { token, codeSent, p
   const until = html`<p>
     The invitation can be answered until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.
   </p>`;
-  const step = codeSent ? answerForm(invitation, token) : html`<p>To answer it, show that the address is yours.</p>`;
+  const step = codeSent ? answerForm(invitation, token) : html`<p>To answer it, first confirm your address.</p>`;
   return page(
     `Join ${teamName}`,
     html`${offer}${until}${problemNote(problem)}${step}${codeForm(invitation, token, codeSent)}`,
@@ -61,12 +61,13 @@ export function invitationPage(invitation: ShownInvitation, { token, codeSent, p
 const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert">${explain(problem)}</p>`;
 
-/** What to say to a person at a page, where the message is for whoever writes a program. */
+/** Messages for people, by reason; the failures' own messages are for developers of clients. */
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
-  code_invalid: "This code is wrong or has expired. Try again, or have another code sent.",
-  already_in_team: "You are in another team already, and can be in one at a time. Leave it, then answer again.",
-  team_full: "The team has no seat left. Ask who invited you to make room, then answer again.",
-  subscription_required: "The team has no seat left that is paid for. Tell who invited you, then answer again.",
+  code_invalid: "This code is wrong or has expired. Try again, or send another code.",
+  already_in_team: "You are already in another team, and can be in only one. Leave it, then answer again.",
+  team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
+  subscription_required:
+    "The team has no paid seat left. Ask the person who invited you to buy more seats, then answer again.",
 };
 
 const explain = ({ reason = "", message }: Failure): string => FOR_PEOPLE[reason] ?? message.replaceAll("`", "");
@@ -79,7 +80,7 @@ const codeForm = ({ maskedEmail }: ShownInvitation, token: string, again: boolea
 
 const answerForm = ({ maskedEmail }: ShownInvitation, token: string): Html =>
   html` <form method="post" action="${pathOf(token)}/answer">
-    <p>A code of eight digits is on its way to ${maskedEmail}. It can be used within 15 minutes.</p>
+    <p>A code of eight digits is on its way to ${maskedEmail}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
     <label for="code">Code</label>
     <input id="code" name="code" required maxlength="100" inputmode="numeric" autocomplete="one-time-code" autofocus />
     <div>
@@ -100,7 +101,7 @@ export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
   return page("Declined", html`<p>You declined the invitation of ${invitedBy} to the team ${teamName}.</p>`);
 }
 
-/** The address is proven and the key is made, but the answer was refused: the key serves to put that right. */
+/** The address is confirmed and the key is made, but the answer was refused. With the key the user can fix that. */
 export function refusedPage(failure: Failure, token: string, key: string): string {
   const back = html`<p><a href="${pathOf(token)}">Back to the invitation</a></p>`;
   return page("That did not work", html`${problemNote(failure)}${keyNote(key)}${back}`);
@@ -111,7 +112,7 @@ const keyNote = (key: string): Html =>
     <p><code>${key}</code></p>
     <p>Programs send it with every request: <code>Authorization: Bearer ${key}</code></p>`;
 
-/** Undefined stands for a bug, of which nothing is told. */
+/** Undefined means a bug, whose details are not shown. */
 export function failurePage(failure: Failure | undefined): string {
   const title = failure?.kind === "not_found" ? "Not found" : "That did not work";
   return page(title, html`<p class="problem" role="alert">${failure ? explain(failure) : BUG_MESSAGE}</p>`);

@@ -42,13 +42,13 @@ const STYLE = `
   }
 `;
 
-/** Whole, so that nothing is put between the tags: a space more, and its hash is another one. */
+/** Built as one string, so that no space is added between the tags: its hash must stay the same. */
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
-/** The style is let in by its hash, so nothing that anybody wrote into a page can bring another one, or a script. */
+/** Only this style is allowed, by its hash: text in a page cannot inject another style or a script. */
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The address of a page holds a token: it must not be told to other sites, kept by caches or found by searches. */
+/** The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines. */
 export const PAGE_HEADERS = {
   "Content-Security-Policy": [
     "default-src 'none'",
@@ -62,14 +62,14 @@ export const PAGE_HEADERS = {
   "X-Robots-Tag": "noindex, nofollow",
 };
 
-/** A whole page. It has no script, so it works everywhere. */
+/** A page without navigation. It has no script, so it works everywhere. */
 export const page = (title: string, body: Html): string => wholePage(title, body);
 
-/** A page of the documentation, with the way to the others; `path` is where it stands. */
+/** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: string, title: string, body: Html): string =>
   wholePage(title, body, navigation(path));
 
-/** A text whose names in backticks are shown as code. */
+/** A text in which names in backticks become code. */
 export const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 

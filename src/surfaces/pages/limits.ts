@@ -4,13 +4,13 @@ import { CONNECTIONS_PER_ACCOUNT } from "../../operation/shares.js";
 import { html } from "../../platform/html.js";
 import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
-/** A step that a request passes: what bounds it, and what that costs in time and memory at most. */
+/** A step of a request: its limit, and the time and memory that it takes at most. */
 export interface Step {
   readonly step: string;
   readonly bound: string;
   readonly time: string;
   readonly memory: string;
-  /** What is answered beyond the bound. */
+  /** The answer beyond the limit. */
   readonly beyond: string;
 }
 
@@ -19,13 +19,14 @@ const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
 
-/** In the order in which a request passes them: from cheap to costly, each before the work that it bounds. */
+/** In the order of a request, from cheap to expensive: each limit is checked before the work that it limits. */
 export const STEPS: readonly Step[] = [
   {
     step: "Connection",
     bound:
-      `${http.connectionsPerAddress} an address, the longest unused makes room; ${count(http.connections)} a server; ` +
-      `behind proxies they are the proxies' own; ${http.pipelined} requests at a time on one`,
+      `${http.connectionsPerAddress} an address, beyond that the longest idle one is closed; ` +
+      `${count(http.connections)} a server; behind proxies not counted by address; ` +
+      `${http.pipelined} pipelined requests on one`,
     time: "constant",
     memory: "about 20 KiB",
     beyond: "connection closed",
@@ -42,18 +43,18 @@ export const STEPS: readonly Step[] = [
   {
     step: "Overload",
     bound:
-      `${count(http.requestsAtOnce)} requests in work, ${size(http.bodiesBytes)} of bodies, ` +
+      `${count(http.requestsAtOnce)} running requests, ${size(http.bodiesBytes)} of bodies, ` +
       `${http.loopDelayMs} ms of delay in every turn of the event loop for two windows of ${seconds(http.loopWindowMs)}`,
     time: "constant",
     memory: "constant",
-    beyond: "503 with Retry-After, unread",
+    beyond: "503 with Retry-After, before the request is read",
   },
   {
-    step: "Place",
+    step: "Concurrent requests",
     bound:
       `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
       `${http.graphqlPerAccount} of an account by GraphQL, ` +
-      `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForPlaceMs)}`,
+      `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForSlotMs)}`,
     time: "constant",
     memory: "constant",
     beyond: "429 too_many_at_once",
@@ -86,7 +87,7 @@ export const STEPS: readonly Step[] = [
   {
     step: "Turn of the event loop",
     bound:
-      `work begins within the first ${http.turnMs} ms of a turn, then one request a turn; answers by GraphQL are made ` +
+      `work starts within the first ${http.turnMs} ms of a turn, then one request a turn; answers by GraphQL are made ` +
       `in pieces, for ${http.turnMs} ms of a turn`,
     time: "constant",
     memory: "constant",
@@ -115,7 +116,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "GraphQL: selections",
-    bound: `${count(graphql.selections)}, each fragment put in where it is spread`,
+    bound: `${count(graphql.selections)}, with fragments expanded`,
     time: "linear in its tokens: a fragment is visited once",
     memory: "constant",
     beyond: "400",
@@ -161,29 +162,29 @@ export const STEPS: readonly Step[] = [
     step: "Database",
     bound:
       `${CONNECTIONS_PER_ACCOUNT} of ${database.connections} connections and ${database.searchesPerAccount} searches at ` +
-      `once an account, ${seconds(database.connectionWaitMs)} in all for a place and a connection, ` +
+      `once an account, ${seconds(database.connectionWaitMs)} in total to wait for a slot and a connection, ` +
       `${seconds(database.lockWaitMs)} for a lock or what is left of these, ` +
       `${count(database.waitingPerAccount)} waiting an account, ` +
       `${seconds(database.statementTimeoutMs)} a statement, ${seconds(database.searchTimeoutMs)} a search`,
     time: seconds(database.statementTimeoutMs),
     memory: "the rows of one page",
-    beyond: "503 with Retry-After, 429 for what waits beyond",
+    beyond: "503 with Retry-After; 429 when too many wait",
   },
   {
-    step: "Room in a graph",
+    step: "Size of a graph",
     bound: Object.entries(storage)
       .map(([plan, { memories, bytes }]) => `${plan} ${count(memories)} memories and ${count(bytes / 1_000_000)} MB`)
       .join(", "),
-    time: "one look before the work, one update of a row after it",
+    time: "one query before the work, one update of a row after it",
     memory: "constant",
     beyond: "409 graph_full",
   },
   {
-    step: "Room at a memory",
+    step: "Size of a memory",
     bound: `${count(memory.versions)} earlier versions, ${count(memory.relationships)} relationships`,
-    time: "one row deleted for one that is kept; one look at its relationships",
+    time: "one row deleted for each new one; one query for its relationships",
     memory: "constant",
-    beyond: "the oldest version goes; 409 too_many_relationships",
+    beyond: "the oldest version is deleted; 409 too_many_relationships",
   },
   {
     step: "Answer",
@@ -203,8 +204,8 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "Log line",
-    bound: `${size(log.lineBytes)}; ${size(log.waitingLength)} wait where they cannot be written`,
-    time: "constant, never waited for",
+    bound: `${size(log.lineBytes)}; ${size(log.waitingLength)} wait when they cannot be written`,
+    time: "constant; requests never wait for it",
     memory: size(log.lineBytes),
     beyond: "cut; dropped and counted",
   },
@@ -219,7 +220,7 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** What bounds the work of a request, for operators and for whoever meets a bound. Needs no key. */
+/** A page of the limits of a request, for operators and for developers of clients. Needs no key. */
 export function limitsPage(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   return router.get("/docs/limits", showLimits);
@@ -231,9 +232,9 @@ const showLimits: Handler = (_request, response) => {
       "/docs/limits",
       "Limits",
       html`<p>
-          A request passes these steps in this order. Each bound is checked before the work that it bounds, and every
-          refusal says what the limit is. Time and memory are at most what is written here. How to call the service
-          stands in <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
+          A request passes these steps in this order. Each limit is checked before the work that it limits, and every
+          refusal names the limit. Time and memory are maximums. How to call the service is described in
+          <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
         </p>
         <table>
           <thead>

@@ -18,12 +18,12 @@ import {
 } from "./invitation.js";
 import { PAGE_HEADERS } from "./layout.js";
 
-/** A form holds a code and an answer. */
+/** A form contains only a code and an answer. */
 const FORM_MAX_BYTES = 4_096;
 
 /**
- * The page that an invitation's mail links to, for people without a key: they ask for a code, and answer with it.
- * A page of another site cannot answer for them: it knows neither the token in the address nor the code.
+ * The page that an invitation's mail links to, for people without a key: they request a code, and answer with it.
+ * A page of another site cannot answer for them: it knows neither the token in the URL nor the code.
  */
 export function invitationPages(operations: InvitationOperations, parts: DoorParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -33,7 +33,7 @@ export function invitationPages(operations: InvitationOperations, parts: DoorPar
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
   pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(door));
-  pages.use(failed);
+  pages.use(showFailure);
   return router.use("/invitations", pages);
 }
 
@@ -42,7 +42,7 @@ const pageHeaders: Handler = (_request, response, next) => {
   next();
 };
 
-/** The operations that the page runs, by what it needs of them: a door knows no feature. */
+/** The operations that the page runs. Given as parameters, since doors may not import features. */
 export interface InvitationOperations {
   readonly invitation: Operation<{ token: string }, ShownInvitation>;
   readonly acceptInvitation: Operation<{ token: string }>;
@@ -62,7 +62,7 @@ interface DoorParts {
   readonly identify: Identify;
 }
 
-/** Runs operations as every door does. */
+/** Runs operations through `execute`, like every door. */
 class PageDoor {
   readonly operations: InvitationOperations;
   readonly #parts: DoorParts;
@@ -72,7 +72,7 @@ class PageDoor {
     this.#parts = parts;
   }
 
-  /** With the key that is given, or without one. */
+  /** Runs an operation with the given key, or anonymously without one. */
   async run<Input extends object, Output extends object>(
     response: Response,
     operation: Operation<Input, Output>,
@@ -99,7 +99,7 @@ const show =
   async (request, response) => {
     const invitation = await invitationIn(door, request, response);
     const situation = { token: tokenIn(request), codeSent: "code" in request.query };
-    // What it says when it is over is a conflict to answer, so the address says the same to programs.
+    // An invitation that has ended cannot be answered, which is a conflict: programs see it by the status.
     response.status(isPending(invitation) ? 200 : 409).send(invitationPage(invitation, situation));
   };
 
@@ -108,7 +108,7 @@ const sendCode =
   async (request, response) => {
     const invitation = await invitationIn(door, request, response);
     if (isPending(invitation)) await door.run(response, door.operations.signUp, { email: invitation.email });
-    // A page that is got, so that reloading it does not send another code.
+    // Redirected to a GET, so that reloading the page does not send another code.
     response.redirect(303, `${pathOf(tokenIn(request))}?code`);
   };
 
@@ -118,7 +118,7 @@ const answer =
     const token = tokenIn(request);
     const { code, accepts } = answerIn(request.body);
     const invitation = await invitationIn(door, request, response);
-    // Before the code, which would be used up for nothing.
+    // Checked before the code, which would be used up for nothing.
     if (!isPending(invitation)) {
       response.status(409).send(invitationPage(invitation, { token, codeSent: false }));
       return;
@@ -131,7 +131,7 @@ const answer =
     try {
       const { acceptInvitation, declineInvitation } = door.operations;
       await door.run(response, accepts ? acceptInvitation : declineInvitation, { token }, made.key);
-      // Who declines wants nothing from us, so there shall be no key that nobody has seen.
+      // A key that nobody has seen must not stay valid.
       if (!accepts) await door.run(response, door.operations.revokeApiKey, { id: made.id });
     } catch (error) {
       const failure = noteFailure(error, response);
@@ -141,7 +141,7 @@ const answer =
     response.send(accepts ? acceptedPage(invitation, made.key) : declinedPage(invitation));
   };
 
-/** The new key; or, where another code can be tried, why there is none. */
+/** Returns the new key, or the failure if the code is wrong and another one can be tried. */
 async function confirmAddress(door: PageDoor, response: Response, email: string, code: string) {
   try {
     return await door.run(response, door.operations.confirmSignUp, {
@@ -157,18 +157,20 @@ async function confirmAddress(door: PageDoor, response: Response, email: string,
   }
 }
 
-/** @throws InvalidInput when it is not what the page's form sends. */
+/** @throws InvalidInput when the body is not that of the page's form. */
 function answerIn(body: unknown): { code: string; accepts: boolean } {
   const form = new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
   const [code, answer] = [form.get("code"), form.get("answer")];
   if (code === null || (answer !== "accept" && answer !== "decline")) {
-    throw new InvalidInput([{ path: "", message: "Send the form of the invitation's page." }]);
+    throw new InvalidInput([
+      { path: "", message: "The form is incomplete. Open the invitation's page and send its form." },
+    ]);
   }
   // People copy codes with spaces, and mobile keyboards add them.
   return { code: code.replaceAll(/[\s-]/g, ""), accepts: answer === "accept" };
 }
 
-const failed: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+const showFailure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   const failure = noteFailure(error, response);
   if (response.headersSent) return next(error);
   response.send(failurePage(failure));

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import express, { type Request, Router } from "express";
 import { prefersPage } from "../http.js";
 
-/** What `client` is built into; this file, be it the source or what it is compiled to, is as far from it. */
+/** The folder that `client` is built into. The relative path is the same from `src` and from `dist`. */
 const PAGE = fileURLToPath(new URL("../../../dist/playground", import.meta.url));
 
-/** The page runs our own scripts only; its editor needs styles of its own making, and fonts and images inside them. */
+/** Only scripts of this service run. The editor needs inline styles, with fonts and images as data URLs. */
 const HEADERS = {
   "Content-Security-Policy": [
     "default-src 'none'",
@@ -24,7 +24,7 @@ const HEADERS = {
   "Referrer-Policy": "no-referrer",
 };
 
-/** GraphiQL for browsers, at the path where programs find GraphQL. Where it is not built, there is none. */
+/** GraphiQL for browsers, at the same path as GraphQL for programs. If it is not built, it is not served. */
 export function playgroundRoutes(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   if (!existsSync(PAGE)) return router;
@@ -35,7 +35,7 @@ export function playgroundRoutes(): Router {
     response.sendFile("index.html", { root: PAGE, cacheControl: false, acceptRanges: false });
   });
   const assets = { index: false, redirect: false, acceptRanges: false, immutable: true, maxAge: "365d" };
-  // The names hold a hash of what is in them, so a browser need never ask again.
+  // File names contain a hash of the content, so browsers may cache them forever.
   router.use(
     "/playground/assets",
     express.static(join(PAGE, "assets"), { ...assets, setHeaders: (response) => void response.set(HEADERS) }),
@@ -43,5 +43,5 @@ export function playgroundRoutes(): Router {
   return router;
 }
 
-/** An address with a query in it means GraphQL, whoever opens it. */
+/** A URL with the parameter `query` is a GraphQL request, also from a browser. */
 const asksForPage = (request: Request): boolean => prefersPage(request) && !("query" in request.query);

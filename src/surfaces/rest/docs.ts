@@ -8,9 +8,9 @@ import { navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
 /**
- * The documentation of REST: `/openapi.json` for programs, `/docs` for people, neither of which needs a key. The page is
- * Swagger UI with all that it needs, so that it works offline. Of the renderers that come as one built file it is the
- * one in steady upkeep that brings no tree of packages along; it runs without `eval` and asks no other host.
+ * The documentation of REST: `/openapi.json` for programs, `/docs` for people; neither needs a key. The page is Swagger
+ * UI, served from here so that it works offline. Swagger UI comes as one built file, is maintained, has no dependencies,
+ * runs without `eval` and sends no requests to other hosts.
  */
 export function docsRoutes(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -23,11 +23,11 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
     serveUnchanging("text/html", () => PAGE),
   );
   router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
-  router.get(`${ASSETS}/start.css`, (_request, response) => forEver(response).type("text/css").send(STYLE));
-  router.get(`${ASSETS}/start.js`, (_request, response) => forEver(response).type("text/javascript").send(START));
+  router.get(`${ASSETS}/start.css`, (_request, response) => cacheForever(response).type("text/css").send(STYLE));
+  router.get(`${ASSETS}/start.js`, (_request, response) => cacheForever(response).type("text/javascript").send(START));
   for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]) {
     router.get(`${ASSETS}/${name}`, (_request, response) => {
-      forEver(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false, acceptRanges: false });
+      cacheForever(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false, acceptRanges: false });
     });
   }
   return router;
@@ -36,7 +36,7 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
 const require = createRequire(import.meta.url);
 const SWAGGER_UI = require.resolve("swagger-ui-dist/package.json");
 
-/** Scripts come from here alone and nothing is evaluated; Swagger UI sets styles of its own and draws icons as data. */
+/** Only scripts of this service run, without `eval`. Swagger UI needs inline styles, and icons as data URLs. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -48,7 +48,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What starts Swagger UI: no validator on another host, no key kept in the browser. */
+/** Starts Swagger UI without a validator on another host, and without keeping the key in the browser. */
 const START = `
 if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark-mode");
 SwaggerUIBundle({
@@ -61,7 +61,7 @@ SwaggerUIBundle({
 });
 `.trimStart();
 
-/** The way to the other pages, as they have it; and room on a phone, where a column that is always empty has none. */
+/** The same navigation as on other pages. The column of links is always empty, so it is hidden to save room on phones. */
 const STYLE = `
 body { margin: 0 }
 header { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1.2rem 20px 0; box-sizing: border-box }
@@ -75,10 +75,10 @@ nav [aria-current] { color: #3b4151; font-weight: 600; text-decoration: none }
 .dark-mode nav [aria-current] { color: #e4e6e6 }
 `.trimStart();
 
-/** A new version of what they hold gives the assets a new path, so a browser may keep them for good. */
+/** The path contains a hash of the assets, so browsers may cache them forever. */
 const ASSETS = `/docs/${hash((require(SWAGGER_UI) as { version: string }).version + START + STYLE).slice(0, 12)}`;
 
-/** Its paths are relative, so that it works behind a proxy that adds a prefix. */
+/** Paths are relative, so that the page works behind a proxy that adds a prefix. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -99,7 +99,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A text that is the same until the next release: made when it is first asked for, and sent again only if it changed. */
+/** Serves a text that changes only with a release: made at the first request, and sent again only if it changed. */
 function serveUnchanging(type: string, make: () => string): Handler {
   let made: { readonly text: string; readonly tag: string } | undefined;
   return (_request, response) => {
@@ -107,7 +107,7 @@ function serveUnchanging(type: string, make: () => string): Handler {
       const text = make();
       made = { text, tag: `"${hash(text)}"` };
     }
-    // Express answers 304 by itself to whoever has this tag already.
+    // Express itself answers 304 to clients that have this tag.
     guardPage(response).set("Cache-Control", "no-cache").set("ETag", made.tag).type(type).send(made.text);
   };
 }
@@ -115,7 +115,7 @@ function serveUnchanging(type: string, make: () => string): Handler {
 const guardPage = (response: Response): Response =>
   response.set("Content-Security-Policy", POLICY).set("Referrer-Policy", "no-referrer");
 
-const forEver = (response: Response): Response =>
+const cacheForever = (response: Response): Response =>
   guardPage(response).set("Cache-Control", "public, max-age=31536000, immutable");
 
 function hash(text: string): string {

@@ -8,7 +8,7 @@ export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor(methods: readonly string[]) {
-    super(`This path takes only ${methods.join(", ")}. Use one of these methods.`);
+    super(`This path accepts only ${methods.join(", ")}. Use one of these methods.`);
   }
 }
 
@@ -16,7 +16,7 @@ export class NoSuchPath extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("There is nothing at this path. `/docs` shows every path that there is.");
+    super("This path does not exist. `/docs` lists every path.");
   }
 }
 
@@ -24,7 +24,7 @@ export const noSuchPath: Handler = () => {
   throw new NoSuchPath();
 };
 
-/** Among pages, which need no key: nobody is asked for one where there is nothing. */
+/** For unknown paths among the pages, which need no key: answers 404 or 405 instead of 401. */
 export const noSuchPage: Handler = (request, response) => {
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (isRead || request.baseUrl === "/invitations") throw new NoSuchPath();
@@ -32,15 +32,15 @@ export const noSuchPage: Handler = (request, response) => {
   throw new MethodNotAllowed(["GET", "HEAD"]);
 };
 
-/** A failure as the interface documents it, with REST's names for fields and, where they are given, for operations. */
+/** A failure in the documented format, with REST's names for fields and, if `routes` are given, for operations. */
 export function restError(failure: Failure | undefined, routes?: Routes): object {
   if (!failure) return { error: { code: "internal_error", message: BUG_MESSAGE } };
   const { kind: code, reason, message, details } = failure;
-  return { error: { code, message: inRestNames(message, routes), reason, details: tellDetails(failure, details) } };
+  return { error: { code, message: inRestNames(message, routes), reason, details: formatDetails(failure, details) } };
 }
 
-/** Of an input, what is wrong with which field; else facts such as `{ memberCount: 3 }`. */
-function tellDetails(failure: Failure, details: unknown): unknown {
+/** For an invalid input, the message for each field; otherwise facts such as `{ memberCount: 3 }`. */
+function formatDetails(failure: Failure, details: unknown): unknown {
   if (failure instanceof InvalidInput) {
     return failure.details.map(({ path, message }) => ({ path, message: inRestNames(message) }));
   }
@@ -53,7 +53,7 @@ function tellDetails(failure: Failure, details: unknown): unknown {
 export const routesOf = (operations: readonly Operation[]): Routes =>
   new Map(operations.map(({ name, rest }) => [name, routeOf(rest)] as const));
 
-/** Operations name fields as code does. What was read from the request has the names that it was sent with already. */
+/** Operations name fields in camelCase; REST's paths in errors are in snake_case. */
 export function throwInRestNames(error: unknown): never {
   if (!(error instanceof InvalidInput)) throw error;
   throw new InvalidInput(error.details.map(({ path, message }) => ({ path: snakeCase(path), message })));

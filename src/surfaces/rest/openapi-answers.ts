@@ -21,27 +21,27 @@ import { restError } from "./errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a document is made from, and what its parts refer to. */
+/** What a document is made from, and the components that its parts refer to. */
 export interface Source {
   readonly schema: GraphQLSchema;
   readonly schemas: NamedSchemas;
   readonly requestBodies: Record<string, Json>;
-  /** How messages call operations. */
+  /** The names of operations in messages. */
   readonly routes: Routes;
 }
 
-/** Every status that an operation answers with. */
+/** Every answer of an operation by its status. */
 export function answersOf(operation: Operation, source: Source): Json {
   return { [operation.rest.status ?? 200]: success(operation, source), ...errorAnswers(operation, source) };
 }
 
 function success({ example, ...operation }: Operation, { schema, schemas }: Source): Json {
   const { status, location } = operation.rest;
-  if (status === 204) return { description: "Done; there is nothing to say.", headers: COMMON_HEADERS };
+  if (status === 204) return { description: "Done; the answer has no body.", headers: COMMON_HEADERS };
   const type = outputTypeOf(schema, operation);
   const plain = example && projectionOf(type)(example.output);
   const followed = followedFields(type);
-  // What GraphQL follows stands in some answers of a type and not in others; the example tells.
+  // A relation is in some answers of a type and not in others; the example shows which.
   const alwaysThere = [...followed].map(snakeCase).filter((field) => plain && field in plain);
   const answer = answerSchema(type, schemas);
   return {
@@ -60,7 +60,7 @@ function success({ example, ...operation }: Operation, { schema, schemas }: Sour
   };
 }
 
-/** The answers of failure kinds that any operation may meet, a wrong key where none is asked for among them. */
+/** Answers for the kinds of failure of every operation. A public one too refuses a wrong key. */
 const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   bad_request: restError(InvalidInput.example),
   unauthorized: restError(new Unauthorized()),
@@ -72,7 +72,7 @@ const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   unavailable: restError(new Unavailable()),
 };
 
-/** Each kind has one status, so an operation has one answer for all its failures of a kind. */
+/** Each kind has one status, so all failures of a kind share one answer. */
 function errorAnswers(operation: Operation, { routes }: Source): Json {
   const idempotency = keepsResults(operation) ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
   const declared = [...operation.failures, ...idempotency].map(exampleOf);
@@ -85,18 +85,18 @@ function errorAnswers(operation: Operation, { routes }: Source): Json {
   return Object.fromEntries(answers);
 }
 
-/** What an answer tells: an operation's own failures, and whether also those that any may meet. */
-interface Told {
+/** What an answer documents: the operation's own failures, and whether also the common ones. */
+interface DocumentedFailures {
   readonly own: readonly Failure[];
   readonly isCommon: boolean;
   readonly routes?: Routes;
 }
 
-function errorAnswer(kind: FailureKind, { own, isCommon, routes }: Told): Json {
+function errorAnswer(kind: FailureKind, { own, isCommon, routes }: DocumentedFailures): Json {
   const bodies = own.map((failure) => [failure.constructor.name, restError(failure, routes)] as const);
   const common = isCommon ? [[pascalCase(kind), COMMON_FAILURES[kind] ?? {}] as const] : [];
   return {
-    description: [KIND_DESCRIPTIONS[kind], "", ...own.map((failure) => inRestNames(inWords(failure), routes))]
+    description: [KIND_DESCRIPTIONS[kind], "", ...own.map((failure) => inRestNames(listItem(failure), routes))]
       .join("\n")
       .trim(),
     headers: {
@@ -113,9 +113,9 @@ function errorAnswer(kind: FailureKind, { own, isCommon, routes }: Told): Json {
   };
 }
 
-const inWords = ({ reason, message }: Failure): string => (reason ? `- \`${reason}\`: ${message}` : `- ${message}`);
+const listItem = ({ reason, message }: Failure): string => (reason ? `- \`${reason}\`: ${message}` : `- ${message}`);
 
-/** The answers that operations refer to. */
+/** The shared answers that operations refer to. */
 export const commonAnswers = (): Json =>
   Object.fromEntries(
     FAILURE_KINDS.filter((kind) => kind in COMMON_FAILURES).map((kind) => [
@@ -129,16 +129,16 @@ const pascalCase = (kind: FailureKind): string =>
 
 export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
-  description: "What every request that fails is answered with.",
+  description: "The answer to every request that fails.",
   properties: {
     error: {
       type: "object",
       properties: {
-        code: { type: "string", enum: FAILURE_KINDS, description: "What went wrong; it goes with the status." },
-        message: { type: "string", description: "What went wrong and what to do about it, for a person to read." },
-        reason: { type: "string", description: "A finer word than the code, stable across releases." },
+        code: { type: "string", enum: FAILURE_KINDS, description: "What went wrong. Each code has one status." },
+        message: { type: "string", description: "What went wrong and what to do, for people." },
+        reason: { type: "string", description: "More precise than the code; stable across releases." },
         details: {
-          description: "Of a bad request the fields that are wrong; else what is needed to go on.",
+          description: "For a bad request, the fields that are wrong; otherwise facts that a client needs to continue.",
           anyOf: [
             {
               type: "array",
@@ -173,13 +173,13 @@ export const HEADERS = {
     "8f14e45f-ceea-467f-a0e6-1b2c3d4e5f60",
   ),
   ETag: header("The version, to send as `If-Match` with an update.", '"1"'),
-  Location: header("Where what was made can be read.", "/v1/memories/019cadd3-e5a4-7f21-8d4e-5a6b7c8d9e0f"),
+  Location: header("The path of the created object.", "/v1/memories/019cadd3-e5a4-7f21-8d4e-5a6b7c8d9e0f"),
   RateLimit: header(
-    "How many requests are left to the user, or without a key to the address, and in how many seconds there are all again.",
+    "How many requests the user, or without a key the address, has left, and in how many seconds the budget is full again.",
     '"pro";r=299;t=60',
   ),
-  "RateLimit-Policy": header("How many requests are served in how many seconds.", '"pro";q=300;w=60'),
-  "Retry-After": header("In how many seconds to try again.", 12),
+  "RateLimit-Policy": header("How many requests are allowed in how many seconds.", '"pro";q=300;w=60'),
+  "Retry-After": header("After how many seconds to retry.", 12),
   "WWW-Authenticate": header("How to authenticate.", "Bearer"),
 };
 

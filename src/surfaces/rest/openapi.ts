@@ -18,7 +18,7 @@ import {
   headerRef,
 } from "./openapi-answers.js";
 
-/** The REST interface in OpenAPI 3.1 as JSON, made from the declarations that serve it. */
+/** The REST interface in OpenAPI 3.1 as JSON, generated from the operations. */
 export function openApiJson(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): string {
   return `${JSON.stringify(openApiDocument(operations, schema, publicUrl), null, 2)}\n`;
 }
@@ -62,7 +62,7 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
 const PACKAGE = createRequire(import.meta.url)("../../../package.json") as { version: string; description: string };
 
 const KEY_DESCRIPTION =
-  "The key alone, such as `mg_live_…`, without the word Bearer: that is put before it in the header `Authorization`.";
+  "The key alone, such as `mg_live_…`. Do not write the word Bearer: it is added to the header `Authorization`.";
 
 const { requestsByPlan, keylessPerAddress, failedKeysPerAddress, networksPer48 } = LIMITS.budgets;
 const { keptHours } = LIMITS.idempotency;
@@ -71,39 +71,39 @@ const budgets = Object.entries(requestsByPlan).map(([plan, limit]) => `${count(l
 
 const INTRODUCTION = `
 Requests carry an API key: \`Authorization: Bearer <key>\`; \`POST /signup\` is the way to a first one. Bodies are JSON in
-UTF-8, of up to 1 MiB.
+UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 
-- **Errors** have one form, \`{"error": {"code", "message", "reason"?, "details"?}}\`. \`code\` goes with the status,
-  \`reason\` says more where a client could act on it. A path that is asked with a method it does not take answers 405
+- **Errors** have one format, \`{"error": {"code", "message", "reason"?, "details"?}}\`. Each \`code\` has one status;
+  \`reason\` is more precise where a client could act on it. A method that a path does not accept is answered 405
   (\`method_not_allowed\`) with the header \`Allow\`.
-- **Input**: fields that are not in the path stand in the query string or in the body, but not in both. Unknown fields
+- **Input**: fields that are not in the path are in the query string or in the body, but not in both. Unknown fields
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
-  are given as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`tags\` filters by
+  are written as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`tags\` filters by
   all of the tags, \`types\` by any of the types.
-- **Ids** are texts, also in JSON: a number is refused (400). An id that is malformed is simply not found (404).
+- **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404).
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
   Roles in a team count as of the moment of the change.
-- **Pages**: give \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
-- **Updates** leave alone what they do not mention; null clears a field that can be null. An update without any field to
+- **Pages**: send \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
+- **Updates** keep fields that they do not contain; null clears a field that can be null. An update without any field to
   change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are \`If-Match: "3"\` and
   \`expected_version: 3\`.
-- **Idempotency-Key**: the header works on every change that lists it, whatever its method. For ${keptHours} hours
-  the same key gets the first result again. A failed request leaves its key free. A result is stored encrypted with its
+- **Idempotency-Key**: the header works on every change that lists it, with any method. For ${keptHours} hours
+  the same key returns the first result again. After a failed request the key can be used again. A result is stored encrypted with its
   \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes that
-  need no API key keep no result: results belong to users.
+  need no API key store no result: results belong to users.
 - **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and by REST and GraphQL together;
   an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
   IPv6 has ${networksPer48} times as much. The headers \`RateLimit\`
-  and \`RateLimit-Policy\` tell what is left; beyond is 429 with \`Retry-After\`. Of one address
+  and \`RateLimit-Policy\` say what is left; beyond that the answer is 429 with \`Retry-After\`. Of one address
   ${LIMITS.http.connectionsPerAddress} requests are served at a time, and under one key ${LIMITS.http.connectionsPerKey}.
 - **Head**: one that is too large is 413, one that is malformed or too slow is 400. The service does not answer 408, 414,
   417 or 431.
-- **Overload**: 503 with \`Retry-After\` says that nothing was done and when to try again.
+- **Overload**: 503 with \`Retry-After\` means that nothing was done, and when to retry.
 `.trim();
 
 /**
- * One method of one path. Where two methods do the same, the operation's own name goes to the first, and the second's
- * says how it differs: ids must be unique, and clients name their functions after them.
+ * Describes one method of one path. If two methods do the same, the first gets the operation's name as its id and the
+ * second adds its method: ids must be unique, and client generators name functions after them.
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
   const { name, rest, summary, notes, permission, team, input } = operation;
@@ -135,7 +135,7 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
 }
 
 const NEEDS: Readonly<Partial<Record<Permission, string>>> = {
-  any: "Any valid API key will do.",
+  any: "Works with any valid API key.",
   all: "Needs a key with every scope.",
   public: "Needs no API key; one that is sent must be valid.",
 };
@@ -160,23 +160,23 @@ function parameter({ name, description, schema, required }: PlainField, place: "
 const IF_MATCH: Json = {
   name: "If-Match",
   in: "header",
-  description: 'The `ETag` of what the update is based on, such as `"1"`: another way to give `expected_version`.',
+  description: 'The `ETag` of the version that the update is based on, such as `"1"`: the same as `expected_version`.',
   schema: { type: "string" },
 };
 
-/** Without an example: pages that send requests would fill it in, and so send the same key with each. */
+/** Has no example: documentation pages would fill it in, and send the same key with each request. */
 const IDEMPOTENCY_KEY: Json = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    `Makes it safe to repeat the request: for ${keptHours} hours the same key gets the first result again. Best a ` +
-    "new UUID for each thing to do.",
+    `Makes it safe to retry the request: for ${keptHours} hours the same key returns the first result again. Use a ` +
+    "new UUID for each new request.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
 };
 
 /**
- * The body that both methods of an operation share. Its schema stands in it, not among the shared schemas: there, what
- * has a default would be read as always present, as it is in answers, and clients would have to give it.
+ * The body that both methods of an operation share. Its schema is inline, not among the shared schemas: there, client
+ * generators read a field with a default as always present, and clients would have to send it.
  */
 function requestBody(operation: Operation, fields: readonly PlainField[]): Json {
   const known = plainExample(operation);
@@ -184,7 +184,7 @@ function requestBody(operation: Operation, fields: readonly PlainField[]): Json 
     .filter((field) => field.name in known)
     .map((field) => [field.name, known[field.name]] as const);
   return {
-    // An update of nothing is refused, so its body cannot be left out either.
+    // An update without fields is refused, so its body is required.
     required: operation.rest.method !== "POST" || fields.some((field) => field.required),
     content: {
       "application/json": {
@@ -195,7 +195,7 @@ function requestBody(operation: Operation, fields: readonly PlainField[]): Json 
   };
 }
 
-/** Not operations: they are asked by machines that have no key. */
+/** Health checks are not operations: machines without a key call them. */
 function healthPath(operationId: string, summary: string, answers: Readonly<Record<number, readonly [string, Json]>>) {
   const responses = Object.entries(answers).map(([status, [description, example]]) => {
     const properties = Object.fromEntries(Object.keys(example).map((name) => [name, { type: "string" }]));
@@ -207,10 +207,10 @@ function healthPath(operationId: string, summary: string, answers: Readonly<Reco
 }
 
 const HEALTH_PATHS = {
-  "/healthz": healthPath("healthz", "Whether the process is alive", { 200: ["It is.", { status: "ok" }] }),
+  "/healthz": healthPath("healthz", "Whether the process is alive", { 200: ["It is alive.", { status: "ok" }] }),
   "/readyz": healthPath("readyz", "Whether the service can serve", {
-    200: ["It can.", { status: "ready" }],
-    503: ["It cannot, for now.", { status: "unavailable", problem: "stopping" }],
+    200: ["It can serve.", { status: "ready" }],
+    503: ["It cannot serve now.", { status: "unavailable", problem: "stopping" }],
   }),
 };
 

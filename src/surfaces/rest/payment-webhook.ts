@@ -6,18 +6,18 @@ import { noteFailure, scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
 import { MethodNotAllowed, restError } from "./errors.js";
 
-/** Takes the body, byte by byte as it was signed, and its signature. */
+/** Handles an event, given the exact bytes that were signed and the signature. */
 export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;
 
 const PATH = "/billing/stripe-webhook";
 
 /**
- * Where Stripe tells what has happened: no operation, since it is no caller who asks, and a signature stands in place
- * of a key. What could not be acted upon is answered 500, and Stripe sends it again.
+ * Stripe's webhook. It is not an operation: there is no caller, and a signature replaces the key. An event that fails
+ * is answered 500, so that Stripe sends it again.
  */
 export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.post(PATH, askFailures(budgets), readBody, received(budgets, receive));
+  router.post(PATH, checkFailedSignatures(budgets), readBody, handleEvent(budgets, receive));
   router.all(PATH, (_request, response) => {
     response.set("Allow", "POST");
     throw new MethodNotAllowed(["POST"]);
@@ -26,17 +26,17 @@ export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router 
 }
 
 /**
- * Before the body is read: from an address with too many wrong signatures, requests without a signature are refused.
- * Those with one are still read: behind a proxy all share one address, and nobody may lock Stripe out.
+ * Refuses requests without a signature from an address with too many wrong signatures, before the body is read.
+ * Requests with a signature are still read: behind a proxy all share one address, and nobody may lock Stripe out.
  */
-const askFailures =
+const checkFailedSignatures =
   (budgets: Budgets): Handler =>
   async (request, response, next) => {
     if (!request.get("stripe-signature")) await chargeFailure(budgets, scopeOf(response), 0);
     next();
   };
 
-const received =
+const handleEvent =
   (budgets: Budgets, receive: ReceiveEvent): Handler =>
   async (request, response) => {
     const scope = scopeOf(response);

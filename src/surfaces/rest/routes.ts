@@ -12,12 +12,12 @@ import { readRequest } from "./request.js";
 interface RestParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
-  /** What a request for an operation that is open to everybody passes before it is read; and what every other does. */
+  /** Handlers before a public operation, and before every other. */
   readonly open: readonly Handler[];
   readonly guarded: readonly Handler[];
 }
 
-/** Every operation at its path; a known path asked with another method is 405. */
+/** Routes for every operation. A known path with another method is answered 405. */
 export function restRoutes(operations: readonly Operation[], { schema, services, open, guarded }: RestParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of [...new Set(operations.map(({ rest }) => rest.path))].sort(staticFirst)) {
@@ -60,7 +60,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     const body = request.method === "GET" ? undefined : jsonBody(request);
     const input = read({ path: { ...request.params, ...headers }, query: request.query, body });
     const { caller, clientAddress, patience, idempotencyKey: key } = scope;
-    // The same request is the same operation with the same input, however it was written.
+    // Two requests are the same if operation and input are the same, even if they are written differently.
     const idempotency = key === undefined ? undefined : { key, part: "", request: JSON.stringify([name, input]) };
     const context = contextOf(services, { caller, clientAddress, door: "rest", idempotency, patience });
     const output = await execute(operation, context, input).catch(throwInRestNames);
@@ -75,7 +75,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
   };
 }
 
-/** What `response.json` does, without what it looks up for other kinds of answers. */
+/** Faster than `response.json`, which also handles other kinds of answers. */
 function answerJson(response: Response, status: number, plain: object): void {
   const text = JSON.stringify(plain);
   response.statusCode = status;
@@ -84,7 +84,7 @@ function answerJson(response: Response, status: number, plain: object): void {
   response.end(text);
 }
 
-/** `If-Match: "3"` is REST's way to say `expected_version`; `*` expects nothing in particular. */
+/** `If-Match: "3"` means `expected_version: 3`; `*` accepts any version. */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
   return { expected_version: /^\s*(?:W\/)?"(\d+)"\s*$/.exec(ifMatch)?.[1] ?? ifMatch };

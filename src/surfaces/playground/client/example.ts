@@ -1,6 +1,6 @@
 import type { Ids } from "./ids.js";
 
-/** An operation to try. Its variables work on what was answered before, where there is any. */
+/** An operation to try. Its variables use the ids of earlier answers, if there are any. */
 export interface Example {
   readonly title: string;
   readonly about: string;

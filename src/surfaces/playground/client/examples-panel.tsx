@@ -10,15 +10,15 @@ function ExamplesPanel() {
   const { queryEditor, variableEditor, headerEditor, responseEditor } = useGraphiQL(
     pick("queryEditor", "variableEditor", "headerEditor", "responseEditor"),
   );
-  // GraphiQL makes its editors one after the other; what is chosen or run before would be lost without a word.
+  // GraphiQL creates its editors one after the other; an example chosen before all exist would be lost silently.
   const isReady = Boolean(queryEditor && variableEditor && headerEditor && responseEditor);
   const actions = useGraphiQLActions();
   const choose = ({ document: text, variables }: Example) => {
     queryEditor?.setValue(text);
     variableEditor?.setValue(variables ? JSON.stringify(variables(knownIds()), null, 2) : "");
-    // GraphiQL reads the text a moment later; whoever runs it before must not ask for the operation it held before.
+    // GraphiQL parses the text a moment later; until then, running it must not use the name of the previous operation.
     actions.setOperationFacts({});
-    // Until there is a key the tab to write it into stays in front.
+    // Without a key the Headers tab stays in front, where the user writes it.
     if (variables && hasKey(headerEditor?.getValue())) showVariables();
     queryEditor?.focus();
   };
@@ -26,8 +26,8 @@ function ExamplesPanel() {
     <section aria-label="Examples">
       <h2 className="playground-heading">Examples</h2>
       <p>
-        Choose one, then run it with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. The ids that earlier answers held are filled in
-        its variables.
+        Choose one, then run it with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. Its variables are filled with ids of earlier
+        answers.
       </p>
       {SUBJECTS.map(({ name, examples }) => (
         <section key={name} aria-label={name}>

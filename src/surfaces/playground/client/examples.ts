@@ -110,7 +110,7 @@ const MEMORIES: Subject = {
     },
     {
       title: "Change a memory",
-      about: "What is not mentioned stays as it is.",
+      about: "Fields that are left out stay as they are.",
       document: `mutation ChangeMemory($input: UpdateMemoryInput!) {
   updateMemory(input: $input) {
     id
@@ -190,7 +190,7 @@ const SEARCH: Subject = {
   examples: [
     {
       title: "Find by words",
-      about: "Best first; typing errors are forgiven.",
+      about: "Best results first; typing errors are tolerated.",
       document: `query SearchMemories($query: String!) {
   searchMemories(query: $query, limit: 10) {
     total
@@ -206,7 +206,7 @@ const SEARCH: Subject = {
       variables: () => ({ query: "timout" }),
     },
     {
-      title: "Find among some",
+      title: "Find with filters",
       about: "By words, type, tags and importance.",
       document: `query SearchSome(
   $query: String!
@@ -237,5 +237,5 @@ const SEARCH: Subject = {
   ],
 };
 
-/** In an order in which one goes on from the other. */
+/** Ordered so that each subject can use the results of earlier ones. */
 export const SUBJECTS: readonly Subject[] = [YOU, MEMORIES, RELATIONSHIPS, SEARCH, ...TEAM_SUBJECTS];

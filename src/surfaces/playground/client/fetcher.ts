@@ -4,7 +4,7 @@ interface Answer {
   readonly errors?: ReadonlyArray<{ readonly message?: string; readonly extensions?: { readonly code?: string } }>;
 }
 
-/** Headers as they are typed: what nothing stands in yet is not sent, since an empty key counts as a wrong one. */
+/** Leaves out an `Authorization` header without a key: an empty key counts as a wrong one. */
 export const withoutEmptyKey = (headers: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -12,7 +12,7 @@ export const withoutEmptyKey = (headers: Readonly<Record<string, unknown>>): Rec
       .filter(([name, value]) => name.toLowerCase() !== "authorization" || !/^(?:Bearer)?$/i.test(value)),
   );
 
-/** Where a key is missing or wrong, the answer says where in this page to write one. */
+/** If the key is missing or wrong, adds where in this page to write it. */
 export function explainKey(answer: Answer, hasKey: boolean): Answer {
   if (!answer.errors?.some(needsKey)) return answer;
   const message = hasKey
@@ -24,22 +24,22 @@ export function explainKey(answer: Answer, hasKey: boolean): Answer {
   return { ...answer, errors };
 }
 
-type ToldError = NonNullable<Answer["errors"]>[number];
+type AnswerError = NonNullable<Answer["errors"]>[number];
 
-const needsKey = ({ extensions }: ToldError): boolean => extensions?.code === "UNAUTHORIZED";
+const needsKey = ({ extensions }: AnswerError): boolean => extensions?.code === "UNAUTHORIZED";
 
-const withoutMessage = ({ message: _message, ...rest }: ToldError): object => rest;
+const withoutMessage = ({ message: _message, ...rest }: AnswerError): object => rest;
 
-/** Of all answers since the page was opened. */
+/** The ids of all answers since the page was opened. */
 let ids: Ids = {};
 export const knownIds = (): Ids => ids;
 
-/** Asks the service that this page comes from. */
+/** Sends a request to the service that serves this page. */
 export async function askService(
   request: { readonly operationName?: string | null | undefined },
   options: { readonly headers?: Readonly<Record<string, unknown>> | undefined } = {},
 ): Promise<object> {
-  // The schema is open to all; a key that is wrong must not hide the documentation.
+  // The schema needs no key, and a wrong key must not hide the documentation.
   const isSchema = request.operationName === "IntrospectionQuery";
   const headers = isSchema ? {} : withoutEmptyKey(options.headers ?? {});
   const response = await fetch("/graphql", {

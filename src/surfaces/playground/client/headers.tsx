@@ -1,16 +1,16 @@
 import { pick, useGraphiQL } from "@graphiql/react";
 import { useEffect } from "react";
 
-/** What a user completes with a key. */
+/** The default headers, which a user completes with a key. */
 export const HEADERS = `{"Authorization": "Bearer "}`;
 
-/** GraphiQL keeps headers tab by tab. A tab without a key takes that of another, so that it is given once. */
+/** GraphiQL stores headers per tab. A tab without a key copies that of another, so that users enter it once. */
 export function HeadersOfNewTabs(): null {
   const { tabs, activeTabIndex, headerEditor } = useGraphiQL(pick("tabs", "activeTabIndex", "headerEditor"));
   useEffect(() => {
     const given = tabs.findLast(({ headers }) => headers && headers !== HEADERS)?.headers;
     if (given && headerEditor?.getValue() === HEADERS) headerEditor.setValue(given);
-    // Not while the user edits: only when another tab comes to the front.
+    // Runs only when another tab is selected, not while the user edits.
   }, [tabs[activeTabIndex]?.id]);
   return null;
 }

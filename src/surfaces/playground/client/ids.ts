@@ -1,11 +1,11 @@
-/** What examples work on, and a field that only things of this kind have beside their id. */
-const TELLTALES = { memory: "title", team: "maxMembers", invitation: "role", key: "key" } as const;
-export type Kind = keyof typeof TELLTALES;
+/** The kinds of objects in examples, and a field that only objects of this kind have. */
+const FIELD_OF_KIND = { memory: "title", team: "maxMembers", invitation: "role", key: "key" } as const;
+export type Kind = keyof typeof FIELD_OF_KIND;
 
-/** The ids of the things that were answered last, by kind, in the answer's order. */
+/** The ids in the latest answers, by kind, in the order of the answer. */
 export type Ids = Readonly<Partial<Record<Kind, readonly string[]>>>;
 
-/** The ids in an answer, and of those kinds that it has none of the earlier ones. */
+/** Collects the ids in an answer; for kinds that are not in it, keeps the earlier ones. */
 export function collectIds(answer: unknown, earlier: Ids = {}): Ids {
   const found: Partial<Record<Kind, string[]>> = {};
   JSON.stringify(answer, (_key, value: unknown) => {
@@ -18,5 +18,5 @@ export function collectIds(answer: unknown, earlier: Ids = {}): Ids {
 
 function kindOf(value: unknown): Kind | undefined {
   if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string") return undefined;
-  return (Object.keys(TELLTALES) as Kind[]).find((kind) => TELLTALES[kind] in value);
+  return (Object.keys(FIELD_OF_KIND) as Kind[]).find((kind) => FIELD_OF_KIND[kind] in value);
 }

@@ -10,9 +10,9 @@ import { HEADERS, HeadersOfNewTabs } from "./headers.js";
 const WELCOME = `# Memory Graph Gateway
 #
 # 1. Put your API key below,
-#    in the Headers. \`npm
-#    start\` prints one for
-#    development.
+#    in the Headers tab.
+#    \`npm start\` prints one
+#    for development.
 # 2. Press the play button.
 #
 # Ctrl-Space completes.
@@ -26,9 +26,9 @@ query Viewer {
 `;
 
 const root = document.getElementById("playground");
-if (!root) throw new Error("The page has no place for the playground.");
+if (!root) throw new Error("The page has no element with the id `playground`.");
 
-// With the tab everything is forgotten: what is stored holds the API key, in GraphiQL's history too.
+// Session storage is deleted with the tab: it contains the API key, also in GraphiQL's history.
 createRoot(root).render(
   <GraphiQL
     fetcher={askService}

@@ -5,14 +5,14 @@ const teamIn = ({ team: [first = "the id of your team"] = [] }: Ids): string => 
 const newKeyIn = ({ key: [first = "the id of a key"] = [] }: Ids): string => first;
 const invitationIn = ({ invitation: [first = "the id of an invitation"] = [] }: Ids): string => first;
 
-/** It is told to nobody but the person who was invited. */
+/** Only the invited person gets the token, so an example can only say where it is. */
 const TOKEN = "the end of the link in the mail";
 
 const TEAM: Subject = {
   name: "Team",
   examples: [
     {
-      title: "Found a team",
+      title: "Create a team",
       about: "Its graph is shared by all members; you own it.",
       document: `mutation FoundTeam($input: CreateTeamInput!) {
   createTeam(input: $input) {
@@ -115,8 +115,8 @@ const INVITATIONS: Subject = {
       variables: () => ({ input: { token: TOKEN } }),
     },
     {
-      title: "Take an invitation back",
-      about: "Its link leads to nothing then.",
+      title: "Revoke an invitation",
+      about: "Its link stops working.",
       document: `mutation TakeBack($input: RevokeInvitationInput!) {
   revokeInvitation(input: $input) {
     status
@@ -150,7 +150,7 @@ const KEYS: Subject = {
       variables: () => ({ limit: 20 }),
     },
     {
-      title: "Make a key",
+      title: "Create a key",
       about: "For a program that only reads. Its secret is shown once.",
       document: `mutation MakeKey($input: CreateApiKeyInput!) {
   createApiKey(input: $input) {
@@ -165,7 +165,7 @@ const KEYS: Subject = {
     },
     {
       title: "Replace a key",
-      about: "The old one goes on working for an hour.",
+      about: "The old one keeps working for an hour.",
       document: `mutation ReplaceKey($input: RotateApiKeyInput!) {
   rotateApiKey(input: $input) {
     id
@@ -178,7 +178,7 @@ const KEYS: Subject = {
     },
     {
       title: "Revoke a key",
-      about: "At once, with the keys that it made.",
+      about: "Works at once, also for keys that it created.",
       document: `mutation RevokeKey($input: RevokeApiKeyInput!) {
   revokeApiKey(input: $input) {
     id
@@ -196,7 +196,7 @@ const BILLING: Subject = {
   examples: [
     {
       title: "Buy the team's seats",
-      about: "The address of a page to pay at. For the owner.",
+      about: "Returns the URL of a page to pay. For the owner.",
       document: `mutation BuySeats($input: CreateTeamCheckoutInput!) {
   createTeamCheckout(input: $input) {
     url
@@ -223,8 +223,8 @@ const BILLING: Subject = {
 `,
     },
     {
-      title: "Have more seats",
-      about: "Once the first are paid for.",
+      title: "Buy more seats",
+      about: "After the first ones are paid.",
       document: `mutation MoreSeats($input: UpgradeTeamInput!) {
   upgradeTeam(input: $input) {
     seats
@@ -238,7 +238,7 @@ const BILLING: Subject = {
     },
     {
       title: "Cancel",
-      about: "Ends the subscription with its period.",
+      about: "Ends the subscription at the end of its period.",
       document: `mutation CancelSubscription {
   cancelTeamSubscription {
     status

@@ -1,6 +1,6 @@
-/** How many places there are for each name, how many may wait for one, and for how long. */
+/** How many slots each name has, how many requests may wait for one, and how long. */
 interface Room {
-  readonly places: number;
+  readonly slots: number;
   readonly waiting: number;
   readonly waitMs: number;
 }
@@ -12,11 +12,11 @@ interface Lane {
 
 interface Waiting {
   readonly timer: NodeJS.Timeout;
-  end(hasPlace: boolean): void;
+  end(hasSlot: boolean): void;
 }
 
-/** A bounded number of places by name, and a bounded queue for each, whose first gets what is given back. */
-export class Places {
+/** A limited number of slots for each name, with a limited queue: a slot that becomes free goes to the first waiter. */
+export class Slots {
   readonly #room: Room;
   readonly #lanes = new Map<string, Lane>();
 
@@ -25,22 +25,22 @@ export class Places {
   }
 
   /**
-   * Takes a place: at once, or when one is given back, by the room's time and the patience of who asks. False: there is
-   * none, and no room or no time to wait for one.
+   * Takes a slot: at once, or when one becomes free within the room's wait and the caller's patience. False: no slot
+   * is free, and the queue is full or the wait is over.
    */
   take(name: string, patienceMs: number = this.#room.waitMs): boolean | Promise<boolean> {
     const lane = this.#lanes.get(name) ?? { taken: 0, waiting: new Set() };
     this.#lanes.set(name, lane);
-    if (lane.taken < this.#room.places) {
+    if (lane.taken < this.#room.slots) {
       lane.taken++;
       return true;
     }
     if (lane.waiting.size >= this.#room.waiting) return false;
     return new Promise((resolve) => {
-      const end = (hasPlace: boolean) => {
+      const end = (hasSlot: boolean) => {
         clearTimeout(waiting.timer);
         lane.waiting.delete(waiting);
-        resolve(hasPlace);
+        resolve(hasSlot);
       };
       const waitMs = Math.min(this.#room.waitMs, patienceMs);
       const waiting: Waiting = { end, timer: setTimeout(() => end(false), waitMs).unref() };
@@ -48,7 +48,7 @@ export class Places {
     });
   }
 
-  /** Gives a place back that was taken: to who has waited longest. */
+  /** Gives a slot back; it goes to the request that has waited longest. */
   give(name: string): void {
     const lane = this.#lanes.get(name);
     if (!lane) return;
