@@ -213,9 +213,9 @@ export const LIMITS = {
     connectMs: 5_000,
     /** To read the database's version and its migrations. */
     catalogMs: 10_000,
-    /** For another server that migrates; after `toldAfterMs` a message says what this server waits for. */
+    /** For another server that migrates; after `reportAfterMs` a message says what this server waits for. */
     migrationLockMs: 60_000,
-    toldAfterMs: 2_000,
+    reportAfterMs: 2_000,
     /** Within a migration, for a table that somebody else has locked. */
     tableLockMs: 30_000,
     /** One migration; indexes of large tables take their time. */

@@ -3,53 +3,53 @@ import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { whyUnavailable } from "./database-errors.js";
 
-/** The embedded PostgreSQL may move to another port: a function is asked for each new connection. */
+/** A function is called for each new connection: the embedded PostgreSQL may move to another port. */
 export type DatabaseUrl = string | (() => string);
 
-export interface PoolWishes {
+export interface PoolOptions {
   readonly max: number;
-  /** How long a connection is waited for, be it made or given back. */
+  /** How long to wait for a connection, new or released. */
   readonly waitMs: number;
-  /** How long a statement may take; PostgreSQL ends it then. */
+  /** How long a statement may take; then PostgreSQL cancels it. */
   readonly timeoutMs: number;
-  /** Settings of PostgreSQL, as its command line takes them. */
+  /** Settings of PostgreSQL, in the format of its command line. */
   readonly options: string;
   onError(error: Error): void;
-  /** Which of these processes of PostgreSQL are idle: they have waited for a statement for a while. */
+  /** Which of these PostgreSQL processes are idle, which means that they wait for a statement. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
 const { answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
-const LOOKED_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 
 /**
- * A pool in which every wait has an end: for a connection, for an answer, for a transaction to go on, for the pool to
+ * A pool in which every wait has a timeout: for a connection, for an answer, for an idle transaction, for the pool to
  * close. The `query_timeout` of node-postgres leaves a connection whose answer is late in the pool, where every later
  * query waits behind the first; here such a connection is cut.
  */
 export class BoundedPool extends pg.Pool {
-  readonly #wishes: PoolWishes;
+  readonly #options: PoolOptions;
   readonly #connections: ReadonlySet<Connection>;
-  readonly #looking: NodeJS.Timeout;
-  #isAsking = false;
+  readonly #checkTimer: NodeJS.Timeout;
+  #isChecking = false;
 
-  constructor(url: DatabaseUrl, wishes: PoolWishes) {
+  constructor(url: DatabaseUrl, options: PoolOptions) {
     const connections = new Set<Connection>();
     super({
-      max: wishes.max,
-      connectionTimeoutMillis: wishes.waitMs,
-      statement_timeout: wishes.timeoutMs,
-      // Finds out that the other side is gone while nothing is asked.
+      max: options.max,
+      connectionTimeoutMillis: options.waitMs,
+      statement_timeout: options.timeoutMs,
+      // Detects a dead peer on idle connections.
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: "memory-graph-gateway",
-      // Among the options: poolers such as PgBouncer refuse further parameters, but can be told to ignore these.
-      options: `${wishes.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
+      // Poolers such as PgBouncer refuse other parameters, but can be configured to ignore `options`.
+      options: `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super({ ...config, connectionString: typeof url === "string" ? url : url() });
-          // Between the pool's listener and that of whoever is given the connection there is none, and PostgreSQL may
-          // say goodbye in the same packet in which it says that it is ready: unheard, that would end the process.
+          // Between the pool's listener and that of the connection's user there is none, and PostgreSQL may end the
+          // connection in the same packet that says it is ready: an unhandled error would end the process.
           this.on("error", () => {});
           const connection = new Connection(this);
           connections.add(connection);
@@ -57,90 +57,90 @@ export class BoundedPool extends pg.Pool {
         }
       },
     });
-    this.#wishes = wishes;
+    this.#options = options;
     this.#connections = connections;
-    this.#looking = setInterval(() => this.#look(), LOOKED_EVERY_MS).unref();
+    this.#checkTimer = setInterval(() => this.#checkConnections(), CHECK_EVERY_MS).unref();
     // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
-    this.on("error", (error) => wishes.onError(error));
+    this.on("error", (error) => options.onError(error));
   }
 
-  /** Ends the pool: in good order within this time, else by cutting what is left. */
+  /** Closes the pool gracefully within this time; then cuts the remaining connections. */
   async close(patienceMs: number): Promise<void> {
     const end = performance.now() + patienceMs;
     void this.end();
     // `end` waits, without a limit, until the other side closes too.
     while (this.#connections.size > 0 && performance.now() < end) await sleep(5);
-    clearInterval(this.#looking);
+    clearInterval(this.#checkTimer);
     for (const connection of this.#connections) connection.cut();
   }
 
-  #look(): void {
+  #checkConnections(): void {
     for (const connection of this.#connections) {
-      if (connection.waitedMs > this.#wishes.timeoutMs + answerGraceMs) connection.cut();
+      if (connection.waitedMs > this.#options.timeoutMs + answerGraceMs) connection.cut();
     }
-    void this.#lookForLost();
+    void this.#cutLost();
   }
 
-  /** When the network lost a message, we and PostgreSQL wait for each other: found here, long before the timeout. */
-  async #lookForLost(): Promise<void> {
+  /** When the network lost a message, we and PostgreSQL wait for each other. Detects it long before the timeout. */
+  async #cutLost(): Promise<void> {
     const suspects = [...this.#connections].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
-    if (suspects.length === 0 || this.#isAsking || !this.#wishes.idleOf) return;
-    this.#isAsking = true;
-    const asked = suspects.map((connection) => ({ connection, since: connection.waitsSince }));
+    if (suspects.length === 0 || this.#isChecking || !this.#options.idleOf) return;
+    this.#isChecking = true;
+    const checked = suspects.map((connection) => ({ connection, since: connection.waitsSince }));
     try {
-      const idle = new Set(await this.#wishes.idleOf(suspects.map(({ processId }) => processId)));
-      for (const { connection, since } of asked) {
+      const idle = new Set(await this.#options.idleOf(suspects.map(({ processId }) => processId)));
+      for (const { connection, since } of checked) {
         if (idle.has(connection.processId) && connection.waitsSince === since) connection.cut();
       }
     } catch (error) {
-      // A database that is out of reach is so for all connections. After any other error the next look asks again.
+      // An unreachable database is so for all connections. After any other error the next check tries again.
       if (!(error instanceof NoAnswer) && whyUnavailable(error) !== "unreachable") return;
-      for (const { connection, since } of asked) if (connection.waitsSince === since) connection.cut();
+      for (const { connection, since } of checked) if (connection.waitsSince === since) connection.cut();
     } finally {
-      this.#isAsking = false;
+      this.#isChecking = false;
     }
   }
 }
 
-/** One connection, and since when it owes an answer. */
+/** One connection, and since when it waits for an answer. */
 class Connection {
   readonly #client: pg.Client;
-  #owed = 0;
+  #pending = 0;
   #since = 0;
 
   constructor(client: pg.Client) {
     this.#client = client;
     const query = client.query.bind(client) as (...values: unknown[]) => unknown;
     const counted = (...values: unknown[]): unknown => {
-      if (this.#owed++ === 0) this.#since = performance.now();
+      if (this.#pending++ === 0) this.#since = performance.now();
       return query(...values);
     };
     client.query = counted as pg.Client["query"];
     wireOf(client).connection.on("readyForQuery", () => {
-      this.#owed = Math.max(0, this.#owed - 1);
+      this.#pending = Math.max(0, this.#pending - 1);
       this.#since = performance.now();
     });
   }
 
   get waitsSince(): number | undefined {
-    return this.#owed > 0 ? this.#since : undefined;
+    return this.#pending > 0 ? this.#since : undefined;
   }
 
   get waitedMs(): number {
-    return this.#owed > 0 ? performance.now() - this.#since : 0;
+    return this.#pending > 0 ? performance.now() - this.#since : 0;
   }
 
   get processId(): number {
     return wireOf(this.#client).processID ?? 0;
   }
 
-  /** Fails whatever waits for it; the pool makes another in its place. */
+  /** Fails every query that waits on it; the pool opens a new connection instead. */
   cut(): void {
     wireOf(this.#client).connection.stream.destroy(new NoAnswer());
   }
 }
 
-/** In the form of a system error, so that Prisma's adapter knows it too. */
+/** Has the format of a system error, so that Prisma's adapter recognises it. */
 class NoAnswer extends Error {
   readonly code = "ETIMEDOUT";
   readonly errno = -110;
@@ -151,7 +151,7 @@ class NoAnswer extends Error {
   }
 }
 
-/** What a client of node-postgres has beside what its types tell. */
+/** Properties of node-postgres' client that its types leave out. */
 const wireOf = (client: pg.Client): Wire => client as unknown as Wire;
 
 interface Wire {

@@ -4,18 +4,18 @@ import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 import { warnSeldom } from "./warn-seldom.js";
 
-/** Something to be done again and again in the background. */
+/** A background job that runs again and again. */
 export interface Chore {
   readonly name: string;
   readonly intervalMs: number;
-  /** Does a bounded piece of work; answers with whether there is more to do right now. */
+  /** Does a limited piece of work; returns whether there is more to do right now. */
   run(): Promise<boolean>;
 }
 
 /**
- * Does each chore at once and then every interval, never twice at the same time. A failure is for the log, once a
- * minute, and for the next time. A run that has not ended after `runMs` is left behind, and counts as a failure: what
- * it waits for may never come. Disposing of it waits for what is being done.
+ * Runs each chore at once and then at every interval, never twice at the same time. A failure is logged, at most once a
+ * minute, and the chore runs again at the next interval. A run that takes longer than `runMs` is abandoned and counts as
+ * a failure: what it waits for may never come. Disposing waits for the current runs.
  */
 export function startChores(
   chores: readonly Chore[],
@@ -23,7 +23,7 @@ export function startChores(
   { runMs }: { readonly runMs: number } = LIMITS.chores,
 ): AsyncDisposable {
   const stop = new AbortController();
-  // Each chore that waits listens; Node takes more than ten for a leak.
+  // Each waiting chore adds a listener; Node warns of a leak at more than ten.
   setMaxListeners(chores.length, stop.signal);
   const ended = Promise.all(chores.map((chore) => repeat(chore, runMs, stop.signal, log)));
   return {
@@ -45,8 +45,8 @@ async function repeat(
     try {
       more = await withinTime(run(), runMs);
     } catch (err) {
-      // While the database is away, each chore fails again and again for the same reason.
-      warnSeldom(log, `chore ${name}`, { err, chore: name }, "a chore failed; it is tried again later");
+      // While the database is unavailable, each chore fails repeatedly for the same reason.
+      warnSeldom(log, `chore ${name}`, { err, chore: name }, "a background job failed; it will run again later");
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }
@@ -55,7 +55,7 @@ async function repeat(
 async function withinTime<T>(run: Promise<T>, runMs: number): Promise<T> {
   const over = new AbortController();
   const late = sleep(runMs, undefined, { signal: over.signal, ref: false }).then(() => {
-    throw new Error(`The chore has not ended after ${runMs} ms; it is left behind.`);
+    throw new Error(`The background job has not ended after ${runMs} ms; it was abandoned.`);
   });
   try {
     return await Promise.race([run, late]);

@@ -3,14 +3,14 @@ import { keepRunning } from "./embedded/supervision.js";
 import { makeFolder } from "./folder.js";
 import type { Logger } from "./logger.js";
 
-export interface Ground extends AsyncDisposable {
-  /** Where to connect; the embedded PostgreSQL changes it when it must start again on another port. */
+export interface DataFolder extends AsyncDisposable {
+  /** The address of the database. It changes when the embedded PostgreSQL must restart on another port. */
   readonly databaseUrl: string;
-  /** Resolves with what to tell the operator when this server must stop: another one has taken over its data folder. */
+  /** Resolves when another server has taken over the data folder; this one must stop, with this error. */
   readonly lost: Promise<AnotherServer>;
 }
 
-interface GroundConfig {
+interface DataFolderConfig {
   readonly development: boolean;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
@@ -19,15 +19,15 @@ interface GroundConfig {
 }
 
 /**
- * The database to work on: the one configured, or the embedded one in the data folder, started if need be and stopped
- * again by whoever leaves it last. A server is the only one on its folder, and starts the embedded PostgreSQL again
- * when it ends; a command works beside it, or without.
- * @throws CannotStart when there is no database to be had, or another server runs on the same data folder.
+ * Opens the configured database, or the embedded one in the data folder: started if needed, and stopped by the last
+ * process that uses it. Only one server may use a data folder; it restarts the embedded PostgreSQL when it ends. A
+ * command can run beside the server, or without one.
+ * @throws CannotStart when no database can be used, or another server runs on the same data folder.
  */
-export async function openDataFolder(config: GroundConfig, server?: { readonly log: Logger }): Promise<Ground> {
+export async function openDataFolder(config: DataFolderConfig, server?: { readonly log: Logger }): Promise<DataFolder> {
   const { development, dataDir, databaseUrl } = config;
   if (development) await makeFolder(dataDir);
-  // A database of the operator's own is shared by as many servers as they like.
+  // Any number of servers may share the operator's own database.
   if (databaseUrl) return { databaseUrl, lost: never(), async [Symbol.asyncDispose]() {} };
   refuseRoot(config);
   if (server) return keepRunning({ dataDir, log: server.log });
@@ -35,11 +35,11 @@ export async function openDataFolder(config: GroundConfig, server?: { readonly l
   return { databaseUrl: postgres.url, lost: never(), [Symbol.asyncDispose]: () => postgres.stop() };
 }
 
-/** A mistake in what root runs costs the whole machine; for trying it out that may be fine. */
-function refuseRoot({ development, embeddedDatabaseAsRoot }: GroundConfig): void {
+/** A bug in a program that runs as root endangers the whole machine. In development that is accepted. */
+function refuseRoot({ development, embeddedDatabaseAsRoot }: DataFolderConfig): void {
   if (development || embeddedDatabaseAsRoot || process.getuid?.() !== 0) return;
   throw new CannotStart(
-    "In production the embedded PostgreSQL is not started by root: start as an ordinary user, set DATABASE_URL to a " +
+    "In production root may not start the embedded PostgreSQL: start as an ordinary user, set DATABASE_URL to a " +
       "PostgreSQL of your own, or set EMBEDDED_DATABASE_AS_ROOT=yes.",
   );
 }

@@ -1,24 +1,22 @@
-/**
- * What an operator can do about a database that fails, by a word for each cause.
- */
+/** Why the service is unavailable, and what the operator can do. */
 export const UNAVAILABLE = {
-  unreachable: "Look whether the database runs, at DATABASE_URL, and at the network and the name service in between.",
-  lost: "Connections to the database broke: look at its log, and at proxies and the network in between.",
-  refused: "The database does not let the service in: look at user, password, database and certificate.",
+  unreachable: "The database cannot be reached: check that it runs, and check DATABASE_URL, the network and DNS.",
+  lost: "Connections to the database broke: check its log, and the proxies and the network in between.",
+  refused: "The database refuses the service: check user, password, database and certificate.",
   stopping: "The database starts, stops or fails over: wait until it is back.",
-  read_only: "The database takes no changes: look whether it is a standby, or whether its disk is full.",
+  read_only: "The database accepts no changes: check whether it is a standby, or whether its disk is full.",
   exhausted: "The database is out of connections, memory or disk: give it more, or run fewer servers.",
-  broken: "The database cannot use its own disk or files: look at its log.",
-  slow: "Statements take too long: look for locks and for load in pg_stat_activity.",
-  busy: "All connections are in use: look for locks and for load in pg_stat_activity, or run more servers.",
-  collision: "Many changes of the same rows met each other: this passes by itself.",
+  broken: "The database cannot use its own disk or files: check its log.",
+  slow: "Statements take too long: check locks and load in pg_stat_activity.",
+  busy: "All connections are in use: check locks and load in pg_stat_activity, or run more servers.",
+  collision: "Many changes of the same rows conflicted: usually nothing needs to be done.",
   process: "This process is out of files, ports or memory: raise its limits (`ulimit -n`).",
-  overloaded: "There is more to do than this process can: run more servers, or look in the log who asks so much.",
+  overloaded: "This process is overloaded: run more servers, or find in the log which clients send so many requests.",
 } as const;
 
 export type WhyUnavailable = keyof typeof UNAVAILABLE;
 
-/** A statement was not begun, or given up by the service itself. */
+/** The service itself did not start a statement, or stopped waiting for it. */
 export class DatabaseUnavailable extends Error {
   constructor(
     readonly why: WhyUnavailable,
@@ -29,17 +27,17 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * Why the database could not do what it was asked, if that was for no fault of the request or the code: the same may be
- * tried again later. Undefined for every other error. Looks into whatever wraps an error: node-postgres throws
- * PostgreSQL's and Node's own, Prisma's adapter a `DriverAdapterError` with the cause as a plain object, Prisma's client
- * that one in `meta`, and Node several tries to connect as one `AggregateError`.
+ * Why the database failed, if neither the request nor the code caused it: then the same can be retried later. Undefined
+ * for every other error. Also checks wrapped errors: node-postgres throws those of PostgreSQL and Node, Prisma's adapter
+ * a `DriverAdapterError` with the cause as a plain object, Prisma's client that one in `meta`, and Node an
+ * `AggregateError` for several attempts to connect.
  */
 export function whyUnavailable(error: unknown): WhyUnavailable | undefined {
   let why: WhyUnavailable | undefined;
   for (const inner of layersOf(error)) {
-    // The pool gave up connecting: that it broke the connection itself, which this wraps, says less.
+    // The pool's timeout wraps an error of the connection that the pool itself broke, which is less precise.
     if (inner["message"] === CONNECT_TIMEOUT) return "unreachable";
-    // Else what is wrapped says more than what wraps it.
+    // Otherwise the wrapped error is the more precise one.
     why = whyOfLayer(inner) ?? why;
   }
   return why;
@@ -57,13 +55,13 @@ export function sqlStateOf(error: unknown): string | undefined {
 export const FOREIGN_KEY_VIOLATION = "23503";
 export const UNIQUE_VIOLATION = "23505";
 export const CHECK_VIOLATION = "23514";
-/** A change where none is taken: on a standby, or where all transactions are read only. */
+/** A change on a standby, or where all transactions are read only. */
 export const READ_ONLY = "25006";
-/** A statement took longer than it may. */
+/** A statement took too long. */
 export const QUERY_CANCELED = "57014";
 /** A statement waited too long for a lock. */
 export const LOCK_NOT_AVAILABLE = "55P03";
-/** A serialisation failure and a deadlock: nothing was changed, and the same work may be tried again at once. */
+/** A serialisation failure and a deadlock: nothing was changed, and the work can be retried at once. */
 export const COLLISIONS: readonly string[] = ["40001", "40P01"];
 
 const CONNECT_TIMEOUT = "Connection terminated due to connection timeout";
@@ -72,10 +70,10 @@ type Layer = Readonly<Record<string, unknown>>;
 
 const LAYERS_MAX = 20;
 
-/** An error and whatever it wraps, outermost first. */
+/** An error and all errors inside it, outermost first. */
 function layersOf(error: unknown): Layer[] {
   const layers = isObject(error) ? [error] : [];
-  // Grows while it is walked.
+  // The list grows during the loop.
   for (const layer of layers) {
     const { cause, meta, errors } = layer;
     const wrapped = [cause, isObject(meta) ? meta["driverAdapterError"] : undefined];
@@ -88,9 +86,9 @@ function layersOf(error: unknown): Layer[] {
 
 const isObject = (value: unknown): value is Layer => typeof value === "object" && value !== null;
 
-/** Of the five characters at least one of the last three is a digit, unlike in errors of Node such as EPIPE and E2BIG. */
+/** At least one of the last three characters is a digit, unlike in errors of Node such as EPIPE and E2BIG. */
 const SQL_STATE = /^[0-9A-Z]{2}(?=.*\d)[0-9A-Z]{3}$/;
-/** Prisma's own codes look like SQLSTATEs, whose class P0 they leave out. */
+/** Prisma's own codes look like SQLSTATEs, but are never in the class P0. */
 const PRISMA_CODE = /^P[1-9]\d{3}$/;
 
 function sqlStateOfLayer({ originalCode, code }: Layer): string | undefined {
@@ -105,7 +103,7 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
   const state = sqlStateOfLayer(layer);
   if (state) {
     const why = BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
-    // An error of this severity ends the connection, or refuses it, whatever its state. All errors of poolers are such.
+    // An error of this severity ends or refuses the connection, with any state. All errors of poolers have it.
     return why ?? (severity === "FATAL" || severity === "PANIC" || isEssential(message) ? "lost" : undefined);
   }
   for (const word of [code, errorCode, kind]) {
@@ -119,9 +117,9 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
 const isEssential = (message: unknown): boolean =>
   typeof message === "string" && message.startsWith("failure on connection marked as essential");
 
-/** PostgreSQL's documentation, appendix A: what is for no fault of the statement. */
+/** From PostgreSQL's documentation, appendix A: the errors that the statement itself did not cause. */
 const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
-  // Connection exceptions. Poolers tell their own refusals as 08P01, a violation of the protocol.
+  // Connection exceptions. Poolers report their own refusals as 08P01, a protocol violation.
   [/^08/, "lost"],
   [/^25006$/, "read_only"],
   // A transaction that was idle or open for too long, and a snapshot too old; a statement that took or waited too long.
@@ -138,7 +136,7 @@ const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
 function whyOfWord(word: string, syscall: unknown): WhyUnavailable | undefined {
   for (const [why, words] of Object.entries(BY_WORD)) if (words.has(word)) return why as WhyUnavailable;
   if (/^ERR_(TLS|SSL)_/.test(word)) return "refused";
-  // To connect, or to find the address, can fail in more ways than are listed: a firewall says EPERM, a socket ENOENT.
+  // Connecting and name resolution have more errors than are listed: EPERM from a firewall, ENOENT for a socket.
   return /^(E|UNKNOWN$)/.test(word) && (syscall === "connect" || syscall === "getaddrinfo") ? "unreachable" : undefined;
 }
 
@@ -168,7 +166,7 @@ const BY_WORD: Readonly<Partial<Record<WhyUnavailable, ReadonlySet<string>>>> = 
   collision: wordsOf("P2034 TransactionWriteConflict"),
 };
 
-/** Node-postgres and its pool throw plain errors, known by their texts alone. */
+/** Node-postgres and its pool throw plain errors, which only their messages identify. */
 const BY_MESSAGE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
   [/^timeout exceeded when trying to connect$/, "busy"],
   [/^timeout expired$/, "unreachable"],

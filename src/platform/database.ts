@@ -19,32 +19,32 @@ export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } 
 
 export type { Statement } from "./statement.js";
 
-/** Prisma's models, without what would leave the transaction they are part of. */
+/** Prisma's models, without the methods that would leave the transaction. */
 export type Models = Omit<PrismaClient, `$${string}`>;
 
-/** The database, or one transaction in it: both look alike. */
+/** The database, or one transaction in it: both have the same interface. */
 export interface Database {
-  /** Prisma's models, for what is not asked often. */
+  /** Prisma's models, for code that is not on a hot path. */
   readonly models: Models;
-  /** Runs one statement: for hot paths, and for what no model can say. */
+  /** Runs one statement: for hot paths, and for SQL that no model can express. */
   run<Row, Values extends object = readonly unknown[]>(
     statement: Statement<Values, Row>,
     values: Values,
     patience?: LockPatience,
   ): Promise<Row[]>;
   /**
-   * Runs the statements of one search, one after the other, on one of the connections reserved for searches. Together
-   * they have `LIMITS.database.searchTimeoutMs`, and up to a tenth more: a statement that needs longer fails, and so
-   * does any after it, with an error that `isTimeout` knows. Inside a transaction they run on it, without this limit.
+   * Runs the statements of one search, one after the other, on one of the connections reserved for searches. All
+   * together may take `LIMITS.database.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails, and
+   * so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
    */
   search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
-  /** Runs `work` in one transaction: all of it, or, when it throws, nothing. Inside a transaction it joins that. */
+  /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
   transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
-  /** Why something failed that waited in vain for a connection or for a lock; undefined for every other error. */
+  /** The reason, if an error is a timeout while waiting for a connection or a lock; undefined for every other error. */
   waitedInVain(error: unknown): WhyUnavailable | undefined;
 }
 
-/** How long each statement waits for a lock, where that is less than usual: each time it costs another round trip. */
+/** A shorter wait for locks than the default. Setting it costs a round trip. */
 export interface LockPatience {
   readonly lockMs: number;
 }
@@ -57,13 +57,13 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 }
 
 const { searchTimeoutMs } = LIMITS.database;
-/** Prisma's adapter sends times without their zone, and takes those it gets for UTC, whatever zone they are told in. */
+/** Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. */
 const SETTINGS = "-c TimeZone=UTC";
 const ATTEMPTS_MAX = 3;
-/** For each of two steps of closing: to end transactions, and to end connections. */
+/** For each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
 
-/** How long is waited for a connection, for a lock and for answers; tests on a busy machine have more patience. */
+/** How long to wait for a connection, for a lock and for answers; tests on a busy machine wait longer. */
 export interface WaitBounds {
   readonly connectionWaitMs: number;
   readonly lockWaitMs: number;
@@ -72,7 +72,7 @@ export interface WaitBounds {
   readonly transactionTimeoutMs: number;
 }
 
-/** Opens the database at `url`; connections are made when first needed. */
+/** Opens the database at `url`; it connects when a connection is first needed. */
 export function openDatabase(
   url: DatabaseUrl,
   onError: (error: Error) => void = () => {},
@@ -147,22 +147,22 @@ function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) 
   return { pool, reservedPool, searchPool };
 }
 
-/** Within this time the timeout is not set anew for the next statement, which saves quick searches a round trip. */
+/** Before this time the timeout is not set again for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 
-/** A client takes the query that `queryOf` makes for one whose end is told to itself; a pool does not. */
 type Any = Statement<never, unknown>;
 
+/** Without `queryOf`: a client, unlike a pool, returns no promise for the query object that it makes. */
 const ask = (client: pg.PoolClient, statement: Any, values: object): Promise<pg.QueryResult> =>
   client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) });
 
-/** In steps: Prisma's adapter remembers each text that it sends. */
+/** Rounded to steps: Prisma's adapter caches each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
 
-/** Sets what holds until the connection is given back. */
+/** Changes a setting until the connection is released. */
 type Change = (setting: string) => Promise<void>;
 
-/** Lends a connection of the pool and takes it back as it was; one that is broken by then is not used again. */
+/** Runs `work` on a connection of the pool, then restores its settings. A broken connection is not used again. */
 async function withClient<T>(
   pool: pg.Pool,
   patience: LockPatience | undefined,
@@ -181,7 +181,6 @@ async function withClient<T>(
     if (patience) await change(lockTimeout(patience));
     return await work(client, change);
   } finally {
-    // Back to what the connection was opened with.
     if (isChanged) await client.query("RESET ALL").catch(note);
     client.off("error", note);
     client.release(broken);
@@ -200,15 +199,15 @@ const searchOn =
     });
   };
 
-/** The time of the search is over: its next statement is not started. */
+/** The search took too long, so its next statement was not started. */
 class SearchTimeout extends Error {
   readonly code = QUERY_CANCELED;
 }
 
-/** Whether a statement was ended because it, or the search that it is part of, took too long. */
+/** Whether a statement was cancelled because it, or the search that it is part of, took too long. */
 export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
 
-/** A query under its name. Given as a configuration, node-postgres would copy it property by property. */
+/** A named query as an object, which is faster: node-postgres copies a configuration property by property. */
 const queryOf = (statement: Any, values: object): pg.QueryConfig =>
   Object.assign(new pg.Query(statement.text, inOrder(statement, values)), {
     name: statement.name,
@@ -232,7 +231,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
   return database;
 }
 
-/** A deadlock or a serialisation failure left nothing behind, so the same work may simply be tried again. */
+/** Retries after a deadlock or a serialisation failure: these changed nothing. */
 async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
     return await attempt();

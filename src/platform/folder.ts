@@ -2,9 +2,9 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it that are missing. Node's own way (`recursive`) never ends where the system makes no
- * folder and says that there is none, as below /proc.
- * @throws the system's error, with the path that cannot be made.
+ * Creates a folder and its missing parents. Node's option `recursive` loops forever where the system answers ENOENT to
+ * every attempt, as below /proc.
+ * @throws the system's error, with the path that cannot be created.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

@@ -1,11 +1,11 @@
-/** HTML that may stand in a page as it is. */
+/** HTML that needs no escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 /**
- * A template for HTML: every value is escaped, unless it is HTML itself or a list of it; null and undefined are left
- * out. What comes from outside can so be forgotten nowhere.
+ * A template for HTML. Every value is escaped, except `Html` and lists of it; null and undefined are left out. So no
+ * value from outside can be left unescaped by mistake.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): Html {
   return new Html(parts.map((part, index) => part + textOf(values[index])).join(""));

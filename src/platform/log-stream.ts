@@ -4,28 +4,28 @@ import { LIMITS } from "../limits.js";
 
 export const STANDARD_OUTPUT = 1;
 
-/** Lines are written together from this many characters on, or after a second. */
+/** Buffered lines are written when they have this many characters, or after a second. */
 const TOGETHER_LENGTH = 4_096;
 const TOGETHER_MS = 1_000;
-/** How much is handed to the system at once: what a pipe takes. */
+/** How much is written to the system at once: the capacity of a pipe. */
 const CHUNK_LENGTH = 65_536;
-/** A full pipe is tried again after `FULL_PIPE_MS`; any other failure, such as a full disk, after `FAILED_MS`. */
+/** Retries a full pipe after `FULL_PIPE_MS`; any other failure, such as a full disk, after `FAILED_MS`. */
 const FULL_PIPE_MS = 100;
 const FAILED_MS = 1_000;
-/** How long the end waits for lines to be written. */
+/** How long the shutdown waits for lines to be written. */
 const LAST_LINES_MS = 1_000;
 
 /**
- * Writes lines; the caller never waits and never gets an error: not when the disk is full, not when nobody reads the
- * pipe or its reader is gone. Lines wait in memory, up to `LIMITS.log.waitingLength`. Those beyond are dropped and
- * counted, and the count is a line itself as soon as lines can be written again.
+ * Writes lines. The caller never waits and never gets an error, even if the disk is full, or the pipe is not read or
+ * has no reader. Lines wait in memory, up to `LIMITS.log.waitingLength`. Further lines are dropped and counted, and the
+ * count is logged as soon as lines can be written again.
  */
 export class LogStream implements DestinationStream, AsyncDisposable {
   readonly #descriptor: number;
   readonly #isBuffered: boolean;
   #waiting: string[] = [];
   #waitingLength = 0;
-  /** What is being written, without what of it has been. */
+  /** The part of the current chunk that is not yet written. */
   #chunk: Buffer = Buffer.alloc(0);
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
@@ -45,11 +45,11 @@ export class LogStream implements DestinationStream, AsyncDisposable {
     }
     this.#waiting.push(line);
     this.#waitingLength += line.length;
-    // While a failed chunk waits to be tried again, its timer is set.
+    // A chunk that failed has a timer for its retry.
     if (!this.#isWriting && this.#chunk.length === 0) this.#writeSoon();
   }
 
-  /** Waits until everything is written, a second at most: a reader that does not read must not delay the end. */
+  /** Waits until everything is written, a second at most: a reader that does not read must not delay the shutdown. */
   async [Symbol.asyncDispose](): Promise<void> {
     let deadline: NodeJS.Timeout | undefined;
     const written = new Promise<void>((done) => {
@@ -62,7 +62,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
     clearTimeout(this.#timer);
   }
 
-  /** At once, unless it is better to wait for more lines. */
+  /** Writes at once, or waits for more lines if buffered. */
   #writeSoon(): void {
     if (this.#isBuffered && this.#waitingLength < TOGETHER_LENGTH) this.#timer ??= this.#after(TOGETHER_MS);
     else this.#writeNext();
@@ -83,35 +83,35 @@ export class LogStream implements DestinationStream, AsyncDisposable {
     this.#isWriting = true;
     write(this.#descriptor, this.#chunk, (error, written) => {
       this.#isWriting = false;
-      if (error) this.#failed(error);
-      else this.#wrote(written);
+      if (error) this.#retryLater(error);
+      else this.#continueAfter(written);
     });
   }
 
-  /** What failed is tried again, from the byte on at which it failed, so that no line is torn. */
-  #failed({ code = "unknown" }: NodeJS.ErrnoException): void {
+  /** Retries from the byte at which writing failed, so that no line is broken. */
+  #retryLater({ code = "unknown" }: NodeJS.ErrnoException): void {
     this.#reason = code;
     this.#timer = this.#after(code === "EAGAIN" ? FULL_PIPE_MS : FAILED_MS);
   }
 
-  #wrote(bytes: number): void {
+  #continueAfter(bytes: number): void {
     this.#chunk = this.#chunk.subarray(bytes);
-    if (this.#chunk.length === 0 && this.#dropped > 0) this.#tellDropped();
+    if (this.#chunk.length === 0 && this.#dropped > 0) this.#reportDropped();
     if (this.#chunk.length > 0 || this.#whenEmpty) this.#writeNext();
     else this.#writeSoon();
   }
 
-  #tellDropped(): void {
-    const told = {
+  #reportDropped(): void {
+    const report = {
       level: "warn",
       time: new Date().toISOString(),
       dropped_lines: this.#dropped,
       code: this.#reason || undefined,
-      msg: "lines of the log were dropped: it was written more slowly than lines came, or not at all",
+      msg: "log lines were dropped: the log could not be written, or not fast enough",
     };
     this.#dropped = 0;
     this.#reason = "";
-    this.#waiting.push(`${JSON.stringify(told)}\n`);
+    this.#waiting.push(`${JSON.stringify(report)}\n`);
     this.#waitingLength += 1;
   }
 
@@ -130,8 +130,9 @@ export class LogStream implements DestinationStream, AsyncDisposable {
 }
 
 /**
- * A write to a full pipe waits until somebody reads, unless the pipe is told otherwise. Opened anew it is told so for us
- * alone. A socket, and a pipe elsewhere than on Linux, cannot be opened anew: there Node tells it, for everybody.
+ * A write to a full pipe blocks, unless the pipe is opened as non-blocking. On Linux a pipe can be opened again, which
+ * changes it for this process only. A socket, and a pipe on other systems, cannot be opened again: there Node sets the
+ * flag, for all processes that share it.
  */
 function openWithoutBlocking(descriptor: number): number {
   const kind = fstatSync(descriptor);
@@ -139,7 +140,7 @@ function openWithoutBlocking(descriptor: number): number {
     try {
       return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
     } catch {
-      // Not on Linux, or nobody reads it any more.
+      // Not on Linux, or the pipe has no reader.
     }
   }
   if ((kind.isFIFO() || kind.isSocket()) && descriptor === STANDARD_OUTPUT) process.stdout.unref?.();

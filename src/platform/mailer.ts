@@ -6,9 +6,9 @@ import { makeFolder } from "./folder.js";
 
 /** A mail, ready to be sent. */
 export interface Message {
-  /** Names it in the log and, in development, its files. */
+  /** The name of its files in development. */
   readonly id: string;
-  /** An address alone, without a name. */
+  /** An address without a display name. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Message {
 }
 
 export interface Mailer {
-  /** Ends when the next server has taken the mail; rejects when it has not, after `SEND_TIMEOUT_MS` at the latest. */
+  /** Resolves when the next mail server has accepted the mail; rejects otherwise, after `SEND_TIMEOUT_MS` at the latest. */
   send(message: Message): Promise<void>;
 }
 
@@ -27,12 +27,12 @@ export interface MailSettings {
   readonly dataDir: string;
 }
 
-/** For each step of a delivery: to connect, to be greeted, to be answered. */
+/** For each step of a delivery: connecting, the greeting, each answer. */
 const STEP_TIMEOUT_MS = 10_000;
 /** For all of them: a server that answers slowly each time must not hold a mail for minutes. */
 export const SEND_TIMEOUT_MS = 20_000;
 
-/** By SMTP where it is configured; else, in development, into files. Undefined where mails can go nowhere. */
+/** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is possible. */
 export function createMailer(
   { development, smtpUrl, mailFrom, dataDir }: MailSettings,
   log: Logger,
@@ -42,16 +42,16 @@ export function createMailer(
 }
 
 /**
- * Whether a mail may be sent only after STARTTLS. Mails carry codes and tokens that open accounts, so they are not sent
- * in plain text when a server, or somebody in between, offers no encryption. Not required of a mail server on this
- * machine, nor where the operator says `?requireTLS=false`, for one in their own network.
+ * Whether mails may be sent only after STARTTLS. Mails contain codes and tokens that give access to accounts, so they
+ * are not sent in plain text, even if the server, or an attacker in between, offers no encryption. Not required for a
+ * mail server on this machine, or if the operator sets `?requireTLS=false`, for one in their own network.
  */
 export function needsStartTls(smtpUrl: string): boolean {
   const { protocol, hostname, searchParams } = new URL(smtpUrl);
-  // Over TLS from the start.
+  // TLS from the start.
   if (protocol === "smtps:") return false;
-  const wish = searchParams.get("requireTLS");
-  return wish === null ? !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname) : wish !== "false";
+  const setting = searchParams.get("requireTLS");
+  return setting === null ? !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname) : setting !== "false";
 }
 
 function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
@@ -62,7 +62,7 @@ function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
     connectionTimeout: STEP_TIMEOUT_MS,
     greetingTimeout: STEP_TIMEOUT_MS,
     socketTimeout: STEP_TIMEOUT_MS,
-    ...NOTHING_FROM_OUTSIDE,
+    ...NO_EXTERNAL_CONTENT,
   });
   return {
     async send(message) {
@@ -71,34 +71,34 @@ function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
   };
 }
 
-/** For a look at mails where there is no server to send them. */
+/** Writes mails to files, for development without a mail server. */
 function fileMailer(folder: string, from: string, log: Logger): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true, ...NOTHING_FROM_OUTSIDE });
+  const transport = createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
   return {
     async send(message) {
       const { message: bytes } = await transport.sendMail(asSent(message, from));
-      if (!Buffer.isBuffer(bytes)) throw new Error("The mail was not written whole.");
+      if (!Buffer.isBuffer(bytes)) throw new Error("Nodemailer returned a stream instead of a buffer.");
       const file = resolve(folder, `${message.id}.txt`);
       await makeFolder(folder);
-      // Whoever holds its token or code may answer for the person, so it is nobody else's to read.
+      // A mail contains tokens and codes that give access, so only the owner may read the file.
       await writeFile(resolve(folder, `${message.id}.eml`), bytes, { mode: 0o600 });
-      // Mails break long lines, links among them; this can be copied from.
+      // In the mail, long lines and links are broken; from this file they can be copied.
       await writeFile(file, message.text, { mode: 0o600 });
       log.info({ file }, "a mail was written to a file, since SMTP_URL is not set");
     },
   };
 }
 
-/** A mail's parts are what they say, never a file or an address to fetch them from. */
-const NOTHING_FROM_OUTSIDE = { disableFileAccess: true, disableUrlAccess: true } as const;
+/** The text of a mail must never make nodemailer read a file or fetch a URL. */
+const NO_EXTERNAL_CONTENT = { disableFileAccess: true, disableUrlAccess: true } as const;
 
 const asSent = ({ to, subject, text, html }: Message, from: string) => ({
   from,
-  // As an object, which is not parsed: no address can pass for two.
+  // An object is not parsed, so one address cannot become two.
   to: { name: "", address: to },
   subject,
   text,
   html,
-  // Keeps out-of-office notes from being sent back.
+  // Prevents automatic replies, such as out-of-office notes.
   headers: { "Auto-Submitted": "auto-generated" },
 });

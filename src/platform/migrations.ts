@@ -11,7 +11,7 @@ import { READ_ONLY } from "./database-errors.js";
 import { StartError, explainDatabase } from "./start-error.js";
 
 const FOLDER = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
-/** Any constant will do, as long as every server that migrates the same database takes the same. */
+/** Any constant works, as long as all servers on the same database use the same one. */
 const LOCK = 7_301_984_265;
 
 interface Migration {
@@ -19,17 +19,17 @@ interface Migration {
   readonly script: string;
 }
 
-/** How long each thing may be waited for, as `LIMITS.start` says unless told otherwise. */
+/** How long each step may wait; `LIMITS.start` by default. */
 type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
 
-const LOCK_ASKED_EVERY_MS = 200;
+const LOCK_POLL_MS = 200;
 const VERSION_MIN = 14;
 
 /**
- * Brings the database at `url` to the migrations of this version; answers with the names of those it applied. Of
- * several servers that start at once one migrates, the others wait for it, and say so.
- * @throws StartError when the database cannot be used, a migration failed earlier or was changed after it had been
- * applied, or another server migrates for too long.
+ * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
+ * one migrates and the others wait, with a message.
+ * @throws StartError when the database cannot be used, a migration failed earlier or was changed after it was applied,
+ * or another server migrates for too long.
  */
 export async function migrate(
   url: string,
@@ -43,24 +43,24 @@ export async function migrate(
     await assertUsable(lock, new URL(url).host);
     await takeLock(lock, tell, waits);
     const pending = await pendingMigrations(lock, migrations);
-    // Loading the engine takes longer than all the rest of a start, so it is loaded only when there is work for it.
+    // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
   } catch (error) {
     throw explainDatabase(error, url);
   } finally {
-    // A connection that does not close in time is left behind: the start must not wait for it.
+    // The start must not wait for a connection that does not close.
     await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
   }
 }
 
-/** @throws StartError when nothing can be made of the URL, or a file that it names cannot be read. */
+/** @throws StartError when the URL is not valid, or a file that it names cannot be read. */
 function lockClient(url: string, { connectMs, catalogMs }: Waits): pg.Client {
   try {
     const lock = new pg.Client({
       ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
       ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
     });
-    // A connection that breaks between two statements is noticed at the next.
+    // A connection that breaks between two statements fails the next one anyway.
     return lock.on("error", () => {});
   } catch (error) {
     throw explainDatabase(error, url);
@@ -78,29 +78,29 @@ async function assertUsable(database: pg.Client, host: string): Promise<void> {
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
 }
 
-/** Polls: a wait inside PostgreSQL would leave no chance to say that the server waits, or to give up in time. */
+/** Polls: while waiting inside PostgreSQL it could neither report that it waits nor give up in time. */
 async function takeLock(
   database: pg.Client,
   tell: (message: string) => void,
-  { migrationLockMs, toldAfterMs }: Waits,
+  { migrationLockMs, reportAfterMs }: Waits,
 ): Promise<void> {
   const begunAt = performance.now();
-  let isTold = false;
+  let isReported = false;
   for (;;) {
     const { rows } = await database.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [LOCK]);
     if (rows[0]?.taken) return;
     const waitedMs = performance.now() - begunAt;
     if (waitedMs > migrationLockMs) {
       throw new StartError(
-        `Another server has been migrating this database for ${migrationLockMs / 1_000} s. Start again when it is ` +
-          "done; if none is, end the connection that holds the advisory lock (see pg_locks).",
+        `Another server has been migrating this database for ${migrationLockMs / 1_000} s. Start again when it has ` +
+          "finished; if there is none, end the connection that holds the advisory lock (see pg_locks).",
       );
     }
-    if (!isTold && waitedMs > toldAfterMs) {
-      isTold = true;
+    if (!isReported && waitedMs > reportAfterMs) {
+      isReported = true;
       tell("Another server migrates this database: waiting for it.");
     }
-    await sleep(LOCK_ASKED_EVERY_MS);
+    await sleep(LOCK_POLL_MS);
   }
 }
 
@@ -147,7 +147,7 @@ async function pendingMigrations(database: Queryable, migrations: readonly Migra
   });
 }
 
-/** Prisma's own engine in WebAssembly: it needs no download, and `prisma migrate deploy` understands what it did. */
+/** Uses Prisma's own engine in WebAssembly: it needs no download, and is compatible with `prisma migrate deploy`. */
 async function applyMigrations(
   url: string,
   migrations: readonly Migration[],
@@ -185,11 +185,11 @@ async function applyMigrations(
 }
 
 /**
- * Prisma's adapter cuts a script at every semicolon, be it in a comment or a function, and runs the pieces on any
- * connection. Sent whole, PostgreSQL reads it rightly and runs it as one transaction: a migration that fails leaves nothing.
+ * Prisma's adapter splits a script at every semicolon, even in a comment or a function, and runs the parts on any
+ * connection. Sent as a whole, PostgreSQL runs the script as one transaction, so a failed migration changes nothing.
  */
 class WholeScripts extends PrismaPg {
-  /** Why the last statement failed: the engine makes a text of it. */
+  /** The error of the last statement, which the engine would turn into a string. */
   failure: unknown;
 
   override async connect() {
@@ -212,10 +212,10 @@ class WholeScripts extends PrismaPg {
   }
 }
 
-/** Once in a process: a second instance under the same bindings never answers. */
+/** Loaded once per process: a second instance with the same bindings never answers. */
 let engineLoaded: ReturnType<typeof loadEngine> | undefined;
 
-/** The package's own entry asks the module loader for the WebAssembly file, which Node cannot do yet: done by hand. */
+/** Loads the WebAssembly file by hand: the package's own entry imports it as a module, which Node does not support. */
 async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")> {
   const bindings = await import("@prisma/schema-engine-wasm/schema_engine_bg");
   const path = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
@@ -230,17 +230,17 @@ async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")
   return engine;
 }
 
-/** The engine does not clear its timers: one of ten seconds would keep a process that has ended its work. */
+/** The engine does not clear its timers: one of ten seconds would keep the process running after its work. */
 const setTimer = (callback: () => void, ms: number): NodeJS.Timeout => setTimeout(callback, ms).unref();
 
-/** What the bindings export beside what their types tell. */
+/** An export of the bindings that their types leave out. */
 type Engine = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm(exports: WebAssemblyExports): void };
 
 interface WebAssemblyExports {
   __wbindgen_start?(): void;
 }
 
-/** The part of the global that is used; Node's own types leave it to the browser's. */
+/** The used part of the global: Node's types do not declare it. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: WebAssemblyExports } }>;
 };

@@ -3,13 +3,13 @@ import { Stripe } from "stripe";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
-/** What billing works with. */
+/** What billing needs at run time. */
 export interface Billing {
   /** Undefined: billing is not configured. */
   readonly payments: Payments | undefined;
-  /** How many members a team may have without a paid subscription, where billing is configured. */
+  /** How many members a team may have without a paid subscription, if billing is configured. */
   readonly freeSeats: number;
-  /** Origins to which a checkout may return, beside the service's own. */
+  /** Origins to which a checkout may return, in addition to the service's own. */
   readonly returnOrigins: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface PaymentSettings {
   readonly apiBase: string | undefined;
 }
 
-/** What an operator may set of it. */
+/** The settings of an operator. */
 export interface BillingSettings {
   readonly stripeSecretKey: string | undefined;
   readonly stripeWebhookSecret: string | undefined;
@@ -32,15 +32,15 @@ export interface BillingSettings {
   readonly allowedOrigins: readonly string[];
 }
 
-/** How long Stripe is waited for. */
+/** How long to wait for Stripe. */
 export type PaymentWaits = { readonly [Name in keyof typeof LIMITS.payments]: number };
 
-/** Billing through Stripe, where all is given that it takes. */
+/** Billing through Stripe, or without `payments` if a setting is missing. */
 export function billingOf(settings: BillingSettings, log: Logger, waits: PaymentWaits = LIMITS.payments): Billing {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
   if (secretKey !== undefined && !isComplete) {
-    log.warn("STRIPE_SECRET_KEY needs STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID beside it: billing is off");
+    log.warn("billing is off: with STRIPE_SECRET_KEY also set STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID");
   }
   return {
     payments: isComplete
@@ -52,34 +52,34 @@ export function billingOf(settings: BillingSettings, log: Logger, waits: Payment
 }
 
 /**
- * Stripe did not do what it was asked. `refused`: it said so, and did nothing. `unknown`: it may have done it; whether
- * it did is found out by asking the same again under the same idempotency key.
+ * A request to Stripe failed. `refused`: Stripe did nothing. `unknown`: Stripe may have done it; to find out, send the
+ * same request again under the same idempotency key.
  */
 export class PaymentsError extends Error {
   constructor(
     readonly outcome: "refused" | "unknown",
     message: string,
-    /** Refused by telling again how an earlier try failed on Stripe's side, of which nobody knows what it did. */
+    /** Stripe replayed the server error of an earlier attempt, whose effect is unknown. */
     readonly isDoubtful = false,
-    /** Refused since there is nothing of this id. */
+    /** Refused because no object has this id. */
     readonly isMissing = false,
   ) {
     super(message);
   }
 }
 
-/** By when changes and reads are answered, whatever Stripe does: `LIMITS.payments`, and what comes around the calls. */
+/** The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls. */
 export const ANSWERED_WITHIN_S = { change: 15, read: 4 } as const;
 
-/** How long to wait before asking again what Stripe is at work on. */
+/** How long to wait before a retry while Stripe still processes the same request. */
 const BUSY_WAIT_MS = 300;
 
-/** The end of an operation's patience. */
+/** The time limit of an operation. */
 export class Deadline {
   readonly #end: number;
 
-  constructor(patienceMs: number) {
-    this.#end = performance.now() + patienceMs;
+  constructor(limitMs: number) {
+    this.#end = performance.now() + limitMs;
   }
 
   get remainingMs(): number {
@@ -89,7 +89,7 @@ export class Deadline {
 
 type Send<Answer> = (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>;
 
-/** Stripe, with answers that can be believed: in time, of a good status, and of the kind that was asked for. */
+/** A client of Stripe that checks answers: they must arrive in time, succeed, and have the expected type. */
 export class Payments {
   readonly priceId: string;
   readonly #stripe: Stripe;
@@ -105,9 +105,9 @@ export class Payments {
   }
 
   /**
-   * Sends one request, once more if the connection fails, and again while Stripe is at work on an earlier one under
-   * the same idempotency key.
-   * @throws PaymentsError when there is no answer in time, or another than an object of this kind.
+   * Sends one request. Retries once if the connection fails, and repeatedly while Stripe still processes an earlier
+   * request under the same idempotency key.
+   * @throws PaymentsError when there is no answer in time, or it is not an object of this type.
    */
   async ask<Answer extends { object: string }>(
     object: Answer["object"],
@@ -119,7 +119,7 @@ export class Payments {
         return await this.#askOnce(object, deadline, send);
       } catch (error) {
         if (error instanceof PaymentsError) throw error;
-        // What the package itself stumbles over is an answer that it did not expect.
+        // The package fails with other errors when it gets an unexpected answer.
         if (!(error instanceof Stripe.errors.StripeError)) throw new PaymentsError("unknown", String(error));
         if (error.code !== "idempotency_key_in_use" || deadline.remainingMs < BUSY_WAIT_MS) throw paymentsError(error);
       }
@@ -135,12 +135,12 @@ export class Payments {
     const timeout = Math.max(1, Math.round(Math.min(this.waits.requestMs, deadline.remainingMs)));
     const late = new AbortController();
     try {
-      // The client's own timeout is for silence; an answer that trickles in must end as well.
+      // The client's own timeout covers only silence; an answer that arrives very slowly must end too.
       const answer = await Promise.race([send(this.#stripe, { timeout }), tooLate(deadline, late.signal)]);
-      // An error of a proxy is JSON as well, and has no `error` by which the client would know it.
+      // A proxy's error may be JSON too, without the `error` by which the client recognises errors.
       const { statusCode } = answer.lastResponse;
       if (statusCode >= 300 || answer.object !== object || !isWhole(answer)) {
-        throw new PaymentsError("unknown", `Stripe answered ${statusCode} with something else than a ${object}.`);
+        throw new PaymentsError("unknown", `Stripe answered ${statusCode}, but not with a ${object}.`);
       }
       return answer;
     } finally {
@@ -148,22 +148,22 @@ export class Payments {
     }
   }
 
-  /** What a webhook's body says; undefined unless Stripe has signed it within the last five minutes. */
+  /** The event in a webhook's body; undefined unless Stripe has signed it within the last five minutes. */
   event(body: Buffer, signature: string): unknown {
     try {
       return this.#stripe.webhooks.constructEvent(body, signature, this.#webhookSecret);
     } catch {
-      // Plain errors too: the library throws them for a signature without a value, and for kinds of events not read here.
+      // Catches all errors: the library throws plain ones for an empty signature and for unknown kinds of events.
       return undefined;
     }
   }
 }
 
-/** A list has its items, and everything else its id. */
+/** Whether a list has its items, and any other object its id. */
 const isWhole = (answer: { readonly object: string; readonly id?: unknown; readonly data?: unknown }): boolean =>
   answer.object === "list" ? Array.isArray(answer.data) : typeof answer.id === "string" && answer.id !== "";
 
-/** A client of Stripe, or of what stands in for it at another address. */
+/** A client of Stripe, or of the stand-in at another address. */
 export function stripeClient(secretKey: string, apiBase: string | undefined): Stripe {
   const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
   return new Stripe(secretKey, {
@@ -180,7 +180,7 @@ export function stripeClient(secretKey: string, apiBase: string | undefined): St
 
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 
-/** Stripe's package takes any JSON for an object, and what is none (`5`) makes it throw where nobody can catch it. */
+/** Stripe's package expects a JSON object; for other JSON (`5`) it throws an error that cannot be caught. */
 function objectsOnly(client: HttpClient): HttpClient {
   return {
     getClientName: () => client.getClientName(),
@@ -189,7 +189,7 @@ function objectsOnly(client: HttpClient): HttpClient {
       const read = response.toJSON.bind(response);
       response.toJSON = async () => {
         const json: unknown = await read();
-        if (typeof json !== "object" || json === null) throw new SyntaxError("The answer is no JSON object.");
+        if (typeof json !== "object" || json === null) throw new SyntaxError("The answer is not a JSON object.");
         return json;
       };
       return response;
@@ -203,9 +203,9 @@ async function tooLate(deadline: Deadline, signal: AbortSignal): Promise<never> 
 }
 
 /**
- * What an error says about the effect. A conflict or too many requests were stopped before any effect, but may be
- * asked again under the same key; a wrong API key says nothing of an earlier try. A server error is kept by Stripe
- * under the idempotency key: when it is told a second time, asking again will tell nothing new.
+ * Decides from an error what effect the request had. 409 and 429 had no effect, but can be retried under the same key;
+ * a wrong API key says nothing about an earlier attempt. Stripe stores a server error under the idempotency key: when it
+ * is returned a second time, further retries return the same.
  */
 function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): PaymentsError {
   const { statusCode = 0, type, code, param, requestId, message, headers } = error;

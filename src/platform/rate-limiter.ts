@@ -3,64 +3,64 @@ import { Redis } from "ioredis";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
-/** What came of asking a budget. */
+/** The state of a budget when it was charged. */
 export interface Taken {
-  /** What had been used of the window's budget before. */
+  /** How much of the window's budget was used before. */
   readonly used: number;
-  /** When the window ends, from now: at most as long as the window is. */
+  /** In how many milliseconds the window ends; at most its length. */
   readonly resetMs: number;
 }
 
-export interface Wish {
+export interface Charge {
   readonly limit: number;
   readonly cost: number;
-  /** How long the window is; always the same for one name. */
+  /** The length of the window; always the same for one name. */
   readonly windowMs?: number;
 }
 
-/** Budgets by name, each for a window that begins with its first use: of a minute, unless the wish says else. */
+/** Budgets by name, each for a window that begins with its first use; a minute by default. */
 export interface Budgets {
   /**
-   * Takes `cost` if the budget has room for it, else nothing: one atomic step. Room there was exactly when
+   * Takes `cost` if the budget has enough left, otherwise nothing, in one atomic step. It was taken exactly when
    * `used + cost <= limit`.
    */
-  take(name: string, wish: Wish): Promise<Taken>;
+  take(name: string, charge: Charge): Promise<Taken>;
   close(): Promise<void>;
 }
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 /**
- * How many budgets of one length a process remembers, about 200 bytes each; beyond that, those that ended are forgotten
- * first, then the oldest.
+ * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes those that ended,
+ * then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
-/** A longer name, such as one with a long e-mail address in it, is remembered by its hash. */
+/** A longer name, such as one with a long e-mail address, is stored as its hash. */
 const NAME_MAX_LENGTH = 64;
 
-/** Budgets in this process: exact as long as it is the only one. */
+/** Budgets in this process: exact if it is the only one. */
 export class ProcessBudgets implements Budgets {
-  /** By length, so that in each map those that end first stand in front. */
+  /** By window length, so that in each map those that end first come first. */
   readonly #windowsByLength = new Map<number, Map<string, Window>>();
   readonly #clock: () => number;
 
-  /** `clock` tells milliseconds, from whenever it likes. */
+  /** `clock` returns milliseconds since any fixed moment. */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
 
-  async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Wish): Promise<Taken> {
-    // Whole milliseconds: sums of fractions are rounded, and a window would seem to be longer than it is.
+  async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Charge): Promise<Taken> {
+    // Whole milliseconds: with fractions, rounding could make a window longer than it is.
     const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
     const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
     let window = windows.get(key);
     if (!window || window.endsAt <= now) {
-      // Behind the others, so that the oldest stand in front.
+      // Deleted and added again, so that the oldest come first.
       windows.delete(key);
       window = { used: 0, endsAt: now + windowMs };
       windows.set(key, window);
-      forget(windows, now);
+      removeOld(windows, now);
     }
     const { used, endsAt } = window;
     if (used + cost <= limit) window.used += cost;
@@ -75,14 +75,14 @@ interface Window {
   readonly endsAt: number;
 }
 
-function forget(windows: Map<string, Window>, now: number): void {
+function removeOld(windows: Map<string, Window>, now: number): void {
   for (const [name, { endsAt }] of windows) {
     if (endsAt > now && windows.size <= REMEMBERED_MAX) return;
     windows.delete(name);
   }
 }
 
-/** The same step as in the process, for all processes: a script runs in Redis without any other between. */
+/** The same step for all processes: Redis runs a script atomically. */
 const TAKE = `
   local used = tonumber(redis.call('GET', KEYS[1]) or '0')
   local left = redis.call('PTTL', KEYS[1])
@@ -92,19 +92,19 @@ const TAKE = `
   end
   return { used, left }`;
 
-/** A request waits this long for Redis at the most, so that a hung one is hardly felt. */
+/** A request waits at most this long for Redis, so that a hung Redis delays it little. */
 const COMMAND_TIMEOUT_MS = 200;
-/** After a failure Redis is left alone this long, so that a hung one is felt by few. */
+/** After a failure Redis is not used for this long, so that a hung Redis delays few requests. */
 const PAUSE_MS = 1_000;
 
 interface RedisWithTake extends Redis {
   takeFromBudget(name: string, cost: number, limit: number, windowMs: number): Promise<[used: number, resetMs: number]>;
 }
 
-/** Budgets in Redis, exact over all instances; while it is lost, each instance counts for itself. */
+/** Budgets in Redis, exact over all instances. While Redis is unavailable, each instance counts for itself. */
 export class RedisBudgets implements Budgets {
   readonly #redis: RedisWithTake;
-  readonly #meanwhile = new ProcessBudgets();
+  readonly #fallback = new ProcessBudgets();
   readonly #log: Logger;
   #pausedUntil = 0;
   #lost = false;
@@ -121,13 +121,13 @@ export class RedisBudgets implements Budgets {
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
     });
     redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
-    // Told once below; without a listener each failed attempt to connect would be printed.
+    // Logged once in `take`; without a listener each failed attempt to connect would be printed.
     redis.on("error", () => {});
     this.#redis = redis as RedisWithTake;
   }
 
-  async take(name: string, wish: Wish): Promise<Taken> {
-    const { limit, cost, windowMs = WINDOW_MS } = wish;
+  async take(name: string, charge: Charge): Promise<Taken> {
+    const { limit, cost, windowMs = WINDOW_MS } = charge;
     if (performance.now() >= this.#pausedUntil && this.#asking < LIMITS.budgets.askingRedis) {
       this.#asking++;
       try {
@@ -138,7 +138,7 @@ export class RedisBudgets implements Budgets {
       } catch (err) {
         const isFirst = performance.now() >= this.#pausedUntil;
         this.#pausedUntil = performance.now() + PAUSE_MS;
-        // Commands without an answer stay queued on the connection; with a hung Redis they would pile up without end.
+        // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
         if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
         if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
         this.#lost = true;
@@ -146,7 +146,7 @@ export class RedisBudgets implements Budgets {
         this.#asking--;
       }
     }
-    return this.#meanwhile.take(name, wish);
+    return this.#fallback.take(name, charge);
   }
 
   async close(): Promise<void> {
@@ -154,5 +154,5 @@ export class RedisBudgets implements Budgets {
   }
 }
 
-/** The package tells so by its text alone. */
+/** The package marks a timeout only by its message. */
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === "Command timed out";

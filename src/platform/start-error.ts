@@ -3,7 +3,7 @@ import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database-errors.js";
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}
 
-/** Turns an error into a sentence on why the database cannot be used; returns the error itself where none fits. */
+/** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
 export function explainDatabase(error: unknown, url: string): unknown {
   if (error instanceof StartError) return error;
   const sentence = sentenceFor(error, placeOf(url));
@@ -11,14 +11,14 @@ export function explainDatabase(error: unknown, url: string): unknown {
 }
 
 /**
- * A sentence on what the system refused, wherever that was: a file, or the database once it was there. Undefined for a
- * bug, of which all is told that helps to find it.
+ * Explains an error of a file, or of the database after the start. Undefined for a bug, whose full error should be
+ * printed instead.
  */
 export function explainSystem(error: unknown): string | undefined {
   const { path } = (error ?? {}) as { path?: unknown };
   const code = codeOf(error);
   if (typeof path === "string" && path !== "" && /^E[A-Z\d]+$/.test(code)) {
-    const what = FILE_SENTENCES[code] ?? "look what is there and who owns it";
+    const what = FILE_SENTENCES[code] ?? "check what is there and who owns it";
     return `The service needs the file ${path} and cannot use it (${code}): ${what}, then start again.`;
   }
   const why = whyUnavailable(error);
@@ -38,7 +38,7 @@ const FILE_SENTENCES: Readonly<Record<string, string>> = {
   ENFILE: "too many files are open on this machine; close some",
 };
 
-/** What DATABASE_URL says, without the password. */
+/** The parts of DATABASE_URL, without the password. */
 interface Place {
   readonly host: string;
   readonly user: string;
@@ -55,7 +55,7 @@ function placeOf(url: string): Place {
   };
 }
 
-/** What cannot be decoded stays as it is written. */
+/** Text that cannot be decoded is returned unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -68,10 +68,10 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   const state = sqlStateOf(error);
   const said = messageOf(error);
   if (error instanceof URIError) {
-    return "DATABASE_URL cannot be decoded: write a per cent sign as %25, in a password too.";
+    return "DATABASE_URL cannot be decoded: write a percent sign as %25, also in a password.";
   }
   if (/configuration parameter|value for parameter/.test(said)) {
-    return `PostgreSQL at ${place.host} refuses what DATABASE_URL asks for: ${said}. Correct its options.`;
+    return `PostgreSQL at ${place.host} refuses the options in DATABASE_URL: ${said}. Correct the options.`;
   }
   if ((error as { syscall?: unknown }).syscall === "open") return explainSystem(error);
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
@@ -84,7 +84,7 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
 type Sentence = (place: Place, said: string) => string;
 
 const cannotCreate: Sentence = ({ host, user, database }, said) =>
-  `PostgreSQL at ${host} does not let ${user} make what the service needs: ${said}. ` +
+  `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
   `Let ${user} own the database ${database}, or have an administrator run CREATE EXTENSION pg_trgm and btree_gin in it.`;
 
 const lacksExtension: Sentence = ({ host }, said) =>
@@ -102,14 +102,14 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   "58P01": lacksExtension,
   "42501": cannotCreate,
   "25006": ({ host }) =>
-    `The database at ${host} takes no changes: it is a standby or set to read only. Point DATABASE_URL at the primary.`,
+    `The database at ${host} accepts no changes: it is a standby or read only. Set DATABASE_URL to the primary.`,
   "53300": ({ host }) =>
     `PostgreSQL at ${host} has no connection left: raise its max_connections, or run fewer servers.`,
   "57P03": ({ host }, said) =>
-    `PostgreSQL at ${host} does not take connections yet: ${said}. Start again when it does.`,
+    `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
   "55P03": ({ host }) =>
-    `A migration waited too long for a table that somebody at ${host} has locked, and changed nothing. ` +
-    "End what holds the lock (see pg_stat_activity), and start again.",
+    `A migration waited too long for a table that another connection to ${host} has locked, and changed nothing. ` +
+    "End that connection (see pg_stat_activity), and start again.",
 };
 
 function bySocket(error: unknown, { host }: Place): string | undefined {
@@ -119,10 +119,10 @@ function bySocket(error: unknown, { host }: Place): string | undefined {
     return `PostgreSQL at ${host} offers no TLS: remove sslmode from DATABASE_URL, or turn TLS on there.`;
   }
   if (/^SASL: /.test(said)) {
-    return `PostgreSQL at ${host} asks for a password in a way that failed: give one in DATABASE_URL, and look at it.`;
+    return `Password authentication with PostgreSQL at ${host} failed: check that DATABASE_URL contains the right password.`;
   }
   if (code === "ENOTFOUND" || code.startsWith("EAI_")) {
-    return `The name of ${host} in DATABASE_URL is not known (${code}): correct it, or look at the name service.`;
+    return `The host name ${host} in DATABASE_URL is unknown (${code}): correct it, or check DNS.`;
   }
   if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
     return `The certificate of PostgreSQL at ${host} is not trusted (${code}): give sslrootcert in DATABASE_URL, or correct it.`;
@@ -132,7 +132,7 @@ function bySocket(error: unknown, { host }: Place): string | undefined {
     return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct DATABASE_URL.`;
   }
   if (whyUnavailable(error) === "lost") {
-    return `What listens at ${host} does not answer as PostgreSQL does: correct DATABASE_URL, or look at what is in between.`;
+    return `The server at ${host} does not answer like PostgreSQL: correct DATABASE_URL, or check the proxies in between.`;
   }
   return undefined;
 }
@@ -140,11 +140,11 @@ function bySocket(error: unknown, { host }: Place): string | undefined {
 const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 
-/** Prisma says first what was asked, over many lines, and in the last one what came of it. */
+/** The last line: Prisma's messages first show the query, over many lines, and then the error. */
 const conclusionOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n").at(-1) || "it failed";
 
-/** Of several tries to connect, that of the first. */
+/** The error's code; for several attempts to connect, that of the first. */
 function codeOf(error: unknown): string {
   const { code, errors } = error as { code?: unknown; errors?: Array<{ code?: unknown }> };
   return String(code ?? errors?.[0]?.code ?? "");

@@ -1,27 +1,27 @@
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 
-interface Told {
+interface LastWarning {
   at: number;
-  more: number;
+  suppressed: number;
 }
 
-/** By logger, so that each server of a process logs its own. */
-const toldBy = new WeakMap<Logger, Map<string, Told>>();
+/** By logger, so that each server of a process logs its own warnings. */
+const warningsOf = new WeakMap<Logger, Map<string, LastWarning>>();
 
 /**
- * Warns once a minute of each kind of trouble, with how often it was met since: one fault is met by every request and
- * by every connection. There must be few kinds: each is remembered.
+ * Logs each kind of warning at most once a minute, with the number of suppressed ones: one fault affects every request
+ * and every connection. There must be few kinds, since each is kept in memory.
  */
 export function warnSeldom(log: Logger, kind: string, fields: object, message: string): void {
-  const told = toldBy.get(log) ?? new Map<string, Told>();
-  toldBy.set(log, told);
-  const before = told.get(kind);
+  const warnings = warningsOf.get(log) ?? new Map<string, LastWarning>();
+  warningsOf.set(log, warnings);
+  const last = warnings.get(kind);
   const now = performance.now();
-  if (before && now - before.at < LIMITS.log.noteEveryMs) {
-    before.more++;
+  if (last && now - last.at < LIMITS.log.noteEveryMs) {
+    last.suppressed++;
     return;
   }
-  told.set(kind, { at: now, more: 0 });
-  log.warn({ ...fields, ...(before?.more ? { since_last_told: before.more } : {}) }, message);
+  warnings.set(kind, { at: now, suppressed: 0 });
+  log.warn({ ...fields, ...(last?.suppressed ? { suppressed: last.suppressed } : {}) }, message);
 }

@@ -1,4 +1,4 @@
-import type { Budgets, Taken, Wish } from "../../src/platform/rate-limiter.js";
+import type { Budgets, Taken, Charge } from "../../src/platform/rate-limiter.js";
 import { built } from "./built.js";
 import { type Order, serve } from "./child.js";
 
@@ -15,12 +15,12 @@ class RenewedBudgets implements Budgets {
   readonly #budgets = new ProcessBudgets();
   readonly #renewals = new Map<string, number>();
 
-  async take(name: string, wish: Wish): Promise<Taken> {
+  async take(name: string, charge: Charge): Promise<Taken> {
     const renewals = this.#renewals.get(name) ?? 0;
-    const taken = await this.#budgets.take(`${name}/${renewals}`, wish);
-    if (taken.used + Math.max(1, wish.cost) <= wish.limit) return taken;
+    const taken = await this.#budgets.take(`${name}/${renewals}`, charge);
+    if (taken.used + Math.max(1, charge.cost) <= charge.limit) return taken;
     this.#renewals.set(name, renewals + 1);
-    return this.#budgets.take(`${name}/${renewals + 1}`, wish);
+    return this.#budgets.take(`${name}/${renewals + 1}`, charge);
   }
 
   close = (): Promise<void> => this.#budgets.close();

@@ -10,14 +10,14 @@ const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 
 describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
   it.for<[string, (folder: string) => string, RegExp]>([
-    ["a file", (folder) => file(folder), /is a file, or in one: set DATA_DIR to a folder\.$/],
-    ["in a file", (folder) => join(file(folder), "x"), /is a file, or in one: set DATA_DIR to a folder\.$/],
+    ["a file", (folder) => file(folder), /, or a part of its path, is a file: set DATA_DIR to a folder\.$/],
     [
-      "a link to nowhere",
-      (folder) => linkTo("/nowhere/at/all", folder),
-      /cannot be made here: set DATA_DIR to another/,
+      "in a file",
+      (folder) => join(file(folder), "x"),
+      /, or a part of its path, is a file: set DATA_DIR to a folder\.$/,
     ],
-    ["where nobody can make folders", () => "/proc/data", /cannot be made here|may not read and write/],
+    ["a link to nowhere", (folder) => linkTo("/nowhere/at/all", folder), /cannot be created: set DATA_DIR to another/],
+    ["where nobody can make folders", () => "/proc/data", /cannot be created|may not read and write/],
     [
       "with too long a part in its name",
       (folder) => join(folder, "x".repeat(300)),
@@ -34,12 +34,12 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
       (_, at) => writeFileSync(join(at, "PG_VERSION"), "19\n"),
       /is of PostgreSQL 19, and this/,
     ],
-    ["without its version", (_, at) => rmSync(join(at, "PG_VERSION")), /is not whole: put back a backup/],
-    ["without its password", (at) => rmSync(join(at, "password")), /is not whole: put back a backup/],
-    ["without its cluster", (_, at) => rmSync(at, { recursive: true }), /is not whole: put back a backup/],
-    ["cut off in the middle", (_, at) => truncateSync(join(at, "global/pg_control"), 100), /is damaged: put back a/],
+    ["without its version", (_, at) => rmSync(join(at, "PG_VERSION")), /is incomplete: restore a backup/],
+    ["without its password", (at) => rmSync(join(at, "password")), /is incomplete: restore a backup/],
+    ["without its cluster", (_, at) => rmSync(at, { recursive: true }), /is incomplete: restore a backup/],
+    ["cut off in the middle", (_, at) => truncateSync(join(at, "global/pg_control"), 100), /is damaged: restore a/],
     ["without its log of changes", (_, at) => rmSync(join(at, "pg_wal"), { recursive: true }), /is damaged: put back/],
-    ["with passwords of another", (at) => passwords(at), /are not those of the database beside them: put back/],
+    ["with passwords of another", (at) => passwords(at), /do not belong to the database there: restore/],
     [
       "with settings it cannot read",
       (_, at) => writeFileSync(join(at, "postgresql.conf"), "?"),
@@ -91,7 +91,7 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
     await expectSentence(dataDir, /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
     await expectSentence(join(disk, "new"), /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
     spawnSync("mount", ["-o", "remount,ro", disk]);
-    await expectSentence(dataDir, /is on a disk that is read-only: set DATA_DIR to a folder that can be written\.$/);
+    await expectSentence(dataDir, /is on a read-only disk: set DATA_DIR to a folder that can be written\.$/);
     return undefined;
   });
 });

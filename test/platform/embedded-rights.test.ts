@@ -106,7 +106,7 @@ describe("an operator who is root", { timeout: 180_000 }, () => {
 });
 
 const REFUSAL =
-  "In production the embedded PostgreSQL is not started by root: start as an ordinary user, set DATABASE_URL to a " +
+  "In production root may not start the embedded PostgreSQL: start as an ordinary user, set DATABASE_URL to a " +
   "PostgreSQL of your own, or set EMBEDDED_DATABASE_AS_ROOT=yes.";
 
 interface Status {

@@ -70,13 +70,13 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     const { dataDir, log, works, hide, show } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
-    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be restarted");
     expect(await works()).toBe(false);
     // Some more tries, as their waits grow.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
 
-    expect(log.text().match(/cannot be started again/g)).toHaveLength(1);
-    expect(log.text()).toContain(`The database in ${join(dataDir, "postgres")} is not whole: put back a backup`);
+    expect(log.text().match(/cannot be restarted/g)).toHaveLength(1);
+    expect(log.text()).toContain(`The database in ${join(dataDir, "postgres")} is incomplete: restore a backup`);
     show();
     await test.expect.poll(works, PATIENCE).toBe(true);
   });
@@ -98,7 +98,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     const { dataDir, kept, log, hide } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
-    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be started again");
+    await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be restarted");
 
     await kept[Symbol.asyncDispose]();
 

@@ -14,7 +14,7 @@ import { StartError } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../support/database-server.js";
 import { createWorld } from "../support/world.js";
 
-const QUICKLY = { ...LIMITS.start, connectMs: 2_000, toldAfterMs: 100, migrationLockMs: 1_000 };
+const QUICKLY = { ...LIMITS.start, connectMs: 2_000, reportAfterMs: 100, migrationLockMs: 1_000 };
 
 /** What an operator reads when the service is started on this database. */
 async function sentenceAt(url: string): Promise<string> {
@@ -30,7 +30,7 @@ async function sentenceAt(url: string): Promise<string> {
 
 it.each([
   ["127.0.0.1:1", /^No PostgreSQL can be reached at 127\.0\.0\.1:1 \(ECONNREFUSED\): start it/],
-  ["no-such-host.invalid", /^The name of no-such-host\.invalid in DATABASE_URL is not known \(E\w+\): correct it/],
+  ["no-such-host.invalid", /^The host name no-such-host\.invalid in DATABASE_URL is unknown \(E\w+\): correct it/],
 ])("says what to do when there is nothing at %s", async (host, sentence) => {
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(sentence);
 });
@@ -39,7 +39,7 @@ it.each([
   [
     "a password that cannot be decoded",
     (url: string) => url.replace(/\/\/.*@/, "//ann:100%ff@"),
-    /per cent sign as %25/,
+    /percent sign as %25/,
   ],
   [
     "a certificate that is not there",
@@ -49,7 +49,7 @@ it.each([
   [
     "a setting that nobody knows",
     (url: string) => `${url}?options=-c%20nonsense%3D1`,
-    /"nonsense"\. Correct its options/,
+    /"nonsense"\. Correct the options/,
   ],
   ["a folder without a socket", () => "postgres:///graph?host=/nowhere", /can be reached at \/nowhere \(ENOENT\)/],
 ])("says what to do when the URL has %s", async (_what, urlOf, sentence) => {
@@ -97,7 +97,11 @@ it.each([
   ],
   ["3D000", 'database "graph" does not exist', /has no database graph: create it with CREATE DATABASE/],
   ["53300", "sorry, too many clients already", /has no connection left: raise its max_connections/],
-  ["57P03", "the database system is starting up", /does not take connections yet: the database system is starting up/],
+  [
+    "57P03",
+    "the database system is starting up",
+    /does not accept connections yet: the database system is starting up/,
+  ],
   ["08P01", "no such database: graph", /does not answer as PostgreSQL does/],
   ["XX000", "Max client connections reached", /does not answer as PostgreSQL does/],
 ])("says what to do when it is not let in: %s", async (code, message, sentence) => {
@@ -139,13 +143,15 @@ it("says what to do when the database is missing, read only, another's, or offer
   const asRole = new URL(databaseOn(url, name));
   asRole.username = role;
   asRole.password = "hush";
-  expect(await sentenceAt(asRole.href)).toMatch(/does not let role_\w+ make what the service needs: permission denied/);
+  expect(await sentenceAt(asRole.href)).toMatch(
+    /does not let role_\w+ create what the service needs: permission denied/,
+  );
   expect(await sentenceAt(`${databaseOn(url, name)}?sslmode=verify-full`)).toMatch(/offers no TLS|is not trusted/);
 
   await onServer(url, async (server) => {
     await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   });
-  expect(await sentenceAt(databaseOn(url, name))).toMatch(/takes no changes: it is a standby or set to read only/);
+  expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes: it is a standby or read only/);
 });
 
 it("waits for another server that migrates and says so, but not for ever", async () => {

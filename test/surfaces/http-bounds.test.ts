@@ -43,7 +43,7 @@ it("takes the largest head there may be, and no larger one", async () => {
   }
 });
 
-it("refuses an address of which nothing can be made", async () => {
+it("refuses a URL that cannot be parsed", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   for (const target of ["http://[/graphql", "http://xn--/"]) {
@@ -51,7 +51,7 @@ it("refuses an address of which nothing can be made", async () => {
       silenceMs: 10_000,
     });
     expect(saidIn(answer)).toMatchObject({ status: 400, closes: true });
-    expect(answer).toContain("Send its path");
+    expect(answer).toContain("Send a path");
   }
   expect(world.bugs).toEqual([]);
 });

@@ -1,18 +1,18 @@
 import { StartError } from "../start-error.js";
 import { codeOf } from "./home.js";
 
-/** The embedded PostgreSQL cannot be had. */
+/** The embedded PostgreSQL cannot be started. The message says what to do. */
 export class CannotStart extends StartError {}
 
-/** What is known of the place where something went wrong. */
+/** Where the error happened. */
 interface Place {
   /** The data folder. */
   readonly dataDir: string;
-  /** What PostgreSQL's programs have written to their log meanwhile. */
+  /** What PostgreSQL's programs have written to their log since the start. */
   readonly said: string;
 }
 
-/** Turns whatever went wrong into one sentence that says what to do, and a hint line where no sentence fits. */
+/** Turns any error into one sentence that says what to do, or, if none fits, into a general one with a hint. */
 export function explain(cause: unknown, { dataDir, said }: Place): CannotStart {
   if (cause instanceof CannotStart) return cause;
   const code = String(codeOf(cause));
@@ -33,18 +33,18 @@ const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.me
 interface Reason {
   /** Codes of system errors, or of PostgreSQL. */
   readonly codes?: readonly string[];
-  /** What PostgreSQL's programs say. */
+  /** Matches the output of PostgreSQL's programs. */
   readonly pattern?: RegExp;
   sentence(dataDir: string): string;
 }
 
-/** The first that fits is told. */
+/** The first match is used. */
 const REASONS: readonly Reason[] = [
   {
     codes: ["ENOMEM", "EAGAIN", "53200"],
     pattern: /shared memory segment|Cannot allocate memory|could not fork|Resource temporarily unavailable/,
     sentence: () =>
-      "The system has no memory or no process left for the embedded PostgreSQL: free some, or raise the limit, then start again.",
+      "The system has not enough memory or processes for the embedded PostgreSQL: free some, or raise the limit, then start again.",
   },
   {
     codes: ["ENOSPC", "EDQUOT", "53100"],
@@ -60,17 +60,17 @@ const REASONS: readonly Reason[] = [
   },
   {
     codes: ["ENOENT", "ENXIO", "ELOOP", "EINVAL"],
-    sentence: (dataDir) => `The data folder ${dataDir} cannot be made here: set DATA_DIR to another folder.`,
+    sentence: (dataDir) => `The data folder ${dataDir} cannot be created: set DATA_DIR to another folder.`,
   },
   {
     codes: ["EROFS"],
     pattern: /Read-only file system/,
     sentence: (dataDir) =>
-      `The data folder ${dataDir} is on a disk that is read-only: set DATA_DIR to a folder that can be written.`,
+      `The data folder ${dataDir} is on a read-only disk: set DATA_DIR to a folder that can be written.`,
   },
   {
     codes: ["EEXIST", "ENOTDIR"],
-    sentence: (dataDir) => `The data folder ${dataDir} is a file, or in one: set DATA_DIR to a folder.`,
+    sentence: (dataDir) => `The data folder ${dataDir}, or a part of its path, is a file: set DATA_DIR to a folder.`,
   },
   {
     codes: ["ENAMETOOLONG"],
@@ -86,11 +86,11 @@ const REASONS: readonly Reason[] = [
   {
     pattern: /PANIC|checkpoint record|pg_control|required WAL directory|could not find the database system/,
     sentence: (dataDir) =>
-      `The database in ${dataDir} is damaged: put back a backup of the whole folder, or set DATA_DIR to another folder.`,
+      `The database in ${dataDir} is damaged: restore a backup of the whole folder, or set DATA_DIR to another folder.`,
   },
   {
     codes: ["28P01", "28000"],
     sentence: (dataDir) =>
-      `The passwords in ${dataDir} are not those of the database beside them: put back a backup of the whole folder.`,
+      `The passwords in ${dataDir} do not belong to the database there: restore a backup of the whole folder.`,
   },
 ];

@@ -1,4 +1,4 @@
-/** The folder with the cluster and its passwords: creating it, and looking whether it can be used. */
+/** The folder with the cluster and its passwords: creates it, and checks that it can be used. */
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -18,11 +18,11 @@ import {
 import { PLACE, runProgram } from "./programs.js";
 import { rightsFor } from "./rights.js";
 
-/** @throws CannotStart for a name that PostgreSQL's files or log lines cannot hold. */
+/** @throws CannotStart for a name that PostgreSQL's files or log lines cannot contain. */
 export function checkName(folder: string): void {
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are what it searches for
   if (/[\u0000-\u001f\u007f]/.test(folder)) {
-    throw new CannotStart("The name of the data folder holds a control character: set DATA_DIR to another folder.");
+    throw new CannotStart("The name of the data folder contains a control character: set DATA_DIR to another folder.");
   }
   if (Buffer.byteLength(folder) > LIMITS.embeddedDatabase.folderNameBytes) {
     throw new CannotStart(
@@ -32,7 +32,7 @@ export function checkName(folder: string): void {
   }
 }
 
-/** Makes a folder and those above it. Node's own recursive one never ends where a system lets nobody make folders. */
+/** Creates a folder and its missing parents. Node's option `recursive` loops forever where no folder can be created. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
     await fs.mkdir(folder).catch(unlessCode("EEXIST"));
@@ -45,7 +45,7 @@ export async function makeFolder(folder: string): Promise<void> {
     throw Object.assign(new Error(`${folder} is a file.`), { code: "ENOTDIR" });
 }
 
-/** A password of the folder; undefined where there is none. */
+/** Reads a password of the folder; undefined if there is none. */
 export async function readPassword(folder: string, file = PASSWORD): Promise<string | undefined> {
   try {
     return await fs.readFile(join(folder, file), "utf8");
@@ -59,14 +59,14 @@ export async function readPassword(folder: string, file = PASSWORD): Promise<str
   }
 }
 
-/** The administrator's password; made where there is none yet, by one of the processes that ask for it at once. */
+/** Reads the administrator's password, or creates it. If several processes do so at once, one of them creates it. */
 export async function administratorPassword(folder: string): Promise<string> {
   const known = await readPassword(folder, ADMINISTRATOR_PASSWORD);
   if (known !== undefined) return known;
   const file = join(folder, ADMINISTRATOR_PASSWORD);
   const draft = `${file}-${randomBytes(6).toString("hex")}`;
   await writePassword(draft);
-  // A file that is linked appears whole, and only if there is none.
+  // A link appears atomically with its whole content, and fails if the file exists.
   await fs.link(draft, file).catch(unlessCode("EEXIST"));
   await fs.rm(draft);
   const { uid, gid } = await fs.stat(folder);
@@ -78,8 +78,8 @@ const writePassword = (file: string): Promise<void> =>
   fs.writeFile(file, randomBytes(24).toString("hex"), { mode: 0o600, flush: true });
 
 /**
- * Creates the cluster beside its place and renames it, so that it is there whole or not at all. Of two processes that
- * do this at once one rename succeeds, and the other process discards its own cluster and joins.
+ * Creates the cluster in a temporary folder and renames it, so that it exists completely or not at all. If two processes
+ * do this at once, one rename succeeds, and the other process discards its own cluster and joins.
  */
 export async function createCluster(folder: string, binaries: Binaries): Promise<void> {
   const draft = await fs.mkdtemp(`${folder}-init-`);
@@ -87,7 +87,7 @@ export async function createCluster(folder: string, binaries: Binaries): Promise
     await fs.mkdir(clusterOf(draft), { mode: 0o700 });
     for (const file of [PASSWORD, ADMINISTRATOR_PASSWORD]) await writePassword(join(draft, file));
     const home: Home = { folder: draft, binaries, rights: await rightsFor(draft, binaries) };
-    // pg_trgm leaves out the letters that the locale does not know: beyond ASCII it needs a UTF-8 one.
+    // pg_trgm ignores letters that the locale does not know: beyond ASCII it needs a UTF-8 locale.
     const locale = { linux: "C.UTF-8", darwin: "en_US.UTF-8" }[process.platform as string];
     await runProgram(home, "initdb", [
       `--pgdata=${PLACE}`,
@@ -105,13 +105,13 @@ export async function createCluster(folder: string, binaries: Binaries): Promise
   }
 }
 
-/** Whether there is a database, be it whole or not. */
+/** Whether there is a database, complete or not. */
 export async function hasCluster(folder: string): Promise<boolean> {
   if ((await readPassword(folder)) !== undefined) return true;
   return (await fs.stat(clusterOf(folder)).catch(unlessCode("ENOENT"))) !== undefined;
 }
 
-/** Removes what processes left that were killed while they created a cluster. */
+/** Removes the temporary folders of processes that were killed while they created a cluster. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await fs.readdir(dirname(folder))) {
     if (!name.startsWith(`${basename(folder)}-init-`)) continue;
@@ -125,7 +125,7 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Looks whether this PostgreSQL can run on the folder, and puts permissions right.
+ * Checks that this PostgreSQL can run on the folder, and corrects permissions.
  * @throws CannotStart when it cannot.
  */
 export async function openCluster(folder: string, binaries: Binaries): Promise<Home> {
@@ -133,16 +133,16 @@ export async function openCluster(folder: string, binaries: Binaries): Promise<H
   const made = await fs.readFile(join(cluster, "PG_VERSION"), "utf8").catch(unlessCode("ENOENT"));
   if (made === undefined || (await readPassword(folder)) === undefined) {
     throw new CannotStart(
-      `The database in ${folder} is not whole: put back a backup of the whole folder, or set DATA_DIR to another folder.`,
+      `The database in ${folder} is incomplete: restore a backup of the whole folder, or set DATA_DIR to another folder.`,
     );
   }
   if (made.trim() !== binaries.major) {
     throw new CannotStart(
-      `The database in ${folder} is of PostgreSQL ${made.trim()}, and this version of the service brings ` +
-        `PostgreSQL ${binaries.major}: start the version that made it, or set DATA_DIR to another folder.`,
+      `The database in ${folder} was created by PostgreSQL ${made.trim()}, and this version of the service contains ` +
+        `PostgreSQL ${binaries.major}: start the version that created it, or set DATA_DIR to another folder.`,
     );
   }
-  // PostgreSQL insists on this, and a copy of the folder (a backup put back) may have other permissions.
+  // PostgreSQL requires this, and a copy of the folder (such as a restored backup) may have other permissions.
   for (const path of [folder, cluster]) await fs.chmod(path, 0o700);
   return { folder, binaries, rights: await rightsFor(folder, binaries) };
 }

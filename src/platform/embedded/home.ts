@@ -1,19 +1,19 @@
 import { join } from "node:path";
 
-/** PostgreSQL's programs, and the major version that they are: a cluster of another one they cannot read. */
+/** PostgreSQL's programs and their major version. They cannot read a cluster of another major version. */
 export interface Binaries {
   readonly folder: string;
   readonly major: string;
 }
 
-/** Which rights PostgreSQL's programs run with: a command that sets them, or the ids of another user, or ours. */
+/** The rights of PostgreSQL's programs: set by a command, by the ids of another user, or the same as ours. */
 export interface Rights {
   readonly through: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** The folder `<dataDir>/postgres`: it holds the cluster and its passwords, so that one rename creates them all. */
+/** The folder `<dataDir>/postgres`. It contains the cluster and its passwords, so that one rename creates them all. */
 export interface Home {
   readonly folder: string;
   readonly binaries: Binaries;
@@ -22,7 +22,7 @@ export interface Home {
 
 /** The role of the service and its database. */
 export const SERVICE = "memory_graph";
-/** The superuser, for making the service's role and database. Nothing of the service connects as it. */
+/** The superuser, which creates the service's role and database. The service itself never connects as it. */
 export const ADMINISTRATOR = "memory_graph_admin";
 
 /** The files of the folder. */
@@ -31,7 +31,7 @@ export const PASSWORD = "password";
 export const ADMINISTRATOR_PASSWORD = "admin-password";
 
 export const clusterOf = (folder: string): string => join(folder, CLUSTER);
-/** Beside the folder, so that it is still there when the cluster could not be created. */
+/** Outside the folder, so that it remains when the cluster could not be created. */
 export const logOf = (folder: string): string => join(folder, "..", "postgres.log");
 
 /** The code of a system error or of PostgreSQL. */
@@ -39,7 +39,7 @@ export function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** Turns the named codes into success; every other error goes on. */
+/** Ignores errors with these codes, and throws every other one. */
 export function unlessCode(...codes: string[]): (error: unknown) => void {
   return (error) => {
     if (!codes.some((code) => code === codeOf(error))) throw error;

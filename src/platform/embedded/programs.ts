@@ -1,4 +1,4 @@
-/** PostgreSQL's programs for this platform, and how they are run. */
+/** Finds and runs PostgreSQL's programs for this platform. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { CannotStart } from "./cannot-start.js";
 import { type Binaries, type Home, clusterOf, logOf, unlessCode } from "./home.js";
 
-/** PostgreSQL's programs, ready to be run. */
+/** Finds PostgreSQL's programs, and makes them executable. */
 export async function prepareBinaries(): Promise<Binaries> {
   const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   let entry: string;
@@ -40,7 +40,7 @@ export async function prepareBinaries(): Promise<Binaries> {
   }
 }
 
-/** The package cannot carry symbolic links and makes them in an install script; ours are not run (see .npmrc). */
+/** Packages cannot contain symbolic links. This one creates them in an install script, which .npmrc forbids. */
 async function linkLibraries(root: string): Promise<void> {
   const list = await fs.readFile(join(root, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");
   const links = JSON.parse(list) as { source: string; target: string }[];
@@ -50,14 +50,14 @@ async function linkLibraries(root: string): Promise<void> {
 }
 
 /**
- * How programs name the cluster: they run inside it. On Linux this path needs no right to enter the
- * folders above, which the user they run as may not have.
+ * The path of the cluster for programs, which run inside it. On Linux this path needs no right to enter the folders
+ * above, which the programs' user may not have.
  */
 export const PLACE = process.platform === "linux" ? "/proc/self/cwd" : ".";
 
 /**
- * Starts one of PostgreSQL's programs in the cluster's folder. Files are passed relative to it, because some programs
- * build shell commands of them, and a path may hold a quote or a dollar sign.
+ * Starts one of PostgreSQL's programs in the cluster's folder. Files are passed relative to it: some programs build
+ * shell commands from them, and an absolute path may contain a quote or a dollar sign.
  */
 export function startProgram(
   home: Home,
@@ -89,10 +89,10 @@ export async function runProgram(home: Home, program: string, args: readonly str
   }
 }
 
-/** What programs write goes to a file, not to a pipe: PostgreSQL lives longer than whoever could read the pipe. */
+/** Output goes to a file instead of a pipe: PostgreSQL runs longer than the process that would read the pipe. */
 export const openLog = (folder: string): Promise<fs.FileHandle> => fs.open(logOf(folder), "a", 0o600);
 
-/** What PostgreSQL needs of our environment. The rest holds secrets, and variables such as PGPORT for another one. */
+/** The variables that PostgreSQL needs. The others contain secrets, or settings such as PGPORT for another server. */
 function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const windows = /^(PATH|TZ|LANG|LC_[A-Z]+|SYSTEMROOT|COMSPEC|TEMP|TMP)$/i;
   const names = process.platform === "win32" ? windows : /^(PATH|TZ|LANG|LC_[A-Z]+)$/;

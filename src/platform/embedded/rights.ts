@@ -1,4 +1,4 @@
-/** As whom PostgreSQL runs when we are root, which it refuses to be. */
+/** Chooses the user for PostgreSQL, which refuses to run as root. */
 import { spawn } from "node:child_process";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import type { Binaries, Rights } from "./home.js";
 import { PLACE, exitOf, startProgram } from "./programs.js";
 
 /**
- * The least rights with which PostgreSQL can run on a folder. Root runs it as the owner of the folder: "nobody", unless
- * the folder was created by somebody else.
+ * Finds the smallest rights with which PostgreSQL can run on a folder. Root runs it as the owner of the folder, which is
+ * "nobody" unless another user created the folder.
  */
 export async function rightsFor(folder: string, binaries: Binaries): Promise<Rights> {
   if (process.getuid?.() !== 0) return { through: [] };
@@ -23,7 +23,7 @@ export async function rightsFor(folder: string, binaries: Binaries): Promise<Rig
   );
 }
 
-/** From the fewest rights to more. */
+/** Ordered from the fewest rights to the most. */
 function waysToBecome(uid: number, gid: number): Rights[] {
   const setpriv = (capabilities: string, ...more: string[]) => {
     const sets = ["inh-caps", "ambient-caps", "bounding-set"].map((set) => `--${set}=${capabilities}`);
@@ -32,16 +32,16 @@ function waysToBecome(uid: number, gid: number): Rights[] {
   };
   return [
     setpriv("-all"),
-    // Not everywhere is there such a setpriv, and a container may not allow it. A change of user drops the capabilities.
+    // Some systems have no such setpriv, or a container forbids it. A change of user drops the capabilities too.
     { through: [], uid, gid },
-    // PostgreSQL's own programs may be in a folder, such as root's home, that the user may not enter. One capability
-    // lets it enter and read. access(2) goes by the capabilities of the real user and would drop it for any user but
-    // root: no_setuid_fixup keeps it there too.
+    // PostgreSQL's programs may be in a folder that the user may not enter, such as root's home. One capability lets it
+    // enter and read. access(2) uses the capabilities of the real user and would drop it for any user but root:
+    // no_setuid_fixup keeps it.
     setpriv("-all,+dac_read_search", "--securebits=+no_setuid_fixup"),
   ];
 }
 
-/** Tries them on initdb, which looks for all of PostgreSQL's files and then does nothing. */
+/** Tries the rights with `initdb --show`, which checks all of PostgreSQL's files and changes nothing. */
 async function areEnough(folder: string, binaries: Binaries, rights: Rights): Promise<boolean> {
   try {
     const trial = startProgram({ folder, binaries, rights }, "initdb", ["--show", `--pgdata=${PLACE}`], {
@@ -53,9 +53,9 @@ async function areEnough(folder: string, binaries: Binaries, rights: Rights): Pr
   }
 }
 
-/** Everything in the folder first, the folder last: so one that was cut off is done again. */
+/** Changes the folder itself last: if it is interrupted, the next start does it again. */
 async function giveToNobody(folder: string): Promise<void> {
-  // Its number is 65534 on Linux, but not everywhere, and initdb asks for one that has a name.
+  // The id is not 65534 everywhere, and initdb requires an id with a name.
   const [uid, gid] = await Promise.all([idOfNobody("-u"), idOfNobody("-g")]);
   for (const name of await fs.readdir(folder, { recursive: true })) await fs.lchown(join(folder, name), uid, gid);
   await fs.lchown(folder, uid, gid);

@@ -1,25 +1,25 @@
 /**
- * Who may do what in the embedded PostgreSQL. The service's role owns its database and nothing else: it is no
- * superuser, so a mistake in a statement of ours reaches no file and no program. The administrator made it.
+ * Creates the roles of the embedded PostgreSQL. The service's role owns its database and nothing else. It is not a
+ * superuser, so an SQL injection cannot reach files or programs. The administrator creates it.
  */
 import pg from "pg";
 import { close, connect } from "./connection.js";
 import { ADMINISTRATOR, SERVICE, codeOf, unlessCode } from "./home.js";
 
 const NAME = "memory-graph administration";
-/** Any constant will do; other locks of one number are the service's own and in its own database. */
+/** Any constant works: the service's own locks of one number are in its own database. */
 const ORDER_LOCK = 1_835_362_157;
 
 interface Order {
-  /** Where the administrator connects. */
+  /** The administrator's address. */
   readonly administrator: string;
   readonly administratorPassword: string;
   readonly servicePassword: string;
 }
 
 /**
- * Makes the service's role and database, or converts those of an earlier version, where the service was the superuser.
- * Each step may be repeated, and the last one lets the service log in: so a login means that every step is done.
+ * Creates the service's role and database, or converts those of an earlier version, where the service was the
+ * superuser. Each step can be repeated. The last one allows the login, so a login means that every step is done.
  */
 export async function putRolesInOrder(order: Order): Promise<void> {
   const client = await connectAsSuperuser(order);
@@ -31,7 +31,7 @@ export async function putRolesInOrder(order: Order): Promise<void> {
          IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${SERVICE}') THEN CREATE ROLE ${SERVICE}; END IF;
        END $$`,
     );
-    // A database that is there already is duplicate_database.
+    // duplicate_database: it exists already.
     await client.query(`CREATE DATABASE ${SERVICE} OWNER ${SERVICE}`).catch(unlessCode("42P04"));
     await client.query(CLOSE_TO_OTHERS);
     await handOver(order);
@@ -44,7 +44,7 @@ export async function putRolesInOrder(order: Order): Promise<void> {
   }
 }
 
-/** PUBLIC is every role that there is: it needs none of these rights, and the service has its own as the owner. */
+/** PUBLIC means every role. It needs none of these rights, and the service has them as the owner. */
 const CLOSE_TO_OTHERS = `
   REVOKE ALL ON DATABASE ${SERVICE}, postgres, template1 FROM PUBLIC;
   ALTER DATABASE ${SERVICE} OWNER TO ${SERVICE};`;
@@ -62,9 +62,9 @@ async function connectAsSuperuser({ administrator, servicePassword }: Order): Pr
 }
 
 /**
- * The first superuser of a cluster must stay one and cannot give away all that it owns, so it becomes the
- * administrator, and the service gets a new role under the old name. Nobody can rename themselves: a role that lives
- * for this transaction does it.
+ * The first superuser of a cluster must stay one and cannot give away everything that it owns. So it becomes the
+ * administrator, and the service gets a new role with the old name. A role cannot rename itself, so a temporary role
+ * does it.
  */
 async function renameSuperuser(client: pg.Client, password: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>("SELECT current_user AS name");
@@ -81,7 +81,7 @@ async function renameSuperuser(client: pg.Client, password: string): Promise<voi
   );
 }
 
-/** Gives the service what the administrator owns in the service's database. */
+/** Makes the service the owner of everything that the administrator owns in the service's database. */
 async function handOver({ administrator }: Order): Promise<void> {
   const address = new URL(administrator);
   address.pathname = `/${SERVICE}`;
@@ -94,9 +94,9 @@ async function handOver({ administrator }: Order): Promise<void> {
 }
 
 /**
- * What was made after the cluster itself (from oid 16384) and belongs to no extension. What is part of something else,
- * such as an index, a sequence of a column or the type of a table's rows, follows that. PostgreSQL cannot change the
- * owner of an extension except by REASSIGN OWNED, which it refuses for the first superuser: this does what that does.
+ * Covers objects that were created after the cluster (from oid 16384) and belong to no extension. A part of another
+ * object, such as an index, a sequence of a column or the row type of a table, follows that object. PostgreSQL changes
+ * the owner of an extension only by REASSIGN OWNED, which it refuses for the first superuser; this does the same.
  */
 const HAND_OVER = `
   BEGIN;

@@ -1,4 +1,4 @@
-/** Connections to the embedded PostgreSQL that stay open, and the advisory locks that they hold. */
+/** The long-lived connections to the embedded PostgreSQL, and the advisory locks that they hold. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
@@ -11,16 +11,17 @@ import { putRolesInOrder } from "./roles.js";
 const { serverLockMs, othersLeaveMs } = LIMITS.embeddedDatabase;
 const POLL_MS = 50;
 
-/** Advisory locks of two numbers never meet those of one number, which the rest of the project is free to use. */
+/** Advisory locks with two numbers never conflict with those with one number, which the rest of the project uses. */
 const LOCK_FAMILY = 1_835_362_156;
 const SERVER_LOCK = 1;
-/** Held shared by each process that uses the embedded PostgreSQL; whoever gets it alone is the last one. */
+/** Held shared by each process that uses the embedded PostgreSQL; a process that gets it exclusively is the last. */
 const PRESENCE_LOCK = 2;
 const PRESENCE_NAME = "memory-graph presence";
 
 /**
- * Opens the connection that tells the others that this process is here. Waits while somebody stops PostgreSQL. Roles
- * and database are made first where they are missing, or are those of an earlier version.
+ * Opens the presence connection, which shows other processes that this one uses PostgreSQL. Waits while another process
+ * stops PostgreSQL. First creates the roles and the database if they are missing, or converts those of an earlier
+ * version.
  */
 export async function enter(home: Home, port: number): Promise<pg.Client> {
   const address = await serviceAddress(home, port);
@@ -43,10 +44,10 @@ async function makeReady(home: Home, port: number, address: string): Promise<pg.
   return connect(address, PRESENCE_NAME);
 }
 
-/** SQLSTATEs of a role that is missing or may not log in, of a missing database, and of one it may not enter. */
+/** SQLSTATEs: the role is missing or may not log in, or the database is missing or may not be used. */
 const NOT_READY = ["28P01", "28000", "3D000", "42501"];
 
-/** Undefined where the service's role or database is not there yet, or the role is a superuser, as it once was. */
+/** Undefined if the service's role or database is missing, or the role is still a superuser of an earlier version. */
 async function connectAsOrdinaryRole(address: string): Promise<pg.Client | undefined> {
   let client: pg.Client;
   try {
@@ -63,14 +64,14 @@ async function connectAsOrdinaryRole(address: string): Promise<pg.Client | undef
   return undefined;
 }
 
-/** Whether nobody else uses PostgreSQL. While we hold the lock that says so, newcomers wait in `enter`. */
+/** Whether no other process uses PostgreSQL. While we hold the exclusive lock, new processes wait in `enter`. */
 export async function isLast(presence: pg.Client): Promise<boolean> {
   await presence.query("SELECT pg_advisory_unlock_shared($1, $2)", [LOCK_FAMILY, PRESENCE_LOCK]);
   if (!(await tryLock(presence, PRESENCE_LOCK))) return false;
-  // Others than our processes may be connected as well, such as psql. Our own pool's backends may still be closing.
+  // Other programs, such as psql, may be connected too, and backends of our own pool may still be closing.
   const deadline = Date.now() + othersLeaveMs;
   while (Date.now() < deadline) {
-    // Of a superuser's connection an ordinary role sees little, but this much.
+    // These columns are visible to an ordinary role, also for connections of a superuser.
     const { rowCount } = await presence.query(
       "SELECT FROM pg_stat_activity WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND application_name <> $1 LIMIT 1",
       [PRESENCE_NAME],
@@ -82,15 +83,15 @@ export async function isLast(presence: pg.Client): Promise<boolean> {
 }
 
 export interface ServerLock {
-  /** Resolves when the lock is gone, be it released or its connection lost. */
+  /** Resolves when the lock is released or its connection lost. */
   readonly lost: Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Makes this process the one server of a data folder. PostgreSQL holds the lock as long as this process lives, and
- * frees it even after a kill -9.
- * @throws AnotherServer when another process keeps it.
+ * Makes this process the only server of a data folder. PostgreSQL keeps the lock while this process runs, and releases
+ * it even after a kill -9.
+ * @throws AnotherServer when another process holds it.
  */
 export async function acquireServerLock(
   url: string,
@@ -100,7 +101,7 @@ export async function acquireServerLock(
   const client = await connect(url, "memory-graph server lock");
   const deadline = Date.now() + waitMs;
   try {
-    // A server that was just killed is gone, but the backend that served it may need a moment to notice.
+    // After a server was killed, its backend may need a moment to notice and release the lock.
     while (!(await tryLock(client, SERVER_LOCK))) {
       if (Date.now() > deadline) throw new AnotherServer(dataDir);
       await sleep(POLL_MS);
@@ -129,6 +130,5 @@ async function tryLock(client: pg.Client, lock: number): Promise<boolean> {
   return answer.rows[0]?.locked === true;
 }
 
-/** Resolves when a connection has ended. */
 export const lossOf = (client: pg.Client): Promise<void> =>
   new Promise((resolve) => void client.once("end", () => resolve()));

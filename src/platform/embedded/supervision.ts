@@ -1,4 +1,4 @@
-/** Keeps the embedded PostgreSQL running under a server, and the server the only one on its data folder. */
+/** Keeps the embedded PostgreSQL running for a server, and the server the only one on its data folder. */
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../limits.js";
@@ -25,9 +25,9 @@ interface Hold {
 }
 
 /**
- * Starts the embedded PostgreSQL for the one server of a data folder. When it ends, or only the connection that holds
- * the server's lock, it is started again and the lock taken again, on the same port if that is still free.
- * @throws CannotStart at first; later failures are logged, and tried again until it works.
+ * Starts the embedded PostgreSQL for the only server of a data folder. When PostgreSQL or the connection with the
+ * server's lock ends, it is restarted, on the same port if that is free, and the lock is taken again.
+ * @throws CannotStart if the first start fails; later failures are logged, and retried until it works.
  */
 export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunning> {
   const stopping = new AbortController();
@@ -38,14 +38,15 @@ export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunnin
     while (!stopping.signal.aborted && hold) {
       await Promise.race([hold.postgres.lost, hold.lock.lost, whenAborted(stopping.signal)]);
       if (stopping.signal.aborted) break;
-      log.warn("the embedded PostgreSQL, or a connection to it, has ended: starting it again");
+      log.warn("the embedded PostgreSQL, or a connection to it, has ended: restarting it");
       await letGo(hold);
       hold = undefined;
       const again = await takeAgain({ dataDir, log }, { port, signal: stopping.signal });
       if (again instanceof AnotherServer) return again;
       if (again === undefined) break;
       hold = again;
-      if (hold.postgres.port !== port) log.warn({ port: hold.postgres.port }, "its old port was taken: it has another");
+      if (hold.postgres.port !== port)
+        log.warn({ port: hold.postgres.port }, "its old port was in use: it has a new one");
       ({ url: databaseUrl, port } = hold.postgres);
       log.info("the embedded PostgreSQL runs again");
     }
@@ -59,7 +60,7 @@ export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunnin
     lost: watching.then((another) => another ?? new Promise<never>(() => {})),
     async [Symbol.asyncDispose]() {
       stopping.abort();
-      // A start that is under way lets go by itself when it is through.
+      // A start in progress releases its own resources when it has finished.
       await Promise.race([watching, sleep(LIMITS.embeddedDatabase.closeMs)]);
       if (hold) await letGo(hold, { andStop: true });
     },
@@ -78,19 +79,19 @@ async function take({ dataDir, ...options }: TakeOptions): Promise<Hold> {
   try {
     return { postgres, lock: await acquireServerLock(postgres.url, resolve(dataDir)) };
   } catch (error) {
-    // A database that has just been started again is not stopped for a failure that may pass.
+    // A database that was just restarted is not stopped for a temporary failure.
     await (error instanceof AnotherServer ? postgres.stop() : postgres.abandon());
     throw error;
   }
 }
 
-/** Undefined when the server stops meanwhile. */
+/** Undefined if the server stops in the meantime. */
 async function takeAgain(
   { dataDir, log }: Options,
   { port, signal }: { readonly port: number; readonly signal: AbortSignal },
 ): Promise<Hold | AnotherServer | undefined> {
   let waitMs: number = restartFirstMs;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     try {
       const hold = await take({ dataDir, port, signal, create: false });
@@ -98,13 +99,10 @@ async function takeAgain(
       await letGo(hold);
     } catch (error) {
       if (error instanceof AnotherServer) return error;
-      if (!signal.aborted && performance.now() - toldAt >= restartTellMs) {
-        toldAt = performance.now();
+      if (!signal.aborted && performance.now() - loggedAt >= restartTellMs) {
+        loggedAt = performance.now();
         const reason = error instanceof Error ? error.message : String(error);
-        log.error(
-          { reason },
-          "the embedded PostgreSQL cannot be started again: requests are answered with 503; trying on",
-        );
+        log.error({ reason }, "the embedded PostgreSQL cannot be restarted: requests are answered 503; retrying");
       }
       await sleep(waitMs, undefined, { signal }).catch(() => {});
       waitMs = Math.min(waitMs * 2, restartLongestMs);
