@@ -12,8 +12,8 @@ import { withServices } from "./with-database.js";
 
 export const program = commandLine({
   script: "billing",
-  description: "Prepares a Stripe account, and compares what is known of it.",
-  notes: "The account is that of STRIPE_SECRET_KEY, which is read from the environment alone.",
+  description: "Prepares a Stripe account, and reads subscriptions from it again.",
+  notes: "The account is that of STRIPE_SECRET_KEY, which is read only from the environment.",
   examples: [
     "npm run billing -- setup --url https://memory.example.com",
     "npm run billing -- setup --url https://memory.example.com --monthly 900 --yearly 9000 --currency eur",
@@ -25,28 +25,32 @@ export const program = commandLine({
 program
   .command("setup")
   .description(
-    "make product, monthly and yearly price and webhook endpoint in the account of STRIPE_SECRET_KEY, where they are " +
-      "missing, and print what to put into the environment",
+    "create product, monthly and yearly price and webhook endpoint in the account of STRIPE_SECRET_KEY, if they are " +
+      "missing, and print the variables to set",
   )
-  .option("--monthly <cents>", "what a seat costs a month, in the currency's smallest unit", amount, 800)
-  .option("--yearly <cents>", "what a seat costs a year", amount, 8_000)
-  .option("--currency <code>", "three letters, as usd", currency, "usd")
-  .option("--url <address>", "where Stripe reaches the service; PUBLIC_URL, unless given")
+  .option("--monthly <cents>", "price of a seat per month, in the currency's smallest unit", amount, 800)
+  .option("--yearly <cents>", "price of a seat per year", amount, 8_000)
+  .option("--currency <code>", "three letters, such as usd", currency, "usd")
+  .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)")
   .option(...JSON_OPTION)
   .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json?: true }) => {
     const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
     if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
     const reachable = url ?? publicUrl;
-    if (!reachable) throw new UserError("Say where Stripe reaches the service: --url https://…, or PUBLIC_URL.");
-    if (!URL.canParse(reachable)) throw new UserError(`${reachable} is no address, such as https://memory.example.com`);
+    if (!reachable) throw new UserError("Stripe must reach the service: give --url https://…, or set PUBLIC_URL.");
+    if (!URL.canParse(reachable)) {
+      throw new UserError(`${reachable} is not a URL. Give one such as https://memory.example.com`);
+    }
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
-    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch(tellOfStripe);
+    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch(
+      explainStripeError,
+    );
     console.log(json ? JSON.stringify(inRestNames(made)) : describeSetup(made));
   });
 
 program
   .command("reconcile")
-  .description("read every team's subscription anew from Stripe, and finish what was begun")
+  .description("read every team's subscription from Stripe again, and complete unfinished changes")
   .option("--team <id>", "only this team", teamId)
   .option(...JSON_OPTION)
   .action(async ({ team, json }: { team?: string; json?: true }) => {
@@ -59,7 +63,8 @@ program
         all.push(account);
         if (!json) console.log(outcomeOf(account));
       }
-      if (team !== undefined && all.length === 0) throw new UserError("No such team has ever had to do with Stripe.");
+      if (team !== undefined && all.length === 0)
+        throw new UserError("No team with this id has used Stripe. Check the id.");
       const failed = all.filter(({ after }) => !after).length;
       if (json) console.log(JSON.stringify({ accounts: all.map(plain) }));
       else console.log(`Teams: ${all.length}, failed: ${failed}.`);
@@ -78,16 +83,16 @@ function amount(text: string): number {
 }
 
 function currency(text: string): string {
-  if (!/^[a-z]{3}$/i.test(text)) throw new InvalidArgumentError("It must be three letters, as usd.");
+  if (!/^[a-z]{3}$/i.test(text)) throw new InvalidArgumentError("It must be three letters, such as usd.");
   return text.toLowerCase();
 }
 
 const describeSetup = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup): string => `
-${made.length === 0 ? "Everything is there already." : `Made: ${made.join(", ")}.`}
+${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")}.`}
 
   STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
-  # or by the year: STRIPE_TEAM_PRICE_ID=${yearlyPriceId}
-  ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was told when the endpoint was made; Stripe's dashboard shows it"}
+  # for yearly payment: STRIPE_TEAM_PRICE_ID=${yearlyPriceId}
+  ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it"}
 `;
 
 const inRestNames = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup) => ({
@@ -111,8 +116,8 @@ const plain = ({ teamId, before, after }: Reconciled) => ({
   after: after ? { status: after.status, seats: after.seats } : null,
 });
 
-/** Stripe's own words, which name the key or the field that is wrong. */
-function tellOfStripe(error: unknown): never {
+/** Stripe's own message names the key or the field that is wrong. */
+function explainStripeError(error: unknown): never {
   throw error instanceof Stripe.errors.StripeError ? new UserError(`Stripe: ${error.message}`) : error;
 }
 

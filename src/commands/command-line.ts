@@ -3,29 +3,29 @@ import { fileURLToPath } from "node:url";
 import { type AddHelpTextContext, Command, CommanderError } from "commander";
 import { WrongUse, sentenceFor } from "./for-operator.js";
 
-/** How every command ends; each `--help` and `docs/operations.md` tell it. */
+/** The exit codes of every command, documented in each `--help` and in `docs/operations.md`. */
 export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
 
 const EXIT_CODES =
   "Exit codes: 0 when it was done; 1 when it failed or found something wrong, with the reason on standard error;\n" +
   "2 when it was called wrongly, and nothing was done.";
 
-/** What every command takes. With it, standard output holds one JSON value, and nothing if the command fails. */
+/** An option of every command. With it, standard output is one JSON value, or empty if the command fails. */
 export const JSON_OPTION = ["--json", "print one JSON value and nothing else (with npm run --silent)"] as const;
 
 interface CommandLine {
-  /** As in package.json's scripts. */
+  /** The name in package.json's scripts. */
   readonly script: string;
   readonly description: string;
-  /** Whole command lines, as one types them. Help about a subcommand shows only those that begin with it. */
+  /** Complete command lines. The help of a subcommand shows only its own. */
   readonly examples: readonly string[];
-  /** What else `--help` tells. */
+  /** Further text for `--help`. */
   readonly notes?: string;
-  /** Further ways to end, in the words of `EXIT_CODES`. */
+  /** Further exit codes, in the format of `EXIT_CODES`. */
   readonly exitCodes?: string;
 }
 
-/** A command line that tells its examples and exit codes, and says in one line what is wrong with what it was given. */
+/** Makes a command line whose help shows examples and exit codes, and which reports wrong arguments in one line. */
 export function commandLine({ script, description, examples, notes, exitCodes }: CommandLine): Command {
   const call = `npm run ${script} --`;
   const program = new Command(call);
@@ -34,7 +34,7 @@ export function commandLine({ script, description, examples, notes, exitCodes }:
     .description(description)
     .exitOverride()
     .configureOutput({
-      outputError: (message, write) => write(`${sentenceOf(message)} ${call} --help tells how to use it.\n`),
+      outputError: (message, write) => write(`${sentenceOf(message)} ${call} --help shows how to use it.\n`),
     })
     .addHelpText("afterAll", ({ command }: AddHelpTextContext) => {
       const shown = examples.filter((line) => command === program || line.startsWith(`${call} ${command.name()}`));
@@ -54,26 +54,26 @@ function sentenceOf(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? "" : "."}`;
 }
 
-/** Does what the command line asks for, if the file of this URL is what Node runs: tests import the program alone. */
+/** Runs the command line, but only if Node runs this file: tests import the program without running it. */
 export async function runCommand(program: Command, fileUrl: string): Promise<void> {
   if (realpathSync(process.argv[1] ?? "") !== fileURLToPath(fileUrl)) return;
-  // Whoever reads only the beginning, such as `head`, closes the pipe.
+  // A reader such as `head` closes the pipe early.
   process.stdout.on("error", () => {});
-  await obey(program, process.argv.slice(2));
+  await runWith(program, process.argv.slice(2));
 }
 
-/** Does what these words ask for. Whatever goes wrong becomes a sentence and an exit code, never a stack. */
-export async function obey(program: Command, words: readonly string[]): Promise<void> {
+/** Runs the program with these arguments. Errors become a sentence and an exit code, never a stack trace. */
+export async function runWith(program: Command, args: readonly string[]): Promise<void> {
   try {
-    await program.parseAsync(words, { from: "user" });
+    await program.parseAsync(args, { from: "user" });
   } catch (error) {
-    // Commander has said what is wrong, or shown its help.
+    // Commander has already printed its error or its help.
     if (!(error instanceof CommanderError)) console.error(sentenceFor(error));
     process.exitCode = exitCodeOf(error);
   }
 }
 
-/** How a command ends that threw this. */
+/** The exit code of a command that threw this error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
   return error instanceof WrongUse ? EXIT.wrongUse : EXIT.failed;

@@ -7,7 +7,7 @@ import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 
 export const program = commandLine({
   script: "contract",
-  description: "Writes what clients rely on, as the code has it now; the diff is for a person to read.",
+  description: "Writes the schema, the OpenAPI document and the table of rights from the code. Read the diff.",
   examples: ["npm run contract", "npm run --silent contract -- --json"],
 })
   .option(...JSON_OPTION)
@@ -19,7 +19,7 @@ export const program = commandLine({
       write("docs/rights.md", rightsTable(operations, relations)),
     ];
     if (json) console.log(JSON.stringify({ files }));
-    else for (const { path, changed } of files) console.log(`${path}  ${changed ? "written anew" : "as it was"}`);
+    else for (const { path, changed } of files) console.log(`${path}  ${changed ? "changed" : "unchanged"}`);
   });
 
 function write(path: string, text: string): { path: string; changed: boolean } {

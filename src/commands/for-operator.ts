@@ -3,7 +3,7 @@ import { UserError } from "../features/access/index.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { StartError, explainSystem } from "../platform/start-error.js";
 
-/** Something is missing on the command line that only the work itself could tell; nothing was done. */
+/** An argument is missing that could only be checked at run time. Nothing was done. */
 export class WrongUse extends Error {}
 
 const WITHOUT_STACK = [ConfigError, StartError, UserError, WrongUse, ImportStopped];
@@ -11,11 +11,11 @@ const MESSAGE_MAX = 500;
 
 const isKnown = (error: unknown): error is Error => WITHOUT_STACK.some((known) => error instanceof known);
 
-/** What to print of an error: a sentence where the operator can put it right, else all that helps to find the bug. */
+/** What to print for an error: a sentence if the operator can fix it, otherwise the full error to find the bug. */
 export const forOperator = (error: unknown): unknown =>
   isKnown(error) ? error.message : (explainSystem(error) ?? error);
 
-/** The same for commands, always as a sentence: what is not known ends with the place to look for the bug. */
+/** The same for commands, always as a sentence; that for a bug ends with the place in the code. */
 export function sentenceFor(error: unknown): string {
   const sentence = forOperator(error);
   if (typeof sentence === "string") return sentence;

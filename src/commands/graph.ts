@@ -6,14 +6,14 @@ import { withDatabase } from "./with-database.js";
 
 export const program = commandLine({
   script: "graph",
-  description: "Looks after what graphs hold, beside a running server or without.",
+  description: "Checks the stored sizes of graphs, with or without a running server.",
   examples: ["npm run graph -- verify", "npm run graph -- verify --repair", "npm run --silent graph -- verify --json"],
 });
 
 program
   .command("verify")
-  .description("count what every graph holds, and compare it with what is kept for its bounds")
-  .option("--repair", "set right what is wrong")
+  .description("count the content of every graph, and compare it with the stored size, which its limits use")
+  .option("--repair", "correct wrong sizes")
   .option(...JSON_OPTION)
   .action(async ({ repair = false, json }: { repair?: boolean; json?: true }) => {
     const wrong: MiscountedGraph[] = [];
@@ -23,10 +23,10 @@ program
       }
     });
     if (json) console.log(JSON.stringify({ graphs: wrong.map(plain), repaired: repair }));
-    else if (wrong.length === 0) console.log("Every graph is counted rightly.");
+    else if (wrong.length === 0) console.log("The stored sizes of all graphs are correct.");
     else console.log(`${tableOfGraphs(wrong)}\n`);
     if (!json && wrong.length > 0) {
-      console.log(repair ? `Set right: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair sets them right.`);
+      console.log(repair ? `Corrected: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair corrects them.`);
     }
     if (wrong.length > 0 && !repair) process.exitCode = EXIT.failed;
   });

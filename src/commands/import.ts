@@ -25,16 +25,16 @@ interface Options {
 const EXIT_LEFT_OUT = 3;
 const EXIT_INTERRUPTED = 130;
 
-const NOTES = `What is read: one JSON object a line, or one JSON value for the whole file. Each object is known by its fields:
-  a memory        a name or title, and what is known: observations, facts, content, text or the like
-  a relationship  two ends: from and to, source and target, from_entity and to_entity or the like; also within a memory
-Fields that a memory or relationship has no place for become lines of its content or context: "status: open".
-Ids, versions, times of creation and embeddings are counted in the report alone: the service has its own.
+const NOTES = `Format: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
+  a memory        a name or title, and its content: observations, facts, content, text or similar
+  a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
+Fields that memories or relationships do not have become lines of the content or context: "status: open".
+Ids, versions, times of creation and embeddings are only counted in the report: the service sets its own.
 
-Running it again adds nothing that is there already; a memory that has gained observations or tags since is updated.
-Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: leave it on them.
+Running it again adds nothing that exists already; a memory with new observations or tags is updated.
+Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: keep this tag.
 
-The report says for all that was read whether it was made, was there already, is a repeat or was left out, and why.`;
+The report shows how many items were created, existed already, were repeated or left out, and why.`;
 
 export const program = commandLine({
   script: "import",
@@ -47,27 +47,28 @@ export const program = commandLine({
   ],
   notes: NOTES,
   exitCodes:
-    `${EXIT_LEFT_OUT} when all of the file was read and something of it was left out (0 with --allow-partial);\n` +
-    `${EXIT_INTERRUPTED} after Ctrl-C. Running it again goes on from there.`,
+    `${EXIT_LEFT_OUT} when the whole file was read and parts of it were left out (0 with --allow-partial);\n` +
+    `${EXIT_INTERRUPTED} after Ctrl-C. Running it again continues from there.`,
 })
   .argument("<file>", "memory.jsonl or memory.json of an MCP memory server, or a JSON export of memories")
   .addOption(
-    new Option("--key <key>", "API key; the variable is better, as no shell history keeps it").env("MEMORY_GRAPH_KEY"),
+    new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
+      "MEMORY_GRAPH_KEY",
+    ),
   )
   .addOption(
-    new Option("--url <address>", "where the service answers").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000"),
+    new Option("--url <address>", "the service's address").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000"),
   )
   .addOption(
-    new Option("--graph <graph>", "the graph to import into (default: the team's, else your own)").choices([
-      "personal",
-      "team",
-    ]),
+    new Option("--graph <graph>", "the graph to import into (default: the team's, or without a team your own)").choices(
+      ["personal", "team"],
+    ),
   )
-  .option("--dry-run", "change nothing, only say what would be done; without a key, as for an empty graph")
+  .option("--dry-run", "change nothing, only show what would be done; without a key, for an empty graph")
   .option("--allow-partial", "exit with 0 also when something was left out")
   .option(
     "--create-missing",
-    "make a memory of each name that only relationships speak of, instead of leaving these out",
+    "create a memory for each name that occurs only in relationships, instead of leaving these out",
   )
   .option(...JSON_OPTION)
   .action(importFile);
@@ -75,7 +76,7 @@ export const program = commandLine({
 async function importFile(file: string, options: Options): Promise<void> {
   const graph = await readGraphFile(file, options);
   const interrupt = new AbortController();
-  // It stays until the end: npm passes a signal on that the terminal has sent already, and the second must not kill.
+  // Not `once`: npm forwards a signal that the terminal has sent already, and the second one must not kill the process.
   process.on("SIGINT", () => interrupt.abort());
   const report = newReport(graph);
   try {
@@ -101,12 +102,12 @@ interface Run {
   readonly interrupt: AbortSignal;
 }
 
-/** Says what was found and how long it will take, and then how far it is; all on standard error. */
+/** Prints what was found, the estimated time and the progress, all on standard error. */
 async function runWithProgress(graph: ImportedGraph, { options, report, interrupt }: Run): Promise<void> {
   const pausing = { tell: (_seconds: number, _why: string) => {} };
   const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
   const found = `Found ${count(graph.notes.size, "memory", "memories")} and ${count(graph.links.size, "relationship")}`;
-  console.error(client ? `${found}. Looking at what is there already …` : `${found}: ${timeByPlan(graph)}.`);
+  console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
   using progress = showProgress({
     total: graph.notes.size + graph.links.size,
     stream: process.stderr,
@@ -129,7 +130,7 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
 
 const count = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
 
-/** How long an import into an empty graph takes, where no key says whose it is. */
+/** The estimated time for an empty graph, by plan, when no key is given. */
 function timeByPlan({ notes, links }: ImportedGraph): string {
   const times = Object.entries(LIMITS.budgets.requestsByPlan).map(([plan, quota]) => {
     const windowSeconds = LIMITS.budgets.windowMs / 1_000;
@@ -140,7 +141,9 @@ function timeByPlan({ notes, links }: ImportedGraph): string {
 }
 
 const headline = (file: string, { url, dryRun }: Options): string =>
-  dryRun ? `Nothing was changed. Importing ${file} into ${url} would come to this:` : `Imported ${file} into ${url}.`;
+  dryRun
+    ? `Nothing was changed. The result of importing ${file} into ${url} would be:`
+    : `Imported ${file} into ${url}.`;
 
 function clientOf(
   { key, url, graph, dryRun }: Options,
@@ -150,8 +153,8 @@ function clientOf(
   if (key) return new ServiceClient({ url, key, graph, signal, onPause });
   if (dryRun) return undefined;
   throw new ImportStopped(
-    "An API key is needed: set MEMORY_GRAPH_KEY to it, or give --key. `npm start` prints that of the demo user; " +
-      "`npm run user -- create --email <address>` makes a user with one.",
+    "An API key is needed: set MEMORY_GRAPH_KEY, or give --key. `npm start` prints the key of the demo user; " +
+      "`npm run user -- create --email <address>` creates a user with a key.",
   );
 }
 
@@ -161,7 +164,7 @@ function soFar({ memories, relationships }: ImportReport, { dryRun }: Options): 
   const relationshipsDone = relationships.created + relationships.existing;
   return (
     `Memories in the graph so far: ${memoriesDone}; relationships: ${relationshipsDone}. ` +
-    "Run the same command again: it goes on from there."
+    "Run the same command again: it continues from there."
   );
 }
 

@@ -7,7 +7,7 @@ import { withDatabase } from "./with-database.js";
 
 export const program = commandLine({
   script: "mail",
-  description: "Shows mails that wait to be sent, beside a running server or without.",
+  description: "Shows and retries mails that wait to be sent, with or without a running server.",
   examples: [
     "npm run mail -- list",
     "npm run mail -- retry",
@@ -18,12 +18,12 @@ export const program = commandLine({
 
 program
   .command("list")
-  .description("list the mails that wait, oldest first, and why they do")
+  .description("list the waiting mails, oldest first, with the reason")
   .option(...JSON_OPTION)
   .action(async ({ json }: { json?: true }) => {
     const mails = await withDatabase(waitingMails);
     if (json) return console.log(JSON.stringify({ mails }));
-    if (mails.length === 0) return console.log("No mail waits.");
+    if (mails.length === 0) return console.log("No mails are waiting.");
     console.log(tableOf(["MAIL", "KIND", "TRIES", "NEXT AT", "TO"], mails.map(rowOf)));
     const refused = mails.filter(({ last_error }) => last_error !== null);
     if (refused.length > 0) console.log("\nWhy the last try failed:");
@@ -32,12 +32,12 @@ program
 
 program
   .command("retry")
-  .description("have mails that failed tried again by the running server at once")
-  .argument("[id]", "the mail's id; all of them, unless given", mailId)
+  .description("let the running server retry failed mails at once")
+  .argument("[id]", "the mail's id (default: all)", mailId)
   .option(...JSON_OPTION)
   .action(async (id: string | undefined, { json }: { json?: true }) => {
     const ids = await withDatabase((database) => retryMails(database, id));
-    console.log(json ? JSON.stringify({ ids }) : `Mails that are tried again now: ${ids.length}.`);
+    console.log(json ? JSON.stringify({ ids }) : `Mails that are retried now: ${ids.length}.`);
   });
 
 function mailId(text: string): string {

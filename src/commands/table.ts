@@ -1,9 +1,9 @@
 type Row = readonly string[];
 
-/** Rows below their headings, in columns as wide as their longest cell. */
+/** A table with headings; each column is as wide as its longest cell. */
 export const tableOf = (head: Row, rows: readonly Row[]): string => alignColumns([head, ...rows]);
 
-/** Names and what they stand for, one a line. */
+/** Names and values, one pair per line. */
 export const listOf = (entries: Readonly<Record<string, string>>): string => alignColumns(Object.entries(entries));
 
 function alignColumns(rows: readonly Row[]): string {
@@ -19,5 +19,5 @@ function alignColumns(rows: readonly Row[]): string {
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/** A time to the minute, which is all that a person asks for. */
+/** A time rounded down to the minute. */
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;

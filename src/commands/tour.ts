@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Option } from "commander";
 import { configOfProcess } from "../environment.js";
 import { UserError } from "../features/access/index.js";
+import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type Person, graphqlDoor, restDoor } from "./tour/doors.js";
 import { Guide } from "./tour/guide.js";
@@ -23,7 +24,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** Another company at each door, so that the second walk finds nobody of the first. */
+/** Other people at each door, so that the second walk does not meet those of the first. */
 const DOORS = {
   rest: { title: "REST", open: restDoor, names: ["Ann", "Bob"] },
   graphql: { title: "GraphQL", open: graphqlDoor, names: ["Cleo", "Dan"] },
@@ -32,12 +33,12 @@ const DOORS = {
 export const program = commandLine({
   script: "tour",
   description:
-    "Walks through what the service does, beside a running development server (`npm start` in another terminal): two " +
-    "memories and a link, two people and a team, seats for a card. It shows each request and its answer, by REST and " +
-    "then by GraphQL, with people of its own each time.",
+    "Shows what the service does, on a running development server (`npm start` in another terminal): two memories and " +
+    "a link, two people and a team, seats paid by card. It shows each request and its answer, by REST and then by " +
+    "GraphQL, with new users each time.",
   notes:
-    "The first walk uses the key of MEMORY_GRAPH_KEY or, beside a server on this machine, that of the demo user, and\n" +
-    "leaves nothing behind. The others sign people up; 30 codes an hour are sent, and a whole tour takes four.",
+    "The first walk uses the key in MEMORY_GRAPH_KEY or, on a server on this machine, that of the demo user, and deletes\n" +
+    `what it creates. The others sign people up; ${LIMITS.signUp.asksPerNetwork.limit} codes an hour are sent, and a whole tour needs four.`,
   examples: [
     "npm run tour",
     "npm run tour -- --only graph --door graphql",
@@ -45,13 +46,12 @@ export const program = commandLine({
     "npm run --silent tour -- --json",
   ],
 })
-  .option("--url <address>", "where the server answers; this machine, at PORT or 4000, unless given")
-  .option(
-    "--data-dir <folder>",
-    "the server's data folder, with its mails and demo key; DATA_DIR or .data, unless given",
-  )
+  .option("--url <address>", "the server's address (default: this machine, at PORT or 4000)")
+  .option("--data-dir <folder>", "the server's data folder, with its mails and demo key (default: DATA_DIR or .data)")
   .addOption(
-    new Option("--key <key>", "API key; the variable is better, as no shell history keeps it").env("MEMORY_GRAPH_KEY"),
+    new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
+      "MEMORY_GRAPH_KEY",
+    ),
   )
   .addOption(new Option("--only <walk>", "one of the walks").choices(["graph", "team", "billing"]))
   .addOption(new Option("--door <door>", "one of the doors").choices(["rest", "graphql"]))
@@ -82,32 +82,32 @@ async function walk({ only, door, json, ...options }: Options): Promise<void> {
   else console.log(`\nAll ${steps} steps were answered as expected.`);
 }
 
-/** @throws UserError when nothing answers there, or something else does. */
+/** @throws UserError when no ready service answers at the address. */
 async function assertReady(url: string): Promise<void> {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new UserError(`${url} is no address, such as http://127.0.0.1:4000`);
+    throw new UserError(`${url} is not a URL. Give one such as http://127.0.0.1:4000`);
   const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
   if (answer?.ok) return;
-  const what = answer ? `What answers at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
+  const what = answer ? `The server at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
   throw new UserError(
-    `${what} Start the service in another terminal with npm start; if it listens elsewhere, say where: ` +
+    `${what} Start the service in another terminal with npm start; if it has another address, give that: ` +
       "npm run tour -- --url <address>",
   );
 }
 
-/** Whose graph the first walk uses: that of the key that was given, or the demo user's. */
+/** The user of the first walk: that of the given key, or the demo user. */
 async function walkerOf(
   guide: Guide,
   { url, dataDir, key }: { url: string; dataDir: string; key?: string | undefined },
 ): Promise<Person> {
   if (key) return { variable: "MEMORY_GRAPH_KEY", key };
   const file = join(dataDir, "demo-key");
-  // Another server has no use for it, and must not learn it.
+  // The key must not be sent to another machine, where it is not valid anyway.
   const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
   const demo = isHere ? await readFile(file, "utf8").catch(() => undefined) : undefined;
   if (!demo) {
     throw new UserError(
-      `An API key is needed: set MEMORY_GRAPH_KEY to one. Beside a development server the demo user's is taken from ${file}.`,
+      `An API key is needed: set MEMORY_GRAPH_KEY. On a development server the demo user's key is read from ${file}.`,
     );
   }
   guide.note(`KEY=$(cat ${file})`);

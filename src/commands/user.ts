@@ -26,24 +26,24 @@ interface Common {
 type Made = Awaited<ReturnType<typeof createUser>>;
 
 const NAME_MAX = 100;
-const YES_OPTION = ["--yes", "do it; without, nothing is done"] as const;
+const YES_OPTION = ["--yes", "confirm; without it nothing is done"] as const;
 
 export const program = commandLine({
   script: "user",
-  description: "Makes users and looks after them and their API keys, beside a running server or without.",
-  notes: "What is changed counts from the user's next request on.",
+  description: "Creates and manages users and their API keys, with or without a running server.",
+  notes: "Changes take effect with the user's next request.",
   examples: [
     "npm run user -- create --email ann@example.com --verified",
     "npm run --silent user -- create --email ann@example.com --json",
-    "npm run user -- key --email ann@example.com            another key, for who lost theirs",
+    "npm run user -- key --email ann@example.com            another key, if the old one is lost",
     "npm run user -- show --email ann@example.com",
     "npm run user -- plan --email ann@example.com --plan pro",
     "npm run user -- rename --email ann@example.com --name Ann",
     "npm run user -- verify --email ann@example.com",
-    "npm run user -- suspend --email ann@example.com        keys answer 403 account_suspended; nothing is lost",
+    "npm run user -- suspend --email ann@example.com        keys get 403 account_suspended; no data is deleted",
     "npm run user -- unsuspend --email ann@example.com",
     "npm run user -- revoke-keys --email ann@example.com --yes",
-    "npm run user -- delete --email ann@example.com --yes   for good; what they stored for a team stays with the team",
+    "npm run user -- delete --email ann@example.com --yes   permanent; memories in a team's graph stay there",
   ],
 });
 
@@ -57,23 +57,23 @@ const command = (name: string, description: string): Command =>
 
 const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(["free", "pro"]);
 
-command("create", "make a user and print a first API key")
+command("create", "create a user and print a first API key")
   .option("--name <name>", "the user's name", nameOf)
   .addOption(planOption().default("free"))
-  .option("--verified", "take the address as verified")
+  .option("--verified", "mark the address as verified")
   .action(async (options: Common & { name?: string; plan: Plan; verified?: true }) => {
     const made = await withServices((services) => createUser(services, { verified: false, ...options }));
-    printKey(made, options, `Made the user ${made.email}, plan ${options.plan}.`);
+    printKey(made, options, `Created the user ${made.email}, plan ${options.plan}.`);
   });
 
-command("key", "print another API key for a user who lost theirs")
-  .option("--name <name>", "what to call the key", nameOf, "Made by an operator")
+command("key", "create another API key for a user and print it")
+  .option("--name <name>", "the name of the key", nameOf, "Made by an operator")
   .action(async (options: Common & { name: string }) => {
     const made = await withServices((services) => createKeyFor(services, options.email, options.name));
-    printKey(made, options, `Made another key for ${made.email}.`);
+    printKey(made, options, `Created another key for ${made.email}.`);
   });
 
-command("show", "print what is known of a user, and how much they have stored").action(async (options: Common) => {
+command("show", "print a user's data, and how much they have stored").action(async (options: Common) => {
   const user = await withServices((services) => showUser(services, options.email));
   console.log(options.json ? JSON.stringify(plain(user)) : describeUser(user));
 });
@@ -84,52 +84,54 @@ command("plan", "change what the user has paid for")
     change(options, `Plan ${options.plan}`, (services) => setPlan(services, options.email, options.plan)),
   );
 
-command("rename", "change the user's name, or take it away")
-  .option("--name <name>", "the name; none takes it away", nameOf)
+command("rename", "change or remove the user's name")
+  .option("--name <name>", "the new name; without it the name is removed", nameOf)
   .action((options: Common & { name?: string }) =>
     change(options, "Renamed", (services) => renameUser(services, options.email, options.name ?? null)),
   );
 
-command("verify", "take the user's address as verified").action((options: Common) =>
+command("verify", "mark the user's address as verified").action((options: Common) =>
   change(options, "Verified", (services) => verifyUser(services, options.email)),
 );
 
 command(
   "suspend",
-  "refuse all of a user's keys and sign-ups until unsuspended, and take back their open invitations",
+  "refuse all of a user's keys and sign-ups until unsuspended, and revoke their open invitations",
 ).action((options: Common) => change(options, "Suspended", (services) => suspendUser(services, options.email)));
 
 command("unsuspend", "let a suspended user's keys work again").action((options: Common) =>
   change(options, "No longer suspended", (services) => unsuspendUser(services, options.email)),
 );
 
-command("revoke-keys", "end all of a user's keys for good")
+command("revoke-keys", "revoke all of a user's keys permanently")
   .option(...YES_OPTION)
   .action(async ({ email, json, yes }: Common & { yes?: true }) => {
     const ended = await withServices(async (services) => {
       const { keys } = await showUser(services, email);
       if (yes) return revokeKeysOf(services, email);
-      throw askToConfirm(`This would end ${countInWords(keys, "key", "keys")} of ${email} for good.`);
+      throw askToConfirm(`This would revoke ${countInWords(keys, "key", "keys")} of ${email} permanently.`);
     });
-    console.log(json ? JSON.stringify(ended) : `Keys of ${ended.email} that ended: ${ended.revoked}.`);
+    console.log(json ? JSON.stringify(ended) : `Revoked keys of ${ended.email}: ${ended.revoked}.`);
   });
 
-command("delete", "delete a user for good, with their own graph; what they stored for a team stays with it")
+command("delete", "delete a user and their own graph permanently; memories in a team's graph stay there")
   .option(...YES_OPTION)
   .action(async ({ email, json, yes }: Common & { yes?: true }) => {
     const user = await withServices(async (services) => {
       const { memories } = await showUser(services, email);
       if (yes) return deleteUserOf(services, email);
-      throw askToConfirm(`This would delete ${email} with ${countInWords(memories, "memory", "memories")} for good.`);
+      throw askToConfirm(
+        `This would delete ${email} with ${countInWords(memories, "memory", "memories")} permanently.`,
+      );
     });
     console.log(json ? JSON.stringify({ user_id: user.id, deleted: true }) : `Deleted the user ${user.email}.`);
   });
 
 function askToConfirm(consequence: string): WrongUse {
-  return new WrongUse(`Nothing was done. ${consequence} Give --yes as well to do it.`);
+  return new WrongUse(`Nothing was done. ${consequence} Add --yes to confirm.`);
 }
 
-/** Does what a command is for, and tells what the user is like after it. */
+/** Changes a user, and prints the user's data after the change. */
 async function change({ email, json }: Common, done: string, work: (services: Services) => Promise<unknown>) {
   const user = await withServices(async (services) => {
     await work(services);

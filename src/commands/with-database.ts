@@ -7,15 +7,15 @@ import { billingOf } from "../platform/payments.js";
 import { migrate } from "../platform/migrations.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
-/** Does some work on the configured database, beside a running server or without. */
+/** Runs `work` on the configured database, with or without a running server. */
 export async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
-  await using ground = await openDataFolder(configOfProcess());
-  await migrate(ground.databaseUrl);
-  await using database = openDatabase(ground.databaseUrl);
+  await using dataFolder = await openDataFolder(configOfProcess());
+  await migrate(dataFolder.databaseUrl);
+  await using database = openDatabase(dataFolder.databaseUrl);
   return await work(database);
 }
 
-/** The same for what operations work with. Warnings go to standard error: the output belongs to the command. */
+/** The same with all services. Warnings go to standard error, since standard output is the command's result. */
 export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const log = loggerTo(process.stderr, "warn");
   const config = configOfProcess();

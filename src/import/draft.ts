@@ -4,24 +4,24 @@ import { type Entry, TAG, noteOf, noteProblem } from "./note.js";
 import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, relationshipType } from "./type-names.js";
 
-/** A memory as a file tells of it. */
+/** A memory as it is described in the file. */
 export interface FoundMemory {
   readonly place: string;
   readonly name: string;
-  /** What else relationships may call it by. */
+  /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
   readonly type?: string | undefined;
   readonly texts: readonly string[];
-  /** Fields without a place in a memory, as lines. */
+  /** Fields that a memory does not have, as lines of text. */
   readonly details: readonly string[];
   readonly tags: readonly string[];
   readonly summary?: string | undefined;
   readonly importance?: number | undefined;
-  /** Whether more texts of the same name are of the same memory. */
+  /** Whether further texts with the same name are added to the same memory. */
   readonly grows: boolean;
 }
 
-/** A relationship as a file tells of it. */
+/** A relationship as it is described in the file. */
 export interface FoundRelationship {
   readonly place: string;
   readonly from: string;
@@ -30,11 +30,11 @@ export interface FoundRelationship {
   readonly context: readonly string[];
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
-  /** A text that is a relationship if a memory is called so, and else a line of the memory that it stands in. */
+  /** A text that is a relationship if a memory has this name, and otherwise a line of the memory that contains it. */
   readonly line?: { readonly of: Entry; readonly text: string };
 }
 
-/** The graph of a file while it is read: what fits goes in, the rest is reported. */
+/** The graph of a file while it is read. What cannot be stored is reported. */
 export class GraphDraft {
   readonly #entries: Entry[] = [];
   readonly #byName = new Map<string, Entry>();
@@ -49,7 +49,7 @@ export class GraphDraft {
   readonly #ignored: NotTaken[] = [];
   readonly #notCarried = new Map<string, number>();
 
-  /** For something that was read and is not in the graph; a part is only noted. */
+  /** Reports something that was read and is not in the graph. A part is reported but not counted. */
   refuse(kind: Kind, what: string, reason: string): void {
     if (kind === "memory") this.#memories.read++;
     if (kind === "relationship") this.#relationships.read++;
@@ -66,7 +66,7 @@ export class GraphDraft {
     this.#notCarried.set(field, (this.#notCarried.get(field) ?? 0) + times);
   }
 
-  /** Undefined where it cannot be taken. */
+  /** Returns undefined if the memory cannot be stored. */
   addMemory(found: FoundMemory): Entry | undefined {
     const problem = textProblem(found.name);
     if (problem !== undefined) {
@@ -76,7 +76,7 @@ export class GraphDraft {
     }
     const known = found.grows ? this.#byName.get(found.name) : this.#byId.get(found.id ?? "");
     if (known && !found.grows && !isRepeat(known, found)) {
-      this.refuse("memory", found.place, `the id ${quote(found.id ?? "")} is another memory's already`);
+      this.refuse("memory", found.place, `another memory already has the id ${quote(found.id ?? "")}`);
       return undefined;
     }
     this.#memories.read++;
@@ -96,7 +96,7 @@ export class GraphDraft {
     this.#found.push(found);
   }
 
-  /** @param createMissing whether names that relationships alone speak of become memories. */
+  /** @param createMissing whether names that occur only in relationships become memories. */
   finish({ createMissing = false }: FinishOptions = {}): ImportedGraph {
     const missing = this.#found.flatMap(({ from, to, line }) =>
       line ? [] : [from, to].filter((end) => !this.#entryOf(end)),
@@ -127,7 +127,7 @@ export class GraphDraft {
     return this.#byName.get(nameOrId) ?? this.#byId.get(nameOrId);
   }
 
-  /** A further line for one name adds what it says: nothing of it replaces what was there. */
+  /** A further line for the same name adds its content, and replaces nothing. */
   #extend(entry: Entry, { id, type, texts, details, tags, summary, importance }: FoundMemory): Entry {
     const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
     if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, entry);
@@ -143,7 +143,7 @@ export class GraphDraft {
     return entry;
   }
 
-  /** Those that grow have their names for keys; of the others, those of one type, title and content are one. */
+  /** Memories that grow have their names as keys. Others with the same type, title and content are merged. */
   #notes(keys: Map<Entry, string>): Map<string, Note> {
     const notes = new Map<string, Note>();
     const identities = new Map<string, string>();
@@ -165,13 +165,13 @@ export class GraphDraft {
     return notes;
   }
 
-  /** What two memories of one content say beside it; where they differ, what the first one says. */
+  /** Merges the other fields of two memories with the same content; where they differ, the first one is kept. */
   #united(first: Note, second: Note): Partial<Note> {
     const lost = (["summary", "importance"] as const).filter(
       (field) => second[field] !== undefined && first[field] !== undefined && first[field] !== second[field],
     );
     for (const field of lost) {
-      this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one counts");
+      this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one is kept");
     }
     return {
       tags: [...new Set([...first.tags, ...second.tags])],
@@ -180,7 +180,7 @@ export class GraphDraft {
     };
   }
 
-  /** Two relationships of one type between the same two notes are one, whose context says what each of them said. */
+  /** Merges two relationships of one type between the same notes, with the contexts of both. */
   #addLink(found: FoundRelationship, { keys, notes, links }: Linking): void {
     this.#relationships.read++;
     const [from, to] = [found.from, found.to].map((end) => {
@@ -225,10 +225,10 @@ export class GraphDraft {
   #linkProblem(ends: readonly (End | undefined)[], notes: ReadonlyMap<string, Note>): string | undefined {
     for (const { end, entry, key } of ends.filter((found) => found !== undefined)) {
       const isRefused = entry ? key === undefined || !notes.has(key) : this.#refused.has(end);
-      if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not taken`;
-      if (!entry) return `the file has no memory called ${quote(end)}: --create-missing makes one`;
+      if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not imported`;
+      if (!entry) return `the file has no memory called ${quote(end)}: --create-missing creates one`;
     }
-    return ends[0]?.key === ends[1]?.key ? "it leads from a memory to itself" : undefined;
+    return ends[0]?.key === ends[1]?.key ? "it links a memory to itself" : undefined;
   }
 }
 
@@ -248,13 +248,13 @@ interface End {
   readonly key: string | undefined;
 }
 
-/** Whether a memory of an id that is known already says nothing else. */
+/** Whether a memory with a known id contains nothing new. */
 const isRepeat = ({ name, texts, details }: Entry, found: FoundMemory): boolean =>
   name === found.name &&
   [...found.texts].every((text) => texts.has(text)) &&
   found.details.every((line) => details.has(line));
 
-/** A context with what it does not say yet. */
+/** Adds texts to a context that does not contain them yet. */
 function joinTexts(context: string | undefined, texts: readonly string[]): string | undefined {
   let whole = context;
   for (const text of texts) {

@@ -1,7 +1,7 @@
 import type { GraphStore } from "./graph-store.js";
 import type { ServiceClient } from "./service-client.js";
 
-/** Answers as the service would and changes nothing; without a client, as for an empty graph. */
+/** A store that changes nothing. Without a client it behaves like an empty graph. */
 export function dryRun(client: ServiceClient | undefined): GraphStore {
   return {
     async *memories(tag) {
@@ -10,7 +10,7 @@ export function dryRun(client: ServiceClient | undefined): GraphStore {
     memory() {
       throw new Error("A dry run changes nothing, so there is nothing to read again.");
     },
-    // Nothing can lead to or from a memory that is not there, so it needs no id.
+    // A memory that does not exist has no relationships, so it needs no id.
     createMemory: async () => "",
     update: async () => {},
     async createRelationship(from, to, { type }) {

@@ -1,16 +1,16 @@
-/** How many more requests the service takes, as its last answer said. */
+/** How many requests are left, from the headers of the last answer. */
 export interface Budget {
   readonly quota: number;
   readonly windowSeconds: number;
   readonly left: number;
-  /** Until there are `quota` requests again. */
+  /** Until `quota` requests are available again. */
   readonly resetSeconds: number;
 }
 
-/** For a first guess: what a request takes on its way and back, a few of them at once. */
+/** A first estimate of the time per request, with a few running in parallel. */
 const SECONDS_EACH = 0.01;
 
-/** How long so many requests take: as many as the budget has at once, the others as it is filled again. */
+/** How long so many requests take: those within the budget at once, the others after each reset. */
 export function estimateSeconds(requests: number, budget: Budget | undefined, secondsEach = SECONDS_EACH): number {
   const working = requests * secondsEach;
   if (!budget || requests <= budget.left) return working;
@@ -18,7 +18,7 @@ export function estimateSeconds(requests: number, budget: Budget | undefined, se
   return Math.max(working, budget.resetSeconds + windowsMore * budget.windowSeconds);
 }
 
-/** A time in words, no more exact than an estimate is. */
+/** A duration in words, rounded like an estimate. */
 export function showDuration(seconds: number): string {
   if (seconds < 10) return "a few seconds";
   if (seconds < 90) return `${Math.ceil(seconds / 10) * 10} s`;

@@ -1,26 +1,25 @@
 import { type JsonObject, isObject } from "./text.js";
 
-/** A field of a record that nothing has taken yet. */
+/** A field of a record that is not read yet. */
 export interface Field {
-  /** As it is compared: `entity_type`, `entityType` and `_EntityType` are one name. */
+  /** Normalised for comparison: `entity_type`, `entityType` and `_EntityType` are the same name. */
   readonly name: string;
-  /** As messages and contents show it. */
+  /** As shown in messages and contents. */
   readonly label: string;
   readonly value: unknown;
-  /** Whether it stands in a map of the record, such as `metadata`. */
+  /** Whether it is in a nested object of the record, such as `metadata`. */
   readonly isInner: boolean;
 }
 
 export const plainName = (label: string): string => label.replaceAll(/[\s_-]/g, "").toLowerCase();
 
-/** Objects whose fields are those of the record itself. */
+/** Nested objects whose fields count as fields of the record itself. */
 const MAPS = new Set(
   ["properties", "attributes", "metadata", "context", "props", "attrs", "meta", "content", "data"].map(plainName),
 );
 
 /**
- * The fields of a record, each of which is taken once: what nobody has taken at the end is the rest, so that nothing can
- * be forgotten.
+ * The fields of a record. Each can be taken once; those left at the end are the rest, so that no field is lost.
  */
 export class Fields {
   #left: Field[];
@@ -41,12 +40,12 @@ export class Fields {
     this.#left = [...outer.filter((field) => !isMap(field)), ...inner];
   }
 
-  /** The first field of these names that can be read as what is asked for; those of the record itself come first. */
+  /** Takes the first field with one of these names that `read` accepts. The record's own fields come first. */
   take<Value>(names: readonly string[], read: (value: unknown) => Value | undefined): Value | undefined {
     return this.takeLabelled(names, read)?.value;
   }
 
-  /** The same, with what the file calls the field. */
+  /** The same, with the field's name in the file. */
   takeLabelled<Value>(names: readonly string[], read: (value: unknown) => Value | undefined) {
     const found = this.#find(names, read);
     if (found) this.#left = this.#left.filter((field) => field !== found.field);
@@ -57,14 +56,14 @@ export class Fields {
     return this.#find(names, read)?.field.isInner === false;
   }
 
-  /** Takes all fields that are meant. */
+  /** Takes all fields for which `isMeant` is true. */
   takeAll(isMeant: (field: Field) => boolean): Field[] {
     const meant = this.#left.filter(isMeant);
     if (meant.length > 0) this.#left = this.#left.filter((field) => !isMeant(field));
     return meant;
   }
 
-  /** What is left and says something, as lines such as "status: open". */
+  /** The remaining fields that are not empty, as lines such as "status: open". */
   rest(): string[] {
     return this.#left.flatMap(({ label, value }) => {
       const text = showValue(value);
@@ -88,7 +87,7 @@ export class Fields {
   }
 }
 
-/** A value in words: lists with commas, objects in brackets. Empty where it says nothing. */
+/** A value as text: lists with commas, objects in brackets. Empty for an empty value. */
 export function showValue(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value.trim() === "" ? "" : value;
@@ -101,23 +100,23 @@ export function showValue(value: unknown): string {
   return parts.length > 0 ? `(${parts.join("; ")})` : "";
 }
 
-/** A text that says something, in NFC, as the service stores it, or else what was stored would not be found again. */
+/** A text that is not blank, in NFC. The service stores NFC, so only then a later import finds the text again. */
 export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value.normalize("NFC") : undefined;
 }
 
-/** What something is called: a text or a number, or an object that has one. */
+/** A name or id: a text or a number. */
 export function asKey(value: unknown): string | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
   return asText(value);
 }
 
-/** A share of one, as strengths, confidences and importances are. */
+/** A number from 0 to 1, such as a strength, confidence or importance. */
 export function asShare(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
 }
 
-/** The texts of a list, or of one text with commas; undefined where it has anything else. */
+/** The texts of a list, or of one text with commas; undefined if it contains anything else. */
 export function asTexts(value: unknown): string[] | undefined {
   if (typeof value === "string" && value.trim() !== "") return value.split(",").map((text) => text.normalize("NFC"));
   if (!Array.isArray(value) || value.length === 0) return undefined;

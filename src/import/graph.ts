@@ -1,8 +1,8 @@
 import { quote } from "./text.js";
 
-/** A memory to store, whatever the file it comes from. */
+/** A memory to store, from a file of any format. */
 export interface Note {
-  /** What the file's relationships call it by; all of its name where it has lines. */
+  /** Identifies it for relationships; its full name if it has lines. */
   readonly key: string;
   readonly type: string;
   readonly title: string;
@@ -10,7 +10,7 @@ export interface Note {
   readonly summary?: string | undefined;
   readonly tags: readonly string[];
   readonly importance?: number | undefined;
-  /** What the content is made of, where it may grow from one import to the next. */
+  /** The lines of the content, if a later import may add more. */
   readonly lines?: readonly string[];
 }
 
@@ -22,39 +22,39 @@ export interface Link {
   readonly context?: string | undefined;
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
-  /** What reports call it. */
+  /** Its name in reports. */
   readonly label: string;
 }
 
-/** A part is of a memory or relationship that was taken itself. */
+/** A "part" belongs to a memory or relationship that was imported itself. */
 export type Kind = "memory" | "relationship" | "part" | "other";
 
-/** Something of the file that is not in the graph afterwards, and why. */
+/** Something in the file that was not imported, and why. */
 export interface NotTaken {
   readonly kind: Kind;
   readonly what: string;
   readonly reason: string;
 }
 
-/** How many a file has, and how many of these say the same as another. */
+/** How many were read, and how many of these were merged with another. */
 export interface Counts {
   readonly read: number;
   readonly merged: number;
 }
 
 export interface ImportedGraph {
-  /** Set where all notes are found again by a tag of their own. */
+  /** Set if a later import can find all notes by this tag. */
   readonly tag: string | undefined;
   readonly notes: ReadonlyMap<string, Note>;
   readonly links: ReadonlyMap<string, Link>;
   readonly memories: Counts;
   readonly relationships: Counts;
-  /** What is neither: lines that cannot be read, and those that only mark the file. */
+  /** Neither memory nor relationship: lines that cannot be read, and markers of the file. */
   readonly others: { readonly read: number };
   readonly notTaken: readonly NotTaken[];
-  /** Lines that say nothing of memories, such as the marker of a tool or a comment. */
+  /** Lines without data, such as the marker of a tool or a comment. */
   readonly ignored: readonly NotTaken[];
-  /** Fields in whose place the service has its own, such as times, and how often they were there. */
+  /** Fields that the service sets itself, such as times, and how often they occurred. */
   readonly notCarried: ReadonlyMap<string, number>;
 }
 

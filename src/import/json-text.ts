@@ -1,4 +1,4 @@
-/** The brackets of a text so far: how many are open, how many were at most, and whether a string is. */
+/** The brackets of a text so far: how many are open, the largest depth, and whether a string is open. */
 export interface Brackets {
   readonly open: number;
   readonly deepest: number;
@@ -7,7 +7,7 @@ export interface Brackets {
 
 export const NO_BRACKETS: Brackets = { open: 0, deepest: 0, inString: false };
 
-/** Goes on counting the brackets of JSON over one more line. No JSON string goes over the end of a line. */
+/** Counts the brackets of one more line of JSON. A JSON string never continues on the next line. */
 export function countBrackets(line: string, { open, deepest }: Brackets = NO_BRACKETS): Brackets {
   let inString = false;
   for (let at = 0; at < line.length; at++) {
@@ -24,15 +24,15 @@ export function countBrackets(line: string, { open, deepest }: Brackets = NO_BRA
 
 const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Numbers of so many digits lose the last ones when they are read as numbers. */
+/** Numbers with so many digits would lose precision. */
 const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
-/** Numbers, words, and what JSON does not have and files do: integers too long, and Python's words for no number. */
+/** Numbers and words, also those that JSON does not allow: very long integers, and Python's NaN and Infinity. */
 const TOKEN = /[-+.\w]+/y;
 const NO_NUMBER = /^-?(?:\d{16,}|NaN|Infinity)$/;
 
 /**
- * The value of a JSON text; undefined where it is none. Comments, commas before a closing bracket and Python's NaN are
- * forgiven, and integers too long for a number are texts.
+ * Parses JSON; undefined if it is invalid. Accepts comments, trailing commas and Python's NaN. Integers that are too
+ * long for a number become strings.
  */
 export function parseJson(text: string): unknown {
   const value = LONG_NUMBER.test(text) ? undefined : parseStrictly(text);
@@ -47,10 +47,10 @@ function parseStrictly(text: string): unknown {
   }
 }
 
-/** One pass and no regular expression over strings: they may be of millions of characters. */
+/** One pass, with no regular expression over strings: they may have millions of characters. */
 function tidyJson(text: string): string {
   const parts: string[] = [];
-  // A comma is written when it is known that no bracket closes behind it.
+  // A comma is written only when it is known that no closing bracket follows.
   let comma = "";
   const write = (part: string) => {
     parts.push(comma, part);

@@ -1,6 +1,6 @@
 /**
- * What the fields of memory files are called, as `plainName` compares them, the usual names first. They were gathered
- * from the knowledge-graph memory server, its forks, and exports of other memory tools.
+ * Names of fields in memory files, normalised by `plainName`, the most usual first. They are from the knowledge-graph
+ * memory server, its forks, and exports of other memory tools.
  */
 export const NAMES = ["name", "entityname", "title", "entity", "subject", "label", "concept", "topic", "key"];
 export const IDS = ["id", "uuid", "entityid", "memoryid", "nodeid"];
@@ -15,7 +15,7 @@ const ENDS = ["", "entity", "name", "entityname", "memoryid", "id", "entityid", 
 const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
 export const FROM = [...endsOf("from", "source"), "head", "start", "subject"];
 export const TO = [...endsOf("to", "target", "destination"), "tail", "end", "object"];
-/** Within a memory, whose relationships lead from it unless they say otherwise. */
+/** For relationships inside a memory, which start at that memory by default. */
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [
   ...["relationtype", "relationshiptype", "relation", "relationship", "predicate", "edgetype", "linktype"],
@@ -27,18 +27,18 @@ export const MEMORY_LISTS = new Set([
   ...["entities", "nodes", "memories", "vertices", "results", "items", "records", "documents", "concepts"],
   ...["shorttermmemory", "longtermmemory", "archivedmemory"],
 ]);
-/** Those of them that a single memory may have fields of. */
+/** Those that may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
 export const RELATION_LISTS = new Set(["relations", "relationships", "edges", "links", "connections", "triples"]);
 export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedto", "linkedto"]);
 export const WRAPPERS = new Set(["graph", "knowledgegraph", "data", "result", "export", "memory", "payload"]);
-/** Fields of a file that tell of the file, and those of the service's own export that are no memories. */
+/** Fields that describe the file, and fields of the service's own export that contain no memories. */
 export const FILE_FIELDS = new Set([
   ...["metadata", "meta", "stats", "statistics", "info", "schema", "config"],
   ...["profile", "membership", "keys", "invitationsreceived", "invitationssent", "events", "versions"],
 ]);
 
-/** Words by which a line only says what it is. */
+/** Values of `type` that say what a line is, instead of the memory's own type. */
 const MARKERS = {
   entity: 1,
   node: 1,
@@ -51,7 +51,7 @@ const MARKERS = {
   link: 2,
 };
 
-/** Whether a line says of itself that it is a memory or a relationship; undefined where its type is something else. */
+/** Whether this value of `type` marks a memory or a relationship; undefined for any other value. */
 export function shapeOf(word: unknown): "memory" | "relationship" | undefined {
   if (typeof word !== "string" || !Object.hasOwn(MARKERS, word)) return undefined;
   return MARKERS[word as keyof typeof MARKERS] === 1 ? "memory" : "relationship";

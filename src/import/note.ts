@@ -2,14 +2,14 @@ import type { Note } from "./graph.js";
 import { CONTENT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, memoryType } from "./type-names.js";
 
-/** The tag by which a later import finds what an earlier one made. */
+/** The tag by which a later import finds the memories of an earlier one. */
 export const TAG = "mcp-memory";
 
 /** A memory while its file is read. */
 export interface Entry {
   readonly name: string;
   type: string;
-  /** In the order in which they were first there. */
+  /** In the order of their first occurrence. */
   readonly texts: Set<string>;
   readonly details: Set<string>;
   readonly tags: Set<string>;
@@ -20,7 +20,7 @@ export interface Entry {
 
 type Refuse = (what: string, reason: string) => void;
 
-/** The memory to store. What has no place in its field is in its content; what fits nowhere is refused by name. */
+/** The memory to store. Values that do not fit their field go into the content; what fits nowhere is reported. */
 export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
   const { name, grows } = entry;
   const title = cut(name, TITLE_MAX);
@@ -39,7 +39,7 @@ export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
   return { ...rest, content: lines.join("\n") || title, lines };
 }
 
-/** What a type cannot say, as in another script, is still something to find the memory by. */
+/** If the type cannot express the original one, such as in another script, that becomes a tag for searching. */
 function tagsOf(entry: Entry, type: string): { tags: string[]; details: string[] } {
   const lost = lostInType(entry.type, type);
   const all = [...(entry.grows ? [TAG] : []), ...(lost === undefined ? [] : [lost]), ...entry.tags];
@@ -49,7 +49,7 @@ function tagsOf(entry: Entry, type: string): { tags: string[]; details: string[]
   return { tags: fit, details: others.map((tag) => (tag === lost ? `type: ${tag}` : `tag: ${tag}`)) };
 }
 
-/** One that cannot be stored costs no other. */
+/** Leaves out texts that cannot be stored, and reports them. */
 function storable(texts: readonly string[], labelOf: (text: string) => string, refuse: Refuse): string[] {
   return texts.filter((text) => {
     const problem = textProblem(text);
@@ -58,7 +58,7 @@ function storable(texts: readonly string[], labelOf: (text: string) => string, r
   });
 }
 
-/** The lines that a content has room for, the last of them cut. */
+/** The lines that fit into a content; the last one may be cut. */
 function fitLines(lines: readonly string[], name: string, refuse: Refuse): string[] {
   const content = lines.join("\n");
   if (!isLonger(content, CONTENT_MAX)) return [...lines];
@@ -78,7 +78,7 @@ function fitLines(lines: readonly string[], name: string, refuse: Refuse): strin
   return kept;
 }
 
-/** Why the service would not take a note, as far as that can be told without asking it. */
+/** Why the service would refuse a note, as far as it can be checked here. */
 export function noteProblem({ title, content, summary = "" }: Note): string | undefined {
   const badText = [title, content, summary].map(textProblem).find((problem) => problem !== undefined);
   if (badText !== undefined) return badText;

@@ -4,7 +4,7 @@ import { showDuration } from "./estimate.js";
 const BAR_WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
-/** Before that, how long it took so far tells little of how long it will. */
+/** With fewer steps than this, the measured speed says little about the rest. */
 const MEASURED_AFTER = 20;
 
 interface Progress extends Disposable {
@@ -15,13 +15,13 @@ interface Progress extends Disposable {
 interface ProgressOptions {
   readonly total: number;
   readonly stream: WriteStream;
-  /** How long so many more steps will take, at so many seconds each while nothing is waited for. */
+  /** Estimates the time for the remaining steps, from the seconds per step without pauses. */
   readonly secondsLeft: (steps: number, secondsEach: number | undefined) => number;
 }
 
 /**
- * Shows how far a run is and how long it will take: a bar on a terminal, in one line that is gone at the end; elsewhere a
- * line every few seconds. It uses no colour and leaves the keyboard alone, so that Ctrl-C stays what it is.
+ * Shows the progress and the remaining time: on a terminal a bar in one line, which is removed at the end; elsewhere a
+ * line every few seconds. It does not read the keyboard, so Ctrl-C works as usual.
  */
 export function showProgress({ total, stream, secondsLeft }: ProgressOptions): Progress {
   const startedAt = Date.now();

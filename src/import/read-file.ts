@@ -13,15 +13,15 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "There is no such file",
   ENOTDIR: "There is no such file",
   EISDIR: "This is a folder, not a file",
-  EACCES: "This file may not be read",
-  EPERM: "This file may not be read",
+  EACCES: "You have no permission to read this file",
+  EPERM: "You have no permission to read this file",
 };
 
 interface ReadOptions extends FinishOptions {
   readonly bytesMax?: number;
 }
 
-/** @throws ImportStopped when the file cannot be read, or has no memory. */
+/** @throws ImportStopped when the file cannot be read, or contains no memory. */
 export async function readGraphFile(path: string, options: ReadOptions = {}): Promise<ImportedGraph> {
   const place = resolve(path);
   const graph = await readWhole(place, options);
@@ -71,7 +71,7 @@ async function readChunks(file: FileHandle, place: string, options: ReadOptions)
   }
 }
 
-/** PowerShell writes UTF-16 with a mark in front, unless it is told otherwise. */
+/** PowerShell by default writes UTF-16 with a byte order mark. */
 function encodingOf(chunk: Buffer): string {
   if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";
   return chunk[0] === 0xfe && chunk[1] === 0xff ? "utf-16be" : "utf-8";

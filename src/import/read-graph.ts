@@ -4,7 +4,7 @@ import { readRecord } from "./recognise.js";
 import { RecordReader, type Unread } from "./record-reader.js";
 import { quote } from "./text.js";
 
-/** Reads the graph of a file from its text, as it comes in. */
+/** Reads the graph of a file from its text, in chunks. */
 export class GraphReader {
   readonly #draft = new GraphDraft();
   readonly #records = new RecordReader({
@@ -17,7 +17,7 @@ export class GraphReader {
     this.#records.push(text);
   }
 
-  /** The graph of what was pushed; nothing can be pushed any more. */
+  /** Returns the graph of all chunks. Call it once, after the last `push`. */
   end(options?: FinishOptions): ImportedGraph {
     this.#records.end();
     return this.#draft.finish(options);

@@ -24,17 +24,17 @@ import { type JsonObject, SUMMARY_MAX, cut, isLonger, isObject, quote } from "./
 
 type Shape = "memory" | "relationship" | undefined;
 
-/** Characters of a text without a name that are its title. */
+/** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
 
-/** Puts a value of a file into the draft, by the fields that it has. @param shape what the list says that it is in. */
+/** Adds a value of a file to the draft, by its fields. @param shape the kind of list that contains it. */
 export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shape?: Shape): void {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) readRecord({ place: `${place}[${index}]`, value: item }, draft, shape);
   } else if (isObject(value)) readObject({ place, value }, draft, shape);
   else if (shape === "memory" && asText(value) !== undefined)
     readObject({ place, value: { text: value } }, draft, shape);
-  else draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it is no object with fields");
+  else draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it is not an object with fields");
 }
 
 interface ObjectRecord extends FileRecord {
@@ -51,20 +51,20 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
   if (said === "relationship" || (said === undefined && hasEnds && !isMemory)) {
     readRelationship({ place, value }, fields, draft);
   } else if (isMarker(value)) {
-    draft.ignore(`${place}: ${quote(JSON.stringify(value))}`, "it marks the file, and says nothing of memories");
+    draft.ignore(`${place}: ${quote(JSON.stringify(value))}`, "it only marks the file, and contains no memory");
   } else readMemory({ place, value }, fields, draft);
 }
 
 const asSomething = (value: unknown) => showValue(value) || undefined;
 
-/** The line by which a tool knows its own files, such as `{"type":"_aim","source":"mcp-knowledge-graph"}`. */
+/** A line by which a tool recognises its own files, such as `{"type":"_aim","source":"mcp-knowledge-graph"}`. */
 function isMarker(value: JsonObject): boolean {
   const type = value["type"] ?? value["_type"];
   const isScalar = (field: unknown) => typeof field !== "object" || field === null;
   return typeof type === "string" && type.startsWith("_") && Object.values(value).every(isScalar) && !("name" in value);
 }
 
-/** What relationships call a memory: its name or id, or an object that has one. */
+/** The end of a relationship: a name or id, or an object with one. */
 const asEnd = (value: unknown): string | undefined =>
   isObject(value) ? new Fields(value).take([...NAMES, ...IDS], asKey) : asKey(value);
 
@@ -81,7 +81,7 @@ function isContainer(value: JsonObject): boolean {
 }
 
 const hasObjects = (list: unknown) => Array.isArray(list) && list.some(isObject);
-/** An observation that says which memory it is of. */
+/** An observation that names its memory. */
 const isOfEntity = (item: unknown) => isObject(item) && new Fields(item).has(["entityname"], asKey);
 
 const holdsObjects = (list: unknown): boolean =>
@@ -89,7 +89,7 @@ const holdsObjects = (list: unknown): boolean =>
     ? list.length === 0 || list.some((item) => isObject(item) || typeof item === "string")
     : isObject(list) && Object.values(list).every((item) => isObject(item) || Array.isArray(item));
 
-/** An object whose fields are lists of memories and relationships; each of its other fields is told of. */
+/** Reads an object whose fields are lists of memories and relationships, and reports its other fields. */
 function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void {
   const isWhole = /^lines? 1\b/.test(place);
   for (const [label, list] of Object.entries(value)) {
@@ -103,12 +103,12 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
     else if (FILE_FIELDS.has(name) || typeof list !== "object") {
       draft.notCarry(label, Array.isArray(list) ? list.length : 1);
     } else {
-      draft.refuse("other", `the field ${quote(path)} of the file`, "it is no list of memories or relationships");
+      draft.refuse("other", `the field ${quote(path)} of the file`, "it is not a list of memories or relationships");
     }
   }
 }
 
-/** A list, or a map of the memories by their names. */
+/** Reads a list, or an object with memories by name. */
 function readList({ place, value }: FileRecord, draft: GraphDraft, shape: "memory" | "relationship"): void {
   if (!isObject(value)) return readRecord({ place, value }, draft, shape);
   for (const [name, item] of Object.entries(value)) {
@@ -143,7 +143,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }
 
-/** `{"Alice": {"observations": […]}, …}` */
+/** Reads memories by name, such as `{"Alice": {"observations": […]}, …}`; false if it is something else. */
 function readMapOfMemories({ place, value }: ObjectRecord, draft: GraphDraft): boolean {
   const items = Object.values(value);
   const isMemory = (item: unknown) => isObject(item) && ("observations" in item || "entityType" in item);
@@ -154,11 +154,11 @@ function readMapOfMemories({ place, value }: ObjectRecord, draft: GraphDraft): b
 
 interface Lines {
   readonly lines: string[];
-  /** Whether it is one text, rather than a list of what is known. */
+  /** Whether it is one text instead of a list. */
   readonly isProse: boolean;
 }
 
-/** What is known of a memory: a text, a list of texts or of objects, or an object. */
+/** The content of a memory: a text, a list of texts or of objects, or an object. */
 function asLines(value: unknown): Lines | undefined {
   const lines = isObject(value) ? linesOfObject(value) : Array.isArray(value) ? value.flatMap(linesOf) : linesOf(value);
   return lines.length > 0 ? { lines, isProse: typeof value === "string" } : undefined;
@@ -171,7 +171,7 @@ function linesOf(value: unknown): string[] {
   return text === "" ? [] : [text];
 }
 
-/** A text with what else is said of it in brackets; without a text, each field. */
+/** The object's text with its other fields in brackets; without a text, one line for each field. */
 function linesOfObject(value: JsonObject): string[] {
   const fields = new Fields(value);
   fields.takeAll(isEmbedding);
@@ -193,7 +193,7 @@ const isEmbedding = ({ name, value }: Field) =>
   ["embedding", "embeddings", "vector"].includes(name) && (Array.isArray(value) || isObject(value));
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What the service has of its own for each memory and relationship, and what is made from texts. */
+/** Fields that the service sets itself, and embeddings. */
 function isOfService(field: Field): boolean {
   const { name, value, isInner } = field;
   if (isEmbedding(field)) return true;
@@ -214,7 +214,7 @@ interface Owner {
   readonly name: string;
 }
 
-/** The relationships that stand within a memory: objects, names, or names by type. */
+/** Reads the relationships inside a memory: objects, names, or names by type. */
 function readNested({ label, value }: Field, owner: Owner): void {
   const { place, draft, name, entry } = owner;
   const readNames = (type: string, names: unknown) => {
@@ -239,7 +239,7 @@ function readEnds(value: JsonObject, { place, draft, name }: Owner, type: string
   readRelationship({ place, value }, fields, draft, { name, type });
 }
 
-/** @param owner the memory that it stands in, and what the list there is called. */
+/** @param owner the memory that contains it, and the name of the list there. */
 function readRelationship(
   { place, value }: ObjectRecord,
   fields: Fields,
@@ -270,7 +270,7 @@ function readRelationship(
   });
 }
 
-/** An end, and what else it says of itself, which stays with the relationship. */
+/** Takes an end; its other fields stay with the relationship. */
 function takeEnd(fields: Fields, names: readonly string[], label: string) {
   return fields.take(names, (value) => {
     const end = isObject(value) ? new Fields(value) : undefined;

@@ -1,13 +1,13 @@
 import { LIMITS } from "../limits.js";
 import { type Brackets, NO_BRACKETS, countBrackets, parseJson } from "./json-text.js";
 
-/** A JSON value of a file, and where it stands, such as "line 3". */
+/** A JSON value of a file, and its place, such as "line 3". */
 export interface FileRecord {
   readonly place: string;
   readonly value: unknown;
 }
 
-/** A part of a file that is no JSON. */
+/** A part of a file that is not JSON. */
 export interface Unread {
   readonly place: string;
   readonly text: string;
@@ -19,22 +19,22 @@ type Bounds = Pick<typeof LIMITS.importFile, "valueLength" | "depth">;
 export interface ReaderOptions {
   readonly onRecord: (record: FileRecord) => void;
   readonly onUnread: (unread: Unread) => void;
-  /** A line that is a comment: it says something to people alone. */
+  /** Called for a comment. */
   readonly onComment: (unread: Unread) => void;
   readonly bounds?: { readonly [Name in keyof Bounds]: number };
 }
 
 /**
- * Cuts the text of a file into its JSON values while it comes in: one a line, with or without a comma behind it, or over
- * several lines. What is broken costs nothing else, and every line is looked at twice at most.
+ * Splits the text of a file into JSON values while it is read: one per line, with or without a trailing comma, or one
+ * over several lines. A broken value affects no other, and every line is read at most twice.
  */
 export class RecordReader {
   readonly #bounds: { readonly [Name in keyof Bounds]: number };
-  /** The beginning of a line whose end is still to come. */
+  /** The beginning of a line that is not yet complete. */
   #line: string[] = [];
   #lineLength = 0;
   #lineNumber = 0;
-  /** The lines of a value that is not closed yet. */
+  /** The lines of a value whose brackets are still open. */
   #held: string[] = [];
   #heldFrom = 0;
   #heldLength = 0;
@@ -86,7 +86,7 @@ export class RecordReader {
     const place = `line ${this.#lineNumber}`;
     if (/^(\/\/|#)/.test(text)) return this.options.onComment({ place, text, reason: "a comment" });
     const brackets = countBrackets(text);
-    // Where a line was cut off within a string, it is no beginning of a value over several lines.
+    // A line that ends inside a string is broken, and not the beginning of a value over several lines.
     if (/^[[{]/.test(text) && brackets.open > 0 && !brackets.inString) this.#hold(text);
     else this.#readValue({ text, place, value: parseJson(withoutComma(text)), deepest: brackets.deepest });
   }
@@ -110,7 +110,7 @@ export class RecordReader {
     this.#readValue({ text: whole, place, value, deepest });
   }
 
-  /** What seemed to be one value is none: each of its lines may still be one. */
+  /** The held lines are not one value, but each line may be one. */
   #release(reason: string): void {
     const [lines, from] = [this.#held, this.#heldFrom];
     this.#forget();
@@ -155,7 +155,7 @@ export class RecordReader {
 }
 
 const KEPT_OF_LONG_LINE = 200;
-/** Of several broken lines in a row, so many are shown. */
+/** How many of several broken lines in a row are shown. */
 const LINES_SHOWN = 3;
 
 const withoutComma = (text: string): string => (text.endsWith(",") ? text.slice(0, -1) : text);

@@ -3,14 +3,14 @@ import type { ImportReport } from "./run-import.js";
 
 const SHOWN_MAX = 20;
 
-/** How much of a report was left out, by kind. */
+/** How many items were left out, by kind. */
 export function countNotTaken({ notTaken }: ImportReport): Readonly<Record<Kind, number>> {
   const counts = { memory: 0, relationship: 0, part: 0, other: 0 };
   for (const { kind } of notTaken) counts[kind]++;
   return counts;
 }
 
-/** The report as other programs read it, with REST's names. */
+/** The report for programs, with names as in REST. */
 export function plainReport(report: ImportReport, { isComplete }: { readonly isComplete: boolean }) {
   const { memories, relationships, others, notTaken, ignored, notCarried } = report;
   const counts = countNotTaken(report);
@@ -26,7 +26,7 @@ export function plainReport(report: ImportReport, { isComplete }: { readonly isC
   };
 }
 
-/** The report as people read it: the sum of each row is what was read. */
+/** The report for people. The sum of each row is the number that was read. */
 export function textReport(report: ImportReport): string {
   const { memories, relationships, others, notTaken, ignored, notCarried } = report;
   const counts = countNotTaken(report);
@@ -38,16 +38,14 @@ export function textReport(report: ImportReport): string {
       `${counts.relationship} left out`,
   ];
   if (others.read > 0) {
-    lines.push(
-      `  Other          ${others.read} read = ${ignored.length} that only mark the file + ${counts.other} left out`,
-    );
+    lines.push(`  Other          ${others.read} read = ${ignored.length} without data + ${counts.other} left out`);
   }
-  if (counts.part > 0) lines.push(`  Parts          ${counts.part} left out of what was taken`);
+  if (counts.part > 0) lines.push(`  Parts          ${counts.part} left out of imported memories and relationships`);
   if (notCarried.size > 0) {
     const fields = Array.from(notCarried, ([field, times]) => `${field} (${times})`).join(", ");
-    lines.push("", `Not carried over, since the service has its own: ${fields}`);
+    lines.push("", `Not imported, since the service sets its own: ${fields}`);
   }
-  lines.push(...listOf("Only marks", ignored), ...listOf("Left out", notTaken));
+  lines.push(...listOf("Without data", ignored), ...listOf("Left out", notTaken));
   return lines.join("\n");
 }
 

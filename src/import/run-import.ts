@@ -2,7 +2,7 @@ import { type ImportedGraph, type Kind, type NotTaken, type Note, labelOf } from
 import { type Change, type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
 
-/** What has become of what was read: at the end, the sum of the others is `read`. */
+/** The result for what was read: at the end, the other numbers add up to `read`. */
 interface Outcome {
   readonly read: number;
   created: number;
@@ -19,7 +19,7 @@ export interface ImportReport {
   readonly notCarried: ReadonlyMap<string, number>;
 }
 
-/** What has been done of an import that has done nothing yet: only what reading the file found. */
+/** The report before anything is imported: only the results of reading the file. */
 export function newReport(graph: ImportedGraph): ImportReport {
   return {
     memories: { ...graph.memories, created: 0, updated: 0, existing: 0 },
@@ -33,17 +33,17 @@ export function newReport(graph: ImportedGraph): ImportReport {
 
 interface RunOptions {
   readonly store: GraphStore;
-  /** Filled as the run goes, so that it holds what was done even if the run ends early. */
+  /** Updated during the run, so that it is correct even if the run ends early. */
   readonly report: ImportReport;
   readonly onStep: () => void;
-  /** Told how many requests are still to come, once it is known what is there already. */
+  /** Called with the number of requests to come, when the existing memories are known. */
   readonly onPlan?: (requests: number) => void;
 }
 
-/** Requests under way at once: enough to hide the network's delay, few enough to leave the service to others. */
+/** Concurrent requests: enough to hide network latency, few enough to leave capacity to others. */
 const CONCURRENCY = 4;
 
-/** Brings a graph into the store: what is there stays, what is missing is made, what has grown is updated. */
+/** Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. */
 export async function runImport(graph: ImportedGraph, { store, report, onStep, onPlan }: RunOptions): Promise<void> {
   const stored = await storedByTitle(graph, store);
   const sameOf = (note: Note) => stored.get(note.title)?.find((memory) => isSame(note, memory));
@@ -53,7 +53,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   });
   onPlan?.(changes.length + graph.links.size);
   const ids = new Map<string, string>();
-  /** What the service refuses is reported, and the rest goes on. */
+  /** Reports what the service refuses, and continues. */
   const step = async (kind: Kind, what: string, work: () => Promise<void>) => {
     try {
       await work();
@@ -74,7 +74,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   );
   const idOf = (key: string): string => {
     const id = ids.get(key);
-    if (id === undefined) throw new Refused(`the memory ${quote(graph.notes.get(key)?.title ?? key)} was not taken`);
+    if (id === undefined) throw new Refused(`the memory ${quote(graph.notes.get(key)?.title ?? key)} was not imported`);
     return id;
   };
   await inParallel(graph.links.values(), (link) =>
@@ -84,7 +84,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   );
 }
 
-/** What is in the store and may be what a note of this graph made. */
+/** The stored memories that have the title of a note. */
 async function storedByTitle({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Map<string, StoredMemory[]>> {
   const stored = new Map<string, StoredMemory[]>();
   for (const { title } of notes.values()) stored.set(title, []);
@@ -94,15 +94,15 @@ async function storedByTitle({ notes, tag }: ImportedGraph, store: GraphStore): 
 }
 
 /**
- * Whether a stored memory of the same title is what this note made. A note that grows is known by its title alone; if
- * that was cut, the content begins with all of it. Any other is known by all of its text.
+ * Whether a stored memory with the same title came from this note. A note that grows is identified by its title; if that
+ * was cut, by the full title at the start of the content. Any other note is identified by its whole content.
  */
 function isSame({ key, type, title, content, lines }: Note, memory: StoredMemory): boolean {
   if (!lines) return memory.type === type && memory.content === content;
   return title === key || memory.content === key || memory.content.startsWith(`${key}\n`);
 }
 
-/** Adds the lines and tags that a memory does not have yet. */
+/** Adds missing lines and tags to a memory. */
 async function grow(note: Note, memory: StoredMemory, store: GraphStore): Promise<"updated" | "existing"> {
   const change = changeOf(note, memory);
   if (!change) return "existing";
@@ -110,7 +110,7 @@ async function grow(note: Note, memory: StoredMemory, store: GraphStore): Promis
     await store.update(memory, fitChange(change));
   } catch (error) {
     if (!(error instanceof Refused && error.reason === "version_mismatch")) throw error;
-    // Somebody changed it since it was read: what they wrote stays, and the lines are added to that.
+    // It was changed since it was read: keeps the change, and adds the lines to it.
     const present = await store.memory(memory.id);
     const rest = changeOf(note, present);
     if (rest) await store.update(present, fitChange(rest));
@@ -118,7 +118,7 @@ async function grow(note: Note, memory: StoredMemory, store: GraphStore): Promis
   return "updated";
 }
 
-/** What a memory would gain; undefined for nothing. */
+/** What to add to a memory; undefined for nothing. */
 function changeOf(note: Note, memory: StoredMemory): Change | undefined {
   const content = grownContent(note, memory.content);
   const has = new Set(memory.tags);
@@ -130,20 +130,20 @@ function changeOf(note: Note, memory: StoredMemory): Change | undefined {
   };
 }
 
-/** @throws Refused where there is more than a memory holds: cutting it would lose what somebody wrote. */
+/** @throws Refused when the content would be too long: cutting it would lose existing text. */
 function fitChange(change: Change): Change {
   if (change.content === undefined || !isLonger(change.content, CONTENT_MAX)) return change;
   throw new Refused(`with what the file adds, its content would have more than ${CONTENT_MAX} characters`);
 }
 
-/** Lines that a file writes anew each time: the last one counts. */
+/** Lines that tools rewrite each time, such as times: the last one replaces the earlier one. */
 const VOLATILE = /^(?:_?(?:last|updated|accessed|access|modified)[\w .-]*|timestamp): /i;
 
-/** Lines are only added: what the file no longer has may have been written by somebody in the service. */
+/** Lines are only added: one that is not in the file may have been written by a user of the service. */
 function grownContent({ key, lines = [] }: Note, content: string): string {
   const gained = lines.filter((line) => !`\n${content}\n`.includes(`\n${line}\n`));
   if (gained.length === 0) return content;
-  // A memory without lines has its name for content, to which nothing needs to be added.
+  // A memory without lines has its name as content, which is then replaced.
   const grown = content === key && !lines.includes(key) ? [] : content.split("\n");
   for (const line of gained) {
     const label = VOLATILE.exec(line)?.[0];
@@ -154,7 +154,7 @@ function grownContent({ key, lines = [] }: Note, content: string): string {
   return grown.join("\n");
 }
 
-/** Works on all items, a few at once. The first error ends it, once what is under way has ended. */
+/** Works on all items, a few at once. After the first error it only waits for the running ones. */
 async function inParallel<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
   const queue = [...items].values();
   let failed = false;

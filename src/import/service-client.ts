@@ -7,34 +7,34 @@ import { ImportStopped } from "./import-stopped.js";
 import { isObject } from "./text.js";
 
 export interface ClientOptions {
-  /** Where the service answers, such as http://127.0.0.1:4000. */
+  /** The service's address, such as http://127.0.0.1:4000. */
   readonly url: string;
   readonly key: string;
   readonly graph?: "personal" | "team" | undefined;
-  /** Ends every request and every wait. */
+  /** Aborts every request and every wait. */
   readonly signal: AbortSignal;
-  /** Told when nothing is sent for a while, and why. */
+  /** Called when the client pauses, with the reason. */
   readonly onPause: (seconds: number, why: string) => void;
 }
 
 const PAGE_LIMIT = 100;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** How often a request is repeated that was lost, or that the service was not able to look at. */
+/** How often a request is retried after a lost connection, or while the service is busy. */
 const RETRIES_MAX = 5;
 const FIRST_BACKOFF_MS = 500;
-/** Words for an answer that was lost, by somebody who did listen. */
+/** Error codes of an answer that was lost after the connection was made. */
 const LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "TimeoutError"]);
-/** How often a request waits for the rate limit: others may use up the same account's budget each time. */
+/** How often a request waits for the rate limit: other clients may use up the same account's budget each time. */
 const RATE_WAITS_MAX = 60;
 const PAUSE_MAX_MS = 600_000;
 
-/** What came back; the status 0 stands for nothing. */
+/** An answer; the status 0 means that none came. */
 interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly retryAfterMs?: number | undefined;
-  /** The system's word for why nothing came back, such as ECONNREFUSED. */
-  readonly silence?: string;
+  /** The system's error code if no answer came, such as ECONNREFUSED. */
+  readonly networkError?: string;
 }
 
 interface Ask {
@@ -42,13 +42,13 @@ interface Ask {
   readonly body?: object;
 }
 
-/** The service's REST API, as far as an import needs it, with the patience that a long run needs. */
+/** A client of the service's REST API for imports. It retries and waits for rate limits. */
 export class ServiceClient implements GraphStore {
   #pausedUntil = 0;
   #hasAnswered = false;
   #budget: (Budget & { readonly at: number }) | undefined;
 
-  /** @throws ImportStopped when the address or the key cannot be one. */
+  /** @throws ImportStopped when the address or the key has no valid format. */
   constructor(private readonly options: ClientOptions) {
     if (!/^https?:\/\/[^@?#]+$/.test(options.url) || !URL.canParse(options.url)) {
       throw new ImportStopped(
@@ -58,7 +58,7 @@ export class ServiceClient implements GraphStore {
     if (!/^[\x21-\x7e]+$/.test(options.key)) throw this.#failure({ status: 401 });
   }
 
-  /** As the last answer said, less the time since then. */
+  /** The budget in the last answer, less the time since then. */
   get budget(): Budget | undefined {
     if (!this.#budget) return undefined;
     const resetSeconds = this.#budget.resetSeconds - (Date.now() - this.#budget.at) / 1_000;
@@ -110,23 +110,23 @@ export class ServiceClient implements GraphStore {
     return memories.some(({ id }) => id === to);
   }
 
-  /** Repeats what was lost or put off. The type of the body is what the service's contract says of the path. */
+  /** Sends a request with retries. The type of the body is the one documented for the path. */
   async #ask<Body>(method: string, path: string, { query, body }: Ask = {}): Promise<Body> {
     const { url, key, graph } = this.options;
     const search = new URLSearchParams({ ...query, ...(graph && { graph }) });
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
     if (body) headers["content-type"] = "application/json";
-    // The same for every repetition: a request that was done and whose answer was lost is not done again.
+    // The same key for every retry: a request whose answer was lost is not executed again.
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     const target = `${url.replace(/\/+$/, "")}${path}?${search.toString()}`;
     for (let rateWaits = 0, retries = 0; ;) {
-      await this.#pauseIsOver();
+      await this.#waitForPause();
       const answer = await this.#send(target, request);
       if (answer.status >= 200 && answer.status < 300 && isObject(answer.body)) return answer.body as Body;
       if (answer.status === 429 && rateWaits++ < RATE_WAITS_MAX) {
         this.#pause(answer.retryAfterMs ?? FIRST_BACKOFF_MS, "rate limit reached");
-      } else if (this.#mayPass(answer) && retries++ < RETRIES_MAX) {
+      } else if (this.#isTemporary(answer) && retries++ < RETRIES_MAX) {
         const backoff = FIRST_BACKOFF_MS * 2 ** (retries - 1);
         this.#pause(answer.retryAfterMs ?? backoff, answer.status ? "service busy" : "connection lost");
       } else {
@@ -146,18 +146,18 @@ export class ServiceClient implements GraphStore {
       return { status: response.status, body: jsonOf(text), retryAfterMs: retryAfterMs(response.headers) };
     } catch (error) {
       signal.throwIfAborted();
-      return { status: 0, silence: codeOf(error) };
+      return { status: 0, networkError: codeOf(error) };
     }
   }
 
-  /** Whether the same request can be expected to succeed a little later. */
-  #mayPass({ status, body, silence }: Answer): boolean {
-    // Where nobody has answered yet, most likely the address is wrong: waiting helps less than being told.
-    if (silence !== undefined) return this.#hasAnswered || LOST.has(silence);
+  /** Whether a retry can be expected to succeed. */
+  #isTemporary({ status, body, networkError }: Answer): boolean {
+    // Before the first answer the address is most likely wrong, so an error message helps more than a retry.
+    if (networkError !== undefined) return this.#hasAnswered || LOST.has(networkError);
     return [502, 503, 504].includes(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
   }
 
-  /** Requests in flight are told to wait at the same time, so the wait is for all, and told once. */
+  /** Concurrent requests get the same limit, so they share one pause, which is reported once. */
   #pause(milliseconds: number, why: string): void {
     const lasting = Math.min(milliseconds, PAUSE_MAX_MS);
     const until = Date.now() + lasting;
@@ -165,37 +165,37 @@ export class ServiceClient implements GraphStore {
     this.#pausedUntil = Math.max(this.#pausedUntil, until);
   }
 
-  async #pauseIsOver(): Promise<void> {
+  async #waitForPause(): Promise<void> {
     for (let left; (left = this.#pausedUntil - Date.now()) > 0;) {
       await sleep(left, undefined, { signal: this.options.signal });
     }
   }
 
-  #failure({ status, body, silence }: Answer): Error {
+  #failure({ status, body, networkError }: Answer): Error {
     const { url } = this.options;
     const { reason, message } = errorOf(body) ?? {};
     if (status === 0) {
       return new ImportStopped(
-        `${url} does not answer (${silence}). Start the service there with \`npm start\`, or check --url.`,
+        `${url} does not answer (${networkError}). Start the service there with \`npm start\`, or check --url.`,
       );
     }
     if (status === 401) {
       return new ImportStopped(
         "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
-          "`npm run user -- key --email <address>` makes another.",
+          "`npm run user -- key --email <address>` creates another one.",
       );
     }
     if (status === 429 || [502, 503, 504].includes(status)) {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
     }
     if (typeof message !== "string") {
-      return new ImportStopped(`What answers at ${url} is not this service (status ${status}). Check --url.`);
+      return new ImportStopped(`The server at ${url} is not this service (status ${status}). Check --url.`);
     }
     if (status === 403) {
       return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
     }
     if (reason === "graph_full") return new ImportStopped(message);
-    if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or take --graph personal.`);
+    if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or use --graph personal.`);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
@@ -237,7 +237,7 @@ function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefi
   return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
 }
 
-/** The reason stands in the error's cause, where there is one. */
+/** The code is in the error's cause, if it has one. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;

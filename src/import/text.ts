@@ -1,4 +1,4 @@
-/** What the service's documentation says that it takes, in code points; known here so that a dry run can tell. */
+/** The service's documented limits, in code points. They are repeated here for dry runs without a server. */
 export const TITLE_MAX = 500;
 export const CONTENT_MAX = 50_000;
 export const SUMMARY_MAX = 1_000;
@@ -8,7 +8,7 @@ export const TAG_MAX = 100;
 
 const QUOTED_MAX = 80;
 
-/** The first code points of a text; all of it where it is no longer than that. */
+/** The first code points of a text; the whole text if it is not longer. */
 export function cut(text: string, codePointsMax: number): string {
   if (!isLonger(text, codePointsMax)) return text;
   return Array.from(text.slice(0, 2 * codePointsMax))
@@ -21,14 +21,14 @@ export function isLonger(text: string, codePointsMax: number): boolean {
   return text.length > codePointsMax && (text.length > 2 * codePointsMax || Array.from(text).length > codePointsMax);
 }
 
-/** Why no text of the service can hold this one; undefined where it can. */
+/** Why the service cannot store a text; undefined if it can. */
 export function textProblem(text: string): string | undefined {
   if (text.includes("\0")) return "it has the character NUL, which cannot be stored";
   if (!text.isWellFormed()) return "it has half of a character (a lone surrogate), which cannot be stored";
   return undefined;
 }
 
-/** A text of a file as messages show it: short, and with nothing in it that a terminal would obey. */
+/** A text of a file for messages: shortened, and without control characters for the terminal. */
 export function quote(text: string): string {
   const shown = cut(text, QUOTED_MAX);
   const safe = JSON.stringify(shown).replaceAll(/[\u007f-\u009f]/g, "");

@@ -1,9 +1,9 @@
-/** The form of a relationship's type; that of a memory's type is the same in lower case. */
+/** The format of a relationship's type. That of a memory's type is the same in lower case. */
 const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 
 /**
- * The relationship type that a free text stands for: "verified by" and "verifiedBy" are VERIFIED_BY. Undefined where
- * the form of a type cannot say it: nothing is better than a type that says something else.
+ * Converts a free text to a relationship type: "verified by" and "verifiedBy" become VERIFIED_BY. Undefined if the
+ * format cannot express the text: no type is better than a wrong one.
  */
 export function relationshipType(text: string): string | undefined {
   const plain = text
@@ -20,14 +20,14 @@ export function relationshipType(text: string): string | undefined {
   return TYPE_FORM.test(name) ? name : undefined;
 }
 
-/** The memory type that a free text stands for: "TaskGroup" is task_group. Undefined where there is none. */
+/** Converts a free text to a memory type: "TaskGroup" becomes task_group. Undefined if that is impossible. */
 export function memoryType(text: string): string | undefined {
   return relationshipType(text)?.toLowerCase();
 }
 
 /**
- * What a type does not say of the text it was made from: all of it, unless the two differ only in case and spacing.
- * Then the text would repeat the type; else it is the only place where an accent, a sign or another script is kept.
+ * The original text of a type, if the type lost more of it than case and spacing, such as an accent, a sign or another
+ * script; otherwise undefined.
  */
 export function lostInType(text: string, type: string): string | undefined {
   const bare = (name: string) => name.replaceAll(/[\s_-]+/g, "").toUpperCase();

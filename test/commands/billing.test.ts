@@ -54,7 +54,7 @@ describe("setup", () => {
   it.each([
     [{}, ["setup", "--url", "https://x.example.com"], /STRIPE_SECRET_KEY/],
     [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup"], /--url/],
-    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "x"], /no address/],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "x"], /is not a URL/],
     [
       { STRIPE_SECRET_KEY: "sk_test_x" },
       ["setup", "--url", "https://x.example.com", "--monthly", "8.5"],

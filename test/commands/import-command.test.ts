@@ -102,13 +102,13 @@ describe("the command", () => {
         {
           kind: "relationship",
           what: 'relationship "Client" "uses" "Gone" (line 5)',
-          reason: 'the file has no memory called "Gone": --create-missing makes one',
+          reason: 'the file has no memory called "Gone": --create-missing creates one',
         },
       ],
       ignored: [
         {
           what: 'line 1: "{\\"type\\":\\"_aim\\",\\"source\\":\\"mcp-knowledge-graph\\"}"',
-          reason: "it marks the file, and says nothing of memories",
+          reason: "it only marks the file, and contains no memory",
         },
       ],
       not_carried: {},
@@ -134,13 +134,13 @@ describe("the command", () => {
     // The address comes from the environment, as the key does.
     const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
 
-    expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Looking at what is there already …");
+    expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Reading the existing memories …");
     expect(said.err[1]).toBe("103 changes to make, which would take about 60 s.");
-    expect(said.out[0]).toContain(`into ${url} would come to this`);
+    expect(said.out[0]).toContain(`into ${url} would be:`);
     expect(said.out[0]).toContain(
       "103 read = 102 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
     );
-    expect(said.out[0]).toContain("2 read = 1 that only mark the file + 1 left out");
+    expect(said.out[0]).toContain("2 read = 1 without data + 1 left out");
     const alone = await command([file, "--dry-run"], "");
     expect(alone.err[0]).toContain("into an empty graph, about 60 s on the plan free, a few seconds on the plan pro");
   });
@@ -186,7 +186,7 @@ describe("the command", () => {
     ["a folder", { file: tmpdir() }, "This is a folder, not a file"],
     ["a file in another format", { text: "title,content" }, "There are no memories in /"],
     ["a file that is not text", { text: Buffer.from(`${jsonLines(...RETRY)}\xff`, "latin1") }, "is not text in UTF-8"],
-    ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY to it, or give --key."],
+    ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY, or give --key."],
     ["a key that is none", { key: "schlüssel" }, "The service does not accept this API key."],
     ["an address that is none", { url: "localhost:4000" }, "--url must be an address such as http://127.0.0.1:4000"],
     ["an address where nobody listens", { url: "http://127.0.0.1:9" }, "http://127.0.0.1:9 does not answer"],

@@ -112,7 +112,7 @@ describe("files of memory servers and their forks", () => {
   it("tells of each field of a file that is no list of memories", () => {
     const graph = readText(JSON.stringify({ entities: [{ name: "A" }], hot_cache: { top: ["A"] }, gotchas: [] }));
 
-    expect(leftOut(graph)).toEqual(['the field "hot_cache" of the file: it is no list of memories or relationships']);
+    expect(leftOut(graph)).toEqual(['the field "hot_cache" of the file: it is not a list of memories or relationships']);
   });
 
   it("keeps the last digits of long numbers, and what Python writes for no number", () => {

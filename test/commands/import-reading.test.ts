@@ -60,9 +60,9 @@ describe("reading", () => {
       'line 7: "{\\"type\\":\\"entity\\",\\"entityType\\":\\"x\\"}": it has no name, no title and no text',
       'line 8: "{\\"type\\":\\"relation\\",\\"from\\":\\"A\\"}": it has no field to',
       'an observation of "B": "half \\ud83d": it has half of a character (a lone surrogate), which cannot be stored',
-      'relationship "A" "uses" "Gone" (line 9): the file has no memory called "Gone": --create-missing makes one',
-      'relationship "A" "uses" "A" (line 10): it leads from a memory to itself',
-      'relationship "B" "uses" "N\\u0000" (line 13): the memory "N\\u0000" was not taken',
+      'relationship "A" "uses" "Gone" (line 9): the file has no memory called "Gone": --create-missing creates one',
+      'relationship "A" "uses" "A" (line 10): it links a memory to itself',
+      'relationship "B" "uses" "N\\u0000" (line 13): the memory "N\\u0000" was not imported',
     ]);
   });
 
@@ -168,7 +168,7 @@ describe("reading", () => {
     expect(leftOut(graph)).toEqual([
       'memories[3]: the id "m2" is another memory\'s already',
       'memories[4]: "{\\"type\\":\\"error\\"}": it has no name, no title and no text',
-      'relationship "Timeout" "CAUSES" "m9" (relationships[2]): the file has no memory called "m9": --create-missing makes one',
+      'relationship "Timeout" "CAUSES" "m9" (relationships[2]): the file has no memory called "m9": --create-missing creates one',
     ]);
   });
 

@@ -176,7 +176,7 @@ describe("importing into the service", () => {
       {
         kind: "relationship",
         what: 'relationship "\u200b" "is" "Retry" (line 5)',
-        reason: 'the memory "\u200b" was not taken',
+        reason: 'the memory "\u200b" was not imported',
       },
     ]);
   });

@@ -57,7 +57,7 @@ it("suspends, unsuspends, ends keys and deletes", async () => {
   expect(await mayEnter()).toBe(false);
   const asked = await run(world, "user", "delete", ...OF_ANN);
   expect(asked).toMatchObject({ code: 2, output: "" });
-  expect(asked.errors).toMatch(/^Nothing was done\. .* with 1 memory for good.*--yes/);
+  expect(asked.errors).toMatch(/^Nothing was done\. .* with 1 memory permanently.*--yes/);
   const deleted = (await run(world, "user", "delete", ...OF_ANN, "--yes")).json();
   expect(deleted).toEqual({ user_id: ann.caller.userId, deleted: true });
   expect(await world.database.models.user.count()).toBe(0);
@@ -99,7 +99,7 @@ it("finds graphs that are counted wrongly, and sets them right when told to", as
   expect(found.code).toBe(1);
   expect(found.json()).toMatchObject({ repaired: false, graphs: [{ graph_id: graphId, counted: { memories: 5 } }] });
   expect(repaired.output).toMatch(/^GRAPH +COUNTED +HOLDS\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/);
-  expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Set right: 1.") });
+  expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Corrected: 1.") });
   expect(await miscounted(world)).toEqual([]);
-  expect(await run(world, "graph", "verify")).toMatchObject({ code: 0, output: "Every graph is counted rightly.\n" });
+  expect(await run(world, "graph", "verify")).toMatchObject({ code: 0, output: "The stored sizes of all graphs are correct.\n" });
 });

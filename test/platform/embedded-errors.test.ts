@@ -32,13 +32,13 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
     [
       "of a newer PostgreSQL",
       (_, at) => writeFileSync(join(at, "PG_VERSION"), "19\n"),
-      /is of PostgreSQL 19, and this/,
+      /was created by PostgreSQL 19, and this/,
     ],
     ["without its version", (_, at) => rmSync(join(at, "PG_VERSION")), /is incomplete: restore a backup/],
     ["without its password", (at) => rmSync(join(at, "password")), /is incomplete: restore a backup/],
     ["without its cluster", (_, at) => rmSync(at, { recursive: true }), /is incomplete: restore a backup/],
     ["cut off in the middle", (_, at) => truncateSync(join(at, "global/pg_control"), 100), /is damaged: restore a/],
-    ["without its log of changes", (_, at) => rmSync(join(at, "pg_wal"), { recursive: true }), /is damaged: put back/],
+    ["without its log of changes", (_, at) => rmSync(join(at, "pg_wal"), { recursive: true }), /is damaged: restore/],
     ["with passwords of another", (at) => passwords(at), /do not belong to the database there: restore/],
     [
       "with settings it cannot read",

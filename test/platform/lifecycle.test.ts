@@ -149,7 +149,7 @@ it("makes users and keys without a server, for people to read or for programs", 
   const unknown = await runHere(user, ["key", "--email", "bob@example.com", "--json"], environment);
   const wrong = await runHere(user, ["create", "--email", "nobody", "--json"], environment);
 
-  expect(made.output).toMatch(/^Made the user ann@example\.com, plan free\.\n[^]*Key {3}mg_live_\w{38}/);
+  expect(made.output).toMatch(/^Created the user ann@example\.com, plan free\.\n[^]*Key {3}mg_live_\w{38}/);
   expect(Object.keys(key)).toEqual(["user_id", "email", "key"]);
   expect(await world.database.models.apiKey.count()).toBe(2);
   for (const { code, output, errors } of [unknown, wrong]) {

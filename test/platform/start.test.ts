@@ -102,8 +102,8 @@ it.each([
     "the database system is starting up",
     /does not accept connections yet: the database system is starting up/,
   ],
-  ["08P01", "no such database: graph", /does not answer as PostgreSQL does/],
-  ["XX000", "Max client connections reached", /does not answer as PostgreSQL does/],
+  ["08P01", "no such database: graph", /does not answer like PostgreSQL/],
+  ["XX000", "Max client connections reached", /does not answer like PostgreSQL/],
 ])("says what to do when it is not let in: %s", async (code, message, sentence) => {
   const fields = [`SFATAL`, `VFATAL`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
   const body = Buffer.from(`${fields}\0`);

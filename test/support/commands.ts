@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { vi } from "vitest";
-import { obey } from "../../src/commands/command-line.js";
+import { runWith } from "../../src/commands/command-line.js";
 import { environmentForProcess } from "./environment.js";
 
 /** What became of a command. */
@@ -37,7 +37,7 @@ export async function runHere(program: Command, words: readonly string[], enviro
     vi.spyOn(process.stderr, "write").mockImplementation((part) => (writeErr(String(part)), true)),
   ];
   try {
-    await obey(program, words);
+    await runWith(program, words);
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {
     process.exitCode = undefined;

@@ -1,39 +1,39 @@
 import { showJson } from "./show-json.js";
 
-/** Somebody with a key, and the shell variable that stands for it in what is shown. */
+/** A user with a key, and the shell variable that is shown instead of the key. */
 export interface Person {
   readonly variable: string;
   readonly key: string;
 }
 
-/** What a step asks for, in the words of both doors. */
+/** A request of a step, for both doors. */
 export interface Question {
   readonly as?: Person | undefined;
   readonly rest: { readonly method: "GET" | "POST" | "PUT" | "DELETE"; readonly path: string; readonly body?: object };
   readonly graphql: { readonly document: string; readonly variables?: object };
 }
 
-/** An answer that reads the same whichever door gave it. */
+/** An answer in a format that is the same for both doors. */
 export interface Answer {
   /** "201", or "200, with errors". */
   readonly status: string;
-  /** As it came. */
+  /** The unchanged body. */
   readonly body: unknown;
-  /** What was asked for: names in snake_case, as at REST. Empty after a refusal. */
+  /** The result, with names in snake_case as in REST. Empty after a refusal. */
   readonly value: Readonly<Record<string, unknown>>;
-  /** Undefined where it was done. */
+  /** Undefined after success. */
   readonly refusal: Refusal | undefined;
 }
 
 export interface Refusal {
-  /** The stable word for it, such as `team_full`. */
+  /** The stable reason, such as `team_full`. */
   readonly reason: string;
-  /** What a person is told. */
+  /** The message for people. */
   readonly message: string;
 }
 
 export interface Door {
-  /** The request as one would type it. */
+  /** The request as a user would type it. */
   show(question: Question): string;
   ask(question: Question): Promise<Answer>;
 }
@@ -81,7 +81,7 @@ interface Call {
   readonly body?: object | undefined;
 }
 
-/** One request. An answer that is no JSON is its text. */
+/** Sends one request. The body of an answer that is not JSON is its text. */
 export async function send(url: string, { method, key, body }: Call) {
   const response = await fetch(url, {
     method,
@@ -95,7 +95,7 @@ export async function send(url: string, { method, key, body }: Call) {
   return { ok: response.ok, status: response.status, body: parse(await response.text()) };
 }
 
-/** As one types it into bash or zsh. */
+/** A command for bash or zsh. */
 export function showCurl({
   url,
   method,

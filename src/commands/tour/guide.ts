@@ -3,21 +3,21 @@ import { UserError } from "../../features/access/index.js";
 import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
 import { shorten, showJson } from "./show-json.js";
 
-/** The tour cannot go on; the message says why and what to do. */
+/** The tour cannot continue. The message says why and what to do. */
 export class TourStopped extends UserError {}
 
-/** One step: what is asked for, what must come back, and what that shows. */
+/** One step: the request, the expected answer, and what it shows. */
 export interface Step extends Question {
   readonly title: string;
-  /** What whoever watches has seen by it. */
+  /** What the step has shown. */
   readonly shows: string;
-  /** Whether the answer is as it should be; every answer that is no refusal is, unless this is given. */
+  /** Checks the answer; by default every answer that is not a refusal is right. */
   readonly isRight?: (value: Answer["value"]) => boolean;
-  /** The refusal that the step shows, such as `team_full`. */
+  /** The reason of the expected refusal, such as `team_full`. */
   readonly refusal?: string;
 }
 
-/** A request to something beside the service, the same at every door. */
+/** A request to another server, the same for both doors. */
 export interface Aside {
   readonly title: string;
   readonly shows: string;
@@ -34,9 +34,9 @@ export interface StepReport {
 const WIDTH = 96;
 const INDENT = "   ";
 
-/** Takes one step after the other, shows each with its answer, and stops at the first that is not as expected. */
+/** Runs the steps, shows each with its answer, and stops at the first unexpected answer. */
 export class Guide {
-  /** The steps that were as expected. */
+  /** The completed steps. */
   readonly taken: StepReport[] = [];
 
   constructor(
@@ -54,7 +54,7 @@ export class Guide {
     this.print(INDENT + text);
   }
 
-  /** @throws TourStopped when the answer is not the expected one. */
+  /** @throws TourStopped when the answer is unexpected. */
   async step(step: Step): Promise<Answer["value"]> {
     this.begin(step.title, this.door.show(step));
     const answer = await this.door.ask(step).catch(stopAtLostServer);
@@ -75,7 +75,7 @@ export class Guide {
     this.end({ title, status: String(answer.status), shows });
   }
 
-  /** Keeps a new key under the name of a shell variable, by which requests show it from then on. */
+  /** Shows a new key as a shell variable, which later requests use. */
   meet(name: string, key: unknown): Person {
     const variable = name.toUpperCase();
     this.note(`${variable}=${String(key)}`);
@@ -120,5 +120,6 @@ function unexpected(
 
 function stopAtLostServer(error: unknown): never {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  throw new TourStopped(`The server did not answer: ${cause instanceof Error ? cause.message : String(cause)}.`);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw new TourStopped(`The server did not answer: ${reason}. Check that it is running, and start the tour again.`);
 }

@@ -5,7 +5,7 @@ import { TourStopped } from "./guide.js";
 const WAIT_MS = 15_000;
 const POLL_MS = 100;
 
-/** The mails that a development server without SMTP_URL writes into files, from now on. */
+/** The new mails that a development server without SMTP_URL writes to files. */
 export class Mails {
   private readonly known = new Set<string>();
 
@@ -18,8 +18,8 @@ export class Mails {
   }
 
   /**
-   * Waits for a mail to this address in which the pattern is found.
-   * @throws TourStopped when there is none after 15 s.
+   * Waits for a mail to this address that matches the pattern.
+   * @throws TourStopped when there is none after `WAIT_MS`.
    */
   async find(address: string, pattern: RegExp): Promise<{ file: string; found: string }> {
     for (const end = Date.now() + WAIT_MS; Date.now() < end; await new Promise((done) => setTimeout(done, POLL_MS))) {
@@ -34,12 +34,12 @@ export class Mails {
       }
     }
     throw new TourStopped(
-      `No mail to ${address} came into ${this.folder} within ${WAIT_MS / 1_000} s. A server in development writes its ` +
-        "mails there, unless SMTP_URL is set. If its data folder is another one, say which: --data-dir <folder>.",
+      `No mail to ${address} appeared in ${this.folder} within ${WAIT_MS / 1_000} s. A development server writes its ` +
+        "mails there, unless SMTP_URL is set. If it has another data folder, give that: --data-dir <folder>.",
     );
   }
 
-  /** A mail's text is written last, so the other file is there. */
+  /** The text file of a mail is written last, so then its other file exists. */
   private async files(): Promise<string[]> {
     const names = await readdir(this.folder).catch(() => []);
     return names.filter((name) => name.endsWith(".txt")).map((name) => join(this.folder, name));

@@ -1,8 +1,8 @@
-/** How much of an answer is shown; what is left out is counted. */
+/** How much of an answer is shown. */
 const ITEMS_SHOWN = 3;
 const TEXT_SHOWN = 300;
 
-/** JSON as a person reads it: on one line where it fits into the width, else as many members a line as fit. */
+/** JSON for people: on one line if it fits the width, otherwise with as many members per line as fit. */
 export function showJson(value: unknown, width: number, indent = "", before = 0): string {
   const line = onOneLine(value);
   const fits = indent.length + before + line.length <= width;
@@ -17,7 +17,7 @@ export function showJson(value: unknown, width: number, indent = "", before = 0)
   return `${open}\n${fillLines(members, width, inner)}\n${indent}${close}`;
 }
 
-/** Puts members beside each other while they fit; one that needs several lines stands alone. */
+/** Puts members on one line while they fit; a member that needs several lines gets its own. */
 function fillLines(members: readonly string[], width: number, indent: string): string {
   const lines: string[] = [];
   for (const [index, member] of members.entries()) {
@@ -38,7 +38,7 @@ function onOneLine(value: unknown): string {
   return `{${members.join(", ")}}`;
 }
 
-/** The same value with long texts cut and long lists ended early. */
+/** Shortens long texts and long lists in a value. */
 export function shorten(value: unknown): unknown {
   if (typeof value === "string") return value.length > TEXT_SHOWN ? `${value.slice(0, TEXT_SHOWN)}…` : value;
   if (Array.isArray(value)) {

@@ -6,9 +6,9 @@ const SEATS = 6;
 const MORE_SEATS = 8;
 const MONTH_MS = 32 * 24 * 3_600_000;
 
-/** A team buys seats at the stand-in for Stripe, fills them, buys more, and gives them up. */
+/** A team buys seats at the stand-in for Stripe, fills them, buys more, and cancels. */
 export async function walkBilling(guide: Guide, company: Company, known?: Crew): Promise<void> {
-  guide.heading("Seats for a card");
+  guide.heading("Seats paid by card");
   const crew = known ?? (await foundTeam(guide, company));
   const { owner, teamId } = crew;
   await guide.step({
@@ -26,7 +26,7 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
     graphql: {
       document: "mutation { createTeamCheckout(input: {}) { sessionId url } }",
     },
-    shows: "In a browser one opens the url and presses Pay.",
+    shows: "In a browser you open the url and press Pay.",
   });
   const standIn = await standInBehind(String(checkout["url"]));
   await guide.aside({
@@ -60,7 +60,7 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
   await lookAt(guide, crew, {
     title: "Look at the subscription again",
     isRight: ({ status }) => isWord(status, "canceled"),
-    shows: "It has ended. Nobody was removed; nobody more comes in than five.",
+    shows: "It has ended. Nobody was removed, but the team accepts new members only up to five.",
   });
 }
 
@@ -81,7 +81,7 @@ async function growAndCancel(guide: Guide, crew: Crew): Promise<void> {
     rest: { method: "POST", path: "/billing/team-cancel" },
     graphql: { document: "mutation { cancelTeamSubscription { status cancelAtPeriodEnd currentPeriodEnd } }" },
     isRight: ({ status, cancel_at_period_end }) => isWord(status, "active") && cancel_at_period_end === true,
-    shows: "What is paid for stays until the month is over.",
+    shows: "The paid seats stay until the end of the month.",
   });
 }
 
@@ -92,17 +92,17 @@ const lookAt = (guide: Guide, { owner }: Crew, step: Pick<Step, "title" | "isRig
     graphql: { document: "{ teamSubscription { status seats memberCount pendingUpdate { seats } } }" },
   });
 
-/** Events are sent after the answer. */
+/** Waits for webhook events, which the stand-in sends after its answers. */
 const settle = (guide: Guide, standIn: string): Promise<void> =>
   guide.aside({
-    title: "Wait until the stand-in has told the service",
+    title: "Wait until the stand-in has sent its events to the service",
     url: `${standIn}/delivered`,
     body: {},
     shows: "Every webhook event was delivered.",
   });
 
 /**
- * Where the stand-in for Stripe is told what to do.
+ * The control address of the stand-in for Stripe.
  * @throws TourStopped when the checkout leads to Stripe itself, where money is real.
  */
 async function standInBehind(checkoutUrl: string): Promise<string> {
