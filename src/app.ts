@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { choresOf } from "./chores.js";
 import type { Config } from "./config.js";
-import { createDoors, tellInRest } from "./doors.js";
+import { createDoors, formatRestError } from "./doors.js";
 import { LIMITS } from "./limits.js";
 import { type Services, createServices } from "./operation/context.js";
 import { DatabaseShares } from "./operation/shares.js";
@@ -21,14 +21,14 @@ import type { HttpLimits } from "./surfaces/http-limits.js";
 import { createExpressServer } from "./surfaces/server.js";
 import { Work } from "./surfaces/work.js";
 
-/** A server that is listening, and ends in good order when it is disposed of. */
+/** A server that is listening, and shuts down gracefully when it is disposed. */
 export interface RunningApp extends AsyncDisposable {
   readonly url: string;
   readonly services: Services;
 }
 
-/** What the benchmark and tests have otherwise than operators do. */
-export interface AppWishes {
+/** Settings that only the benchmark and tests change. */
+export interface AppOverrides {
   readonly budgets?: Budgets;
   readonly http?: HttpLimits;
   readonly storage?: Services["storage"];
@@ -37,17 +37,17 @@ export interface AppWishes {
 }
 
 /**
- * Serves a migrated database until it is disposed of: the one at this address, or one that the caller has opened and
- * will close.
+ * Serves a migrated database until it is disposed: the one at this address, or an open one, which the caller closes.
  */
 export async function startApp(
   config: Config,
   where: DatabaseUrl | OpenDatabase,
   log: Logger,
-  wishes: AppWishes = {},
+  overrides: AppOverrides = {},
 ): Promise<RunningApp> {
-  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits } = wishes;
-  const budgets = wishes.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets());
+  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits } = overrides;
+  const budgets =
+    overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets());
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
   const isOpen = typeof where === "object";
@@ -63,13 +63,13 @@ export async function startApp(
     resultHours: config.retention.resultsHours,
   });
   let stopping = false;
-  // Known once it listens; nobody is served before.
+  // Set when the server listens; no request comes before that.
   let url = "";
   const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
   const work = new Work(http);
   const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: tellInRest },
+    ...{ limits: http, log, form: formatRestError },
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
   });
@@ -86,7 +86,7 @@ export async function startApp(
   }
   const { port } = server.address() as AddressInfo;
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
-  // Not before: mails link to the address, which may only now be known.
+  // Started last: mails link to the address, which may be known only now.
   const chores = startChores(choresOf(config, services), log);
   const stop = async () => {
     stopping = true;
@@ -113,10 +113,10 @@ function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): 
 
 const LISTENING_SENTENCES: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there. Stop it, or choose another PORT",
-  EACCES: "this user may not. Choose a PORT from 1024 on",
+  EACCES: "this user has no permission. Choose a PORT from 1024 on",
   EADDRNOTAVAIL: "this machine does not have the address. Correct HOST",
-  ENOTFOUND: "the name is not known. Correct HOST",
-  EAI_AGAIN: "the name cannot be looked up. Correct HOST, or look at the name service",
+  ENOTFOUND: "the host name is unknown. Correct HOST",
+  EAI_AGAIN: "the host name cannot be resolved. Correct HOST, or check DNS",
 };
 
 function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
@@ -126,11 +126,11 @@ function explainListening(error: NodeJS.ErrnoException, host: string, port: numb
     : error;
 }
 
-/** Stops accepting and waits until every request that had begun is answered. */
+/** Stops accepting connections, and waits until every running request is answered. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), LIMITS.stop.drainMs);
-    // A request that had begun before is answered as ever; its connection is kept alive and has to be closed then.
+    // A running request is answered normally; its connection stays open after that and must then be closed.
     const sweep = setInterval(() => server.closeIdleConnections(), 100);
     server.close(() => {
       clearTimeout(deadline);

@@ -9,9 +9,9 @@ import { idempotencyChores } from "./operation/idempotency.js";
 import type { Chore } from "./platform/chores.js";
 import { createMailer } from "./platform/mailer.js";
 
-/** What is done in the background, by every server; which of them does a piece of it, the database decides. */
-export function choresOf(config: Config, everybodys: Services): Chore[] {
-  const services = servicesFor(everybodys, "chores");
+/** The background jobs. Every server runs them all; locks in the database decide which server does a piece of work. */
+export function choresOf(config: Config, shared: Services): Chore[] {
+  const services = servicesFor(shared, "chores");
   const { retention } = config;
   return [
     ...idempotencyChores(services, retention),

@@ -1,9 +1,9 @@
 import { LIMITS } from "./limits.js";
 
-/** Clients are promised it. */
+/** The documented minimum for clients. */
 const { keptHours } = LIMITS.idempotency;
 
-/** What an operator may set, all of it by environment variables. */
+/** The settings of an operator, read from environment variables. */
 export interface Config {
   readonly development: boolean;
   readonly host: string;
@@ -14,11 +14,11 @@ export interface Config {
   /** Whether root may run the embedded PostgreSQL in production; elsewhere it always may. */
   readonly embeddedDatabaseAsRoot: boolean;
   readonly redisUrl: string | undefined;
-  /** Where clients reach the service, without a slash at the end; undefined: at its own address. */
+  /** The URL for clients, without a slash at the end. Undefined: the server's own address. */
   readonly publicUrl: string | undefined;
-  /** Where mails are handed in; undefined: in development they are written to files, else they wait. */
+  /** The mail server. Undefined: mails are written to files in development, and wait in production. */
   readonly smtpUrl: string | undefined;
-  /** Who mails come from: an address, or a name and an address in angle brackets. */
+  /** The sender of mails: an address, or a name and an address in angle brackets. */
   readonly mailFrom: string;
   /** Billing needs all three: the key of the account, the secret of its webhook, and the price of a seat. */
   readonly stripeSecretKey: string | undefined;
@@ -26,17 +26,17 @@ export interface Config {
   readonly stripePriceId: string | undefined;
   /** Undefined: Stripe itself. */
   readonly stripeApiBase: string | undefined;
-  /** How many members a team may have without a paid subscription, where billing is configured. */
+  /** How many members a team may have without a paid subscription, if billing is configured. */
   readonly freeTeamSeats: number;
   /** Origins whose pages may call the service from a browser. */
   readonly allowedOrigins: readonly string[];
-  /** How many proxies of the operator's own stand in front of the service. */
+  /** How many of the operator's own proxies are in front of the service. */
   readonly trustedProxies: number;
   readonly logLevel: LogLevel;
   readonly retention: Retention;
 }
 
-/** For how long things are kept that nobody needs any more; then they are deleted in the background. */
+/** How long old data is kept before background jobs delete it. */
 export interface Retention {
   /** The first results under Idempotency-Keys. */
   readonly resultsHours: number;
@@ -52,10 +52,10 @@ export interface Retention {
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A hundred years: who wants to keep things for ever says so. */
+/** A hundred years, for operators who want to keep data forever. */
 const RETENTION_DAYS_MAX = 36_500;
 
-/** The environment is not what the service needs; every problem is in the message, a line each. */
+/** The configuration is wrong. The message lists every problem on its own line. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`The configuration has ${problems.length === 1 ? "a problem" : "problems"}:\n${problems.join("\n")}`);
@@ -63,7 +63,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Billing with a part of it missing would let everybody in for nothing. Commands that make the parts go without.
+ * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called by
+ * commands, since one of them creates the parts.
  * @throws ConfigError naming what is missing.
  */
 export function assertBillingWhole({ stripeSecretKey, stripeWebhookSecret, stripePriceId }: Config): void {
@@ -76,12 +77,12 @@ export function assertBillingWhole({ stripeSecretKey, stripeWebhookSecret, strip
   if (missing.length === 0 || missing.length === 3) return;
   throw new ConfigError(
     missing.map(
-      (name) => `  ${name} must be given with the others of Stripe; \`npm run billing -- setup\` makes them.`,
+      (name) => `  ${name} must be set with the other STRIPE_ variables; \`npm run billing -- setup\` prints them.`,
     ),
   );
 }
 
-/** @throws ConfigError naming every variable that is wrong, and how. */
+/** @throws ConfigError naming every wrong variable, and what it must be. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
   const value = (name: string) => environment[name]?.trim() || undefined;
@@ -97,7 +98,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const url = (name: string, protocols: readonly string[]) => {
     const text = value(name);
     if (text !== undefined && !isUrl(text, protocols)) {
-      // The value may hold a password, so it is not repeated.
+      // The value may contain a password, so it is not repeated.
       problems.push(`  ${name} must be a URL that begins with ${protocols.map((known) => `${known}//`).join(" or ")}.`);
     }
     return text;
@@ -122,9 +123,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (mailFrom !== undefined && !isSender(mailFrom)) {
     wrong("MAIL_FROM", "an address, such as no-reply@example.com or Memory Graph <no-reply@example.com>");
   }
-  // Mail in the name of localhost would be refused by whoever gets it, one by one and much later.
+  // Receivers would refuse mails from localhost, one by one and much later.
   if (smtpUrl !== undefined && mailFrom === undefined && !development) {
-    problems.push("  MAIL_FROM must be given with SMTP_URL: the address that mails come from.");
+    problems.push("  MAIL_FROM must be set with SMTP_URL: the sender's address of mails.");
   }
 
   const config: Config = {
@@ -162,7 +163,7 @@ function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
 }
 
-/** One address, with a name before it or without. */
+/** Whether the text is one address, with or without a name before it. */
 function isSender(text: string): boolean {
   return /^(?:[^<>@,;:\r\n]*<[^\s<>@,;:]+@[^\s<>@,;:]+>|[^\s<>@,;:]+@[^\s<>@,;:]+)$/.test(text);
 }

@@ -31,14 +31,14 @@ import type { Work } from "./surfaces/work.js";
 
 const routes = routesOf(operations);
 
-/** What the page of an invitation does for people. */
+/** The operations that the invitation's page runs. */
 const INVITATION_OPERATIONS = {
   ...{ invitation, acceptInvitation, declineInvitation },
   ...{ signUp, confirmSignUp, revokeApiKey },
 };
 
-/** A failure as REST tells it. */
-export const tellInRest = (failure: Failure | undefined): object => restError(failure, routes);
+/** A failure in REST's format. */
+export const formatRestError = (failure: Failure | undefined): object => restError(failure, routes);
 
 export interface DoorParts {
   readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;
@@ -46,7 +46,7 @@ export interface DoorParts {
   readonly http: HttpLimits;
   readonly work: Work;
   readonly health: Health;
-  /** How long a request waits in all. */
+  /** How long a request may wait in total. */
   readonly waitMs: number;
 }
 
@@ -62,7 +62,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.set("trust proxy", config.trustedProxies);
 
   const schema = await graphqlSchema();
-  // Looking up has connections of its own; noting when keys were used has the share of one account.
+  // The look-up uses reserved connections; storing when keys were used counts as one account.
   const { database } = servicesFor(services, "keys");
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
@@ -98,23 +98,23 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const guarded = [authenticate(identify, budgets, { optional: false }), admitsKey, chargeRequest(budgets)];
   app.use(restRoutes(operations, { schema, services, open, guarded }));
   app.use(guarded, noSuchPath);
-  app.use(errorAnswer(tellInRest));
+  app.use(errorAnswer(formatRestError));
   return app;
 }
 
-/** What is shown to whoever comes, with a key or without. */
+/** Pages that need no key. */
 const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
 
-/** A page of the developer's own machine, at whatever port its server has. */
+/** The origin of a page on the developer's own machine, at any port. */
 const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 
-/** The origins whose pages may call, at every door: those that are configured, in development local ones too. */
+/** The origins whose pages may call every door: the configured ones, and in development also local ones. */
 const originsOf = ({ allowedOrigins, development }: DoorParts["config"]): (string | RegExp)[] =>
   development ? [...allowedOrigins, LOCAL_ORIGIN] : [...allowedOrigins];
 
 const EXPOSED_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"];
 
-/** Clients on kept-alive connections go elsewhere, so that the server can stop without cutting anybody off. */
+/** Closes keep-alive connections after their answer, so that the server can stop without cutting off clients. */
 const closeWhenStopping =
   ({ isStopping }: Health): Handler =>
   (_request, response, next) => {
@@ -122,7 +122,7 @@ const closeWhenStopping =
     next();
   };
 
-/** What is for browsers and operators. A call of an operation is never among it, and spared the way through it. */
+/** Routes for browsers and operators. Calls of operations skip them, since none of them matches. */
 function unlessCalled(routers: Handler[]): Handler {
   const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
   return (request, response, next) => {
@@ -136,7 +136,10 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 const knownMethods: Handler = (request, response, next) => {
   if (METHODS.has(request.method)) return next();
-  const error = { code: "method_not_allowed", message: `The method ${request.method} is not served.` };
+  const error = {
+    code: "method_not_allowed",
+    message: `The method ${request.method} is not supported. Use one of those in the header Allow.`,
+  };
   response
     .status(405)
     .set("Allow", [...METHODS].join(", "))

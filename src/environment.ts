@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type Config, readConfig } from "./config.js";
 
 /**
- * The configuration of this process; a `.env` file counts in development, below what is set already.
+ * The configuration of this process. In development, a `.env` file adds variables that are not set.
  * @throws ConfigError naming every variable that is wrong.
  */
 export function configOfProcess(): Config {

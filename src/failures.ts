@@ -23,13 +23,13 @@ import { UnsupportedMediaType, headRefusals, refusedByHttp } from "./surfaces/ht
 import { MethodNotAllowed, NoSuchPath } from "./surfaces/rest/errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
 
-/** A failure, and the operations that raise it, or who raises it in words. */
+/** A failure, and the operations that raise it, or a description of what raises it. */
 export interface Raised {
   readonly failure: Failure;
   readonly by: readonly Operation[] | string;
 }
 
-/** One of each failure that a caller may be told of, by whatever door, with who raises it: for documentation. */
+/** An example of each failure that a client may get by any door, with what raises it: for the documentation. */
 export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): Raised[] {
   const declared = new Set(operations.flatMap(({ failures }) => failures));
   const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { LIMITS } from "./limits.js";
 
-/** Starts the service: the file to run. Its modules are loaded in parallel, which fails with a stack for each limit. */
+/** The file to run. It checks the limit of open files first: loading modules beyond it fails with a stack trace. */
 if (mayOpen(LIMITS.start.openFiles)) {
   await import("./serve.js");
 } else {

@@ -10,7 +10,7 @@ import type { Operation } from "./operation/operation.js";
 import type { Relation } from "./operation/relation.js";
 import { buildGraphQLSchema } from "./surfaces/graphql/schema.js";
 
-/** Everything the service can do. */
+/** All operations of the service. */
 export const operations: readonly Operation[] = [
   ...accessOperations,
   ...accountOperations,
@@ -20,9 +20,9 @@ export const operations: readonly Operation[] = [
   ...billingOperations,
 ];
 
-/** Everything that GraphQL leads on to. */
+/** All relations that GraphQL can follow. */
 export const relations: readonly Relation[] = [...memoryRelations, ...relationshipRelations, ...teamRelations];
 
-/** The schema is the same for every app of a process, and building it takes a while. */
+/** Built once per process, since building it is slow. */
 export const graphqlSchema = (): Promise<GraphQLSchema> => (schema ??= buildGraphQLSchema(operations, relations));
 let schema: Promise<GraphQLSchema> | undefined;

@@ -10,33 +10,33 @@ import { createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 import { StartError } from "./platform/start-error.js";
 
-/** Starts the service by the environment and serves until SIGTERM or SIGINT. */
+/** Starts the service with the settings in the environment, and serves until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const config = configOfProcess();
   assertBillingWhole(config);
-  // From now on, so that a signal during the start lets it come to an end in good order.
+  // Registered first, so that a signal during the start also leads to a graceful shutdown.
   const signal = stopSignal();
   await using log = createLogger(config.logLevel, { buffered: !config.development });
-  await using ground = await openDataFolder(config, { log });
-  const applied = await migrate(ground.databaseUrl, (message) => console.error(message));
+  await using dataFolder = await openDataFolder(config, { log });
+  const applied = await migrate(dataFolder.databaseUrl, (message) => console.error(message));
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
-  await using app = await startApp({ ...config, ...standIn?.settings }, () => ground.databaseUrl, log);
+  await using app = await startApp({ ...config, ...standIn?.settings }, () => dataFolder.databaseUrl, log);
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
-  const reason = await Promise.race([signal, ground.lost]);
+  const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
-  log.info({ signal: reason }, "stopping: finishing what runs");
+  log.info({ signal: reason }, "stopping: finishing running requests");
 }
 
-/** In development something stands in for Stripe, unless there is a key to an account. It is no part of production. */
+/** In development a stand-in replaces Stripe, unless a key of an account is set. Production never loads it. */
 async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
   if (!development || stripeSecretKey !== undefined) return undefined;
   const { startStandInStripe } = await import("./stand-in/stripe/index.js");
   const stateFile = join(dataDir, "stand-in-stripe.json");
   const standIn = await startStandInStripe({ stateFile }).catch((error: unknown) => {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new StartError(`What the stand-in for Stripe knows, ${stateFile}, is damaged: delete it, then start again.`);
+    throw new StartError(`The file of the stand-in for Stripe, ${stateFile}, is damaged: delete it, then start again.`);
   });
   const settings = {
     stripeSecretKey: standIn.secretKey,
@@ -52,7 +52,7 @@ async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
   };
 }
 
-/** Tells a newcomer where to look and with which key; in production, whoever reads logs. */
+/** Prints the addresses and a key for developers; in production only the address. */
 async function announce(config: Config, app: RunningApp, payments: string | undefined): Promise<void> {
   const url = config.publicUrl ?? app.url;
   if (!config.development) {
@@ -62,27 +62,27 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   const key = await demoKey(app.services, config.dataDir);
   const database = config.databaseUrl ? "the one in DATABASE_URL" : `embedded, in ${resolve(config.dataDir)}`;
   const page = (path: string) => `${url}${path.padEnd("/docs/limits".length)}`;
-  const mails = config.smtpUrl ? "handed in at SMTP_URL" : `files in ${resolve(config.dataDir, "mail")}`;
+  const mails = config.smtpUrl ? "sent to SMTP_URL" : `files in ${resolve(config.dataDir, "mail")}`;
   console.log(`
   Memory Graph Gateway
 
   Address     ${url}
   Playground  ${page("/graphql")}  to try GraphQL in a browser
   Reference   ${page("/docs")}  every REST route
-  Limits      ${page("/docs/limits")}  what bounds a request
+  Limits      ${page("/docs/limits")}  the limits of a request
   Database    ${database}
   Mails       ${mails}
-  Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe, ${payments}: charges no card`}
-  Key         ${key}  (a demo user's)
+  Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe, ${payments}, no real payments`}
+  Key         ${key}  (of a demo user)
 
-  Playground and reference ask for the key. In another terminal, store a memory:
+  Playground and reference need the key. In another terminal, store a memory:
 
   curl -s ${url}/v1/memories \\
     -H 'Authorization: Bearer ${key}' \\
     -H 'Content-Type: application/json' \\
     -d '{"type": "fix", "title": "Retry", "content": "Wait longer each time."}'
 
-  or see everything it does, step by step, each request with its answer:
+  or see a tour of all features, each request with its answer:
 
   npm run tour${tourOptions(config, url)}
 
@@ -90,7 +90,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 `);
 }
 
-/** What the tour must be told where it would look elsewhere: it knows nothing of this process's environment. */
+/** The options of the tour where its defaults are wrong: it does not know this process's environment. */
 function tourOptions({ dataDir }: Config, url: string): string {
   const options = [
     ...(url === "http://127.0.0.1:4000" ? [] : [`--url ${url}`]),
@@ -99,25 +99,25 @@ function tourOptions({ dataDir }: Config, url: string): string {
   return options.length === 0 ? "" : ` -- ${options.join(" ")}`;
 }
 
-/** Resolves at the first signal to stop; from then on the process ends in time, and at a second signal at once. */
+/** Resolves at the first signal. Then the process ends within `LIMITS.stop.wholeMs`, and at a second signal at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
   const { wholeMs, echoMs } = LIMITS.stop;
   return new Promise((resolve) => {
     let firstAt: number | undefined;
     const onSignal = (signal: NodeJS.Signals): void => {
-      // A terminal and npm may both pass on the same Ctrl-C, and the second must not cut the stop short.
-      if (firstAt !== undefined && performance.now() - firstAt > echoMs) dieAtOnce();
+      // The terminal and npm may both send the same Ctrl-C; the second must not end the shutdown early.
+      if (firstAt !== undefined && performance.now() - firstAt > echoMs) killAtOnce();
       if (firstAt !== undefined) return;
       firstAt = performance.now();
-      setTimeout(dieAtOnce, wholeMs).unref();
+      setTimeout(killAtOnce, wholeMs).unref();
       resolve(signal);
     };
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
   });
 }
 
-/** Nothing can hold this up: no handler of an exit, no full pipe. The embedded PostgreSQL is joined by the next start. */
-const dieAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
+/** SIGKILL, so that no exit handler and no full pipe delays it. The next start joins the embedded PostgreSQL. */
+const killAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
 
 try {
   await main();
@@ -125,5 +125,5 @@ try {
   console.error(forOperator(error));
   process.exitCode = 1;
 }
-// All is closed by now; what a peer keeps open must not keep the process.
+// Everything is closed by now; a connection that a peer keeps open must not keep the process running.
 setTimeout(() => process.exit(), 500).unref();

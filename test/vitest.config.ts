@@ -16,7 +16,7 @@ const STRICT = [
   "test/contract/{database,permissions,relations,rights,tenancy,upgrade}.test.ts",
   "test/features/**/*.test.ts",
   "test/model/*.test.ts",
-  "test/platform/{database-bounds,database-errors,database-faults,goodbye,killed-while-storing}.test.ts",
+  "test/platform/{database-bounds,database-errors,database-faults,early-shutdown,killed-while-storing}.test.ts",
   "test/platform/{rate-limiter,redis-faults,retention,shares}.test.ts",
   "test/search-quality/*.test.ts",
   "test/surfaces/{agreement,billing-walk,honest-use,idempotency,invitation-page,pages,playground,rate-limit}.test.ts",

@@ -11,7 +11,7 @@ const billing = (environment: Record<string, string>, ...words: readonly string[
   runHere(program, words, environment);
 
 describe("setup", () => {
-  it("makes product, prices and endpoint once, and says what to put into the environment", async () => {
+  it("creates product, prices and endpoint once, and prints the variables to set", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = ["setup", "--url", "https://memory.example.com/", "--json"];
@@ -35,7 +35,7 @@ describe("setup", () => {
     expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
   });
 
-  it("makes another price for another amount, and leaves the old one to who pays it", async () => {
+  it("creates another price for another amount, and keeps the old one for existing subscriptions", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = (monthly: string) =>
@@ -78,7 +78,7 @@ describe("setup", () => {
 });
 
 describe("reconcile", () => {
-  it("brings every team in line with Stripe, and says what changed and what failed", async () => {
+  it("updates every team from Stripe, and reports changes and failures", async () => {
     await using world = await createStripeWorld();
     const [paid, open] = [await aPayer(world, { seats: 7 }), await aPayer(world)];
     for (const payer of [paid, open]) {

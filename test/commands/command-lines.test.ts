@@ -74,7 +74,7 @@ it.each(named)("refuses in one line what `%s` does not take, with exit code 2", 
   }
 });
 
-it("refuses in one line a command that there is not, and a value that is none", async () => {
+it("refuses an unknown command and an invalid value in one line", async () => {
   const [unknown, value] = [await parse(user, ["crate"]), await parse(mail, ["retry", "none"])];
 
   expect(unknown).toMatchObject({
@@ -84,7 +84,7 @@ it("refuses in one line a command that there is not, and a value that is none", 
   expect(value).toMatchObject({ code: 2, errors: expect.stringContaining("must be the id of a mail") });
 });
 
-it("ends as a process with these exit codes, with JSON alone on standard output, and never with a stack", async () => {
+it("exits with the documented codes, with only JSON on standard output, and never with a stack trace", async () => {
   await using world = await createWorld();
   const here = { DATABASE_URL: world.databaseUrl, NODE_ENV: "production" };
   const nowhere = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", NODE_ENV: "production" };
@@ -106,7 +106,7 @@ it("ends as a process with these exit codes, with JSON alone on standard output,
 it.each([
   ["bench", "dist/.bench/main.js"],
   ["model", "test/model/main.js"],
-])("tells the same of `%s`, which measures", async (script, file) => {
+])("shows the same help for `%s`, which measures", async (script, file) => {
   const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
   expect(spawnSync(process.execPath, compiler).status).toBe(0);
 

@@ -64,7 +64,7 @@ describe("progress", () => {
     return shown;
   }
 
-  it("is one line of a terminal, without colour, and gone at the end", () => {
+  it("is one line on a terminal, without colour, and removed at the end", () => {
     const shown = shownOn({ isTTY: true, columns: 60 });
 
     expect(shown).toContain(`\r\u001b[K${"█".repeat(6)}${"░".repeat(18)} 1 of 4, about 3 min left`);
@@ -73,7 +73,7 @@ describe("progress", () => {
     expect(shown.join("")).not.toMatch(/\n|\[\d+m/);
   });
 
-  it("is a line every few seconds elsewhere, and one for each wait", () => {
+  it("is a line every few seconds elsewhere, and one for each pause", () => {
     expect(shownOn({ isTTY: false, columns: 0 })).toEqual([
       "1 of 4 done, about 3 min left\n",
       "2 of 4 done, about 2 min left, waiting 12 s: rate limit reached\n",
@@ -115,7 +115,7 @@ describe("the command", () => {
     });
   });
 
-  it("exits with 3 when something is left out, with 0 where that is allowed or where nothing is", async () => {
+  it("exits with 3 when something is left out, and with 0 if that is allowed or nothing is left out", async () => {
     const file = await fileWith(jsonLines(...RETRY, relation("Client", "uses", "Gone")));
     const exitOf = async (...options: string[]) => (await command([file, "--dry-run", ...options], "")).exitCode;
 
@@ -124,7 +124,7 @@ describe("the command", () => {
     expect(await exitOf("--create-missing")).toBeUndefined();
   });
 
-  it("says what it found and how long it takes before it begins, and the sum at the end", async () => {
+  it("prints what it found and the estimated time before it starts, and the result at the end", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user({ plan: "free" });
@@ -169,7 +169,7 @@ describe("the command", () => {
     );
   });
 
-  it("shows twenty of the things that were not taken and says where the others are", async () => {
+  it("shows twenty of the items that were left out, and says how to see the others", async () => {
     const broken = Array.from({ length: 25 }, () => "not JSON").join("\n");
     const file = await fileWith(`${jsonLines(...RETRY)}\n${broken}`);
 
@@ -199,7 +199,7 @@ describe("the command", () => {
     expect(said).toMatchObject({ exitCode: 1, out: [] });
   });
 
-  it("says what to do about a key that the service does not know, and about a team there is not", async () => {
+  it("says what to do about an unknown key, and about a missing team", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -215,7 +215,7 @@ describe("the command", () => {
     expect(other).toMatchObject({ exitCode: 1, out: [] });
   });
 
-  it("says how far it came when it is interrupted", async () => {
+  it("says how much was imported when it is interrupted", async () => {
     const before = process.listeners("SIGINT");
     const ctrlC = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
     let posts = 0;

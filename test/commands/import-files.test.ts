@@ -55,7 +55,7 @@ describe("files of memory servers and their forks", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
-  it("reads observations that stand alone, and lists of details and facts", () => {
+  it("reads separate observations, and lists of details and facts", () => {
     const graph = readText(
       jsonLines(
         { type: "entity", name: "A", entityType: "x" },
@@ -109,13 +109,15 @@ describe("files of memory servers and their forks", () => {
     expect([...graph.notCarried.keys()]).toEqual(["profile", "events", "version", "created_at", "id"]);
   });
 
-  it("tells of each field of a file that is no list of memories", () => {
+  it("reports each field of a file that is not a list of memories", () => {
     const graph = readText(JSON.stringify({ entities: [{ name: "A" }], hot_cache: { top: ["A"] }, gotchas: [] }));
 
-    expect(leftOut(graph)).toEqual(['the field "hot_cache" of the file: it is not a list of memories or relationships']);
+    expect(leftOut(graph)).toEqual([
+      'the field "hot_cache" of the file: it is not a list of memories or relationships',
+    ]);
   });
 
-  it("keeps the last digits of long numbers, and what Python writes for no number", () => {
+  it("keeps the last digits of long numbers, and Python's NaN and Infinity", () => {
     const text = '{"name":"A","channel":12345678901234567890,"score":NaN,"text":"NaN, 12345678901234567890"}';
 
     expect(contentsOf(readText(text))["A"]).toBe(
@@ -124,7 +126,7 @@ describe("files of memory servers and their forks", () => {
   });
 });
 
-describe("the bounds of a file", () => {
+describe("the limits of a file", () => {
   function readWithin(bounds: { valueLength: number; depth: number }, ...chunks: string[]) {
     const said: string[] = [];
     const reader = new RecordReader({
@@ -138,7 +140,7 @@ describe("the bounds of a file", () => {
     return said;
   }
 
-  it("lets a line and a value over lines have so many characters, and no more", () => {
+  it("refuses a line, or a value over several lines, with too many characters", () => {
     const bounds = { valueLength: 10, depth: 64 };
 
     expect(readWithin(bounds, '{"a":1234}\n{"a":', "12345}\n{}")).toEqual([
@@ -154,7 +156,7 @@ describe("the bounds of a file", () => {
     ]);
   });
 
-  it("lets values be nested so deep, and no deeper", () => {
+  it("refuses values that are nested too deep", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
     expect(readWithin({ valueLength: 1_000, depth: 64 }, `${nested(64)}\n${nested(65)}`)).toEqual([
@@ -183,7 +185,7 @@ describe("the bounds of a file", () => {
     expect(readText(`${"{\n".repeat(200_000)}${JSON.stringify({ name: "A" })}`).notes.size).toBe(1);
   });
 
-  it("lets a file have so many bytes, and no more", async () => {
+  it("refuses a file with too many bytes", async () => {
     const file = await fileWith('{"name":"A"}');
 
     expect((await readGraphFile(file, { bytesMax: 12 })).notes.size).toBe(1);
@@ -197,7 +199,7 @@ describe("the bounds of a file", () => {
     expect([...(await readGraphFile(await fileWith(bytes))).notes.keys()]).toEqual(["Größe"]);
   });
 
-  it("reads characters that lie on two chunks", async () => {
+  it("reads characters that are split over two chunks", async () => {
     const text = `{"name":"A","text":"${"ö".repeat(1_048_576)}"}\n{"name":"B"}`;
     const graph = await readGraphFile(await fileWith(text));
 

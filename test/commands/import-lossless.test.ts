@@ -75,8 +75,8 @@ const snakeCase = (name: string) =>
 
 const carriers = Object.values(CARRIERS);
 
-describe("a file in any form", () => {
-  it("keeps every text of memories, whatever their fields are called", () => {
+describe("a file of any format", () => {
+  it("keeps every text of memories, with any names of fields", () => {
     let turn = 0;
     for (const name of [...NAMES, ...IDS]) {
       for (const text of TEXTS) {
@@ -105,7 +105,7 @@ describe("a file in any form", () => {
     }
   });
 
-  it("keeps every text of relationships, between memories and within them", () => {
+  it("keeps every text of relationships, between memories and inside them", () => {
     let turn = 0;
     for (const from of FROM) {
       for (const to of TO) {

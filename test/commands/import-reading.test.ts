@@ -7,7 +7,7 @@ import { withinBounds } from "../../src/operation/bounds.js";
 import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
 
 describe("reading", () => {
-  it("unites the lines of one name: what is known in order and once, the first type, the others as lines", () => {
+  it("merges the lines of one name: observations in order and once, the first type, other types as lines", () => {
     const graph = readText(
       jsonLines(
         entity("Client", "TaskGroup", "one", "two"),
@@ -35,7 +35,7 @@ describe("reading", () => {
     expect(lines.links.size).toBe(1);
   });
 
-  it("takes the rest when something cannot be taken, and says why", () => {
+  it("imports the rest when some items cannot be imported, and says why", () => {
     const graph = readText(
       [
         jsonLines(entity("A", "x"), entity("B", "x", "fine", { text: "an object" }, "half \ud83d"), entity("N\0", "x")),
@@ -66,7 +66,7 @@ describe("reading", () => {
     ]);
   });
 
-  it("makes memories of the names that only relationships speak of, where that is asked for", () => {
+  it("creates memories for names that occur only in relationships, if requested", () => {
     const text = jsonLines(entity("A", "x"), relation("A", "uses", "Gone"), relation("Gone", "uses", "Lost"));
     const graph = readText(text, { createMissing: true });
 
@@ -75,7 +75,7 @@ describe("reading", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
-  it("keeps a memory whose content is too long: what fits, and says what does not", () => {
+  it("keeps the part of a too long content that fits, and reports the rest", () => {
     const graph = readText(
       jsonLines(entity("A", "x"), entity("Long", "x", "first", "🎈".repeat(50_000)), relation("A", "uses", "Long")),
     );
@@ -94,7 +94,7 @@ describe("reading", () => {
     expect(note?.content).toBe(`${name}\nseen`);
   });
 
-  it("takes the Unicode forms of one text for one text", () => {
+  it("treats Unicode forms of one text as the same text", () => {
     const [composed, decomposed] = ["Caf\u00e9", "Cafe\u0301"];
     const graph = readText(
       jsonLines(entity(composed, "x", composed, decomposed), relation(decomposed, "near", "B"), entity("B", "x")),
@@ -127,7 +127,7 @@ describe("reading", () => {
     expect(lostInType(text, type ?? "RELATED_TO")).toBe(context);
   });
 
-  it("keeps what a type cannot say: of an entity as a tag, of relations in one context", () => {
+  it("keeps the original type if it cannot be expressed: for a memory as a tag, for relationships in the context", () => {
     const graph = readText(
       jsonLines(
         entity("A", "人物"),
@@ -143,7 +143,7 @@ describe("reading", () => {
     expect(graph.relationships.merged).toBe(2);
   });
 
-  it("reads an export of MemoryGraph, with what it knows of memories and relationships", () => {
+  it("reads an export of MemoryGraph, with all fields of memories and relationships", () => {
     const graph = readText(JSON.stringify(EXPORT));
 
     expect([...graph.notes.values()]).toMatchObject([
@@ -188,7 +188,7 @@ describe("reading", () => {
     (text) => expect(readText(text).notes.size).toBe(0),
   );
 
-  it("holds: its limits are those of the service", () => {
+  it("has the same limits as the service", () => {
     const full = {
       type: "general",
       title: "🎈".repeat(TITLE_MAX),

@@ -20,7 +20,7 @@ import { createWorld } from "../support/world.js";
 const [, memory, , updateMemory] = memoryOperations;
 
 describe("importing into the service", () => {
-  it("stops where the graph is full, says so, and goes on from there when there is room", async () => {
+  it("stops when the graph is full, says so, and continues from there when there is room", async () => {
     const storage = { ...LIMITS.storage, pro: { memories: 5, bytes: 1_000_000 } };
     await using world = await createWorld({ storage });
     const { url } = await world.serve();
@@ -58,7 +58,7 @@ describe("importing into the service", () => {
     expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
   });
 
-  it("adds the observations that an entity has gained, and keeps what was written in the service", async () => {
+  it("adds new observations of an entity, and keeps changes made in the service", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -75,7 +75,7 @@ describe("importing into the service", () => {
     expect(after["Bare"]).toMatchObject({ content: "dressed", version: 2 });
   });
 
-  it("adds them to what somebody else wrote at the same moment", async () => {
+  it("keeps a concurrent change, and adds the observations to it", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -93,7 +93,7 @@ describe("importing into the service", () => {
     expect((await memoriesOf(ann))["Retry"]?.content).toBe("one\nmeanwhile\ntwo");
   });
 
-  it("adds nothing when a file of many forms is run again, and only what is new when it has grown", async () => {
+  it("adds nothing when a file of many formats is imported again, and only new items when it has grown", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -132,7 +132,7 @@ describe("importing into the service", () => {
     expect(Note).toMatchObject({ content: "Text.\n\nstatus: open", tags: ["b"] });
   });
 
-  it("tells long names apart that are cut to the same title", async () => {
+  it("keeps long names apart that are cut to the same title", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -159,7 +159,7 @@ describe("importing into the service", () => {
     expect(relationships).toMatchObject([{ type: "SOLVES", strength: 0.9, confidence: 0.7 }]);
   });
 
-  it("reports what the service refuses, with what leads to it, and goes on", async () => {
+  it("reports what the service refuses, with its relationships, and continues", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -182,8 +182,8 @@ describe("importing into the service", () => {
   });
 });
 
-describe("patience", () => {
-  it("waits as long as the service asks, and repeats each request under its own idempotency key", async () => {
+describe("retries", () => {
+  it("waits as long as Retry-After says, and retries each request with its own idempotency key", async () => {
     const refusals = new Set<string>();
     const pauses: unknown[] = [];
     const service = await fakeService((request) => {
@@ -211,7 +211,7 @@ describe("patience", () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  it("repeats what was lost, and what the service was too busy for", async () => {
+  it("retries after a lost connection, and while the service is busy", async () => {
     const troubles = ["lost", "none", "lost", 503, 502];
     const service = await fakeService((request) => {
       const trouble = troubles.shift();
@@ -229,7 +229,7 @@ describe("patience", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it("gives up after five repetitions", async () => {
+  it("gives up after five retries", async () => {
     const service = await fakeService(() => ({ status: 503, headers: { "retry-after": "0" } }));
 
     const result = runText(clientOf(service.url, "key"), jsonLines(entity("A", "x")));

@@ -37,7 +37,7 @@ describe("beside one server", () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it("walks by both doors, twice in a row, and every step is answered as expected", async () => {
+  it("runs at both doors, twice in a row, and every step gets the expected answer", async () => {
     const options = ["--url", server.url, "--data-dir", join(folder, ".data")];
 
     const told = await run(process.execPath, ["dist/commands/tour.js", ...options]);
@@ -76,7 +76,7 @@ describe("beside one server", () => {
     expect(pasted.output).toContain('"title":"Retry with backoff"');
   });
 
-  it("tells a newcomer where to look, in lines that fit, and with a request that can be pasted", async () => {
+  it("prints addresses for new users in short lines, with a request that can be pasted", async () => {
     const [printed = ""] = /\n {2}Memory Graph Gateway[^]*Ctrl-C stops the service\.\n/.exec(server.printed()) ?? [];
 
     const pages = Array.from(printed.matchAll(/http:\S+(?= {2})/g), ([url]) => url);
@@ -94,7 +94,7 @@ describe("beside one server", () => {
   });
 });
 
-it("stops at the first step that is answered otherwise, and says what it expected", async () => {
+it("stops at the first unexpected answer, and says what it expected", async () => {
   await using world = await createWorld();
   await using clone = await startForDevelopers(world.databaseUrl, { FREE_TEAM_SEATS: "1" });
   const { server, folder } = clone;

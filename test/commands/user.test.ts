@@ -19,7 +19,7 @@ async function run({ databaseUrl }: World, name: keyof typeof PROGRAMS, ...words
 const EMAIL = "ann@example.com";
 const OF_ANN = ["--email", "Ann@Example.com", "--json"];
 
-it("changes plan, name and verification, and shows what came of it, beside a running server", async () => {
+it("changes plan, name and verification beside a running server, and shows the result", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const made = (await run(world, "user", "create", ...OF_ANN)).json();
@@ -40,7 +40,7 @@ it("changes plan, name and verification, and shows what came of it, beside a run
   expect(entries.map(({ action }) => action).sort()).toEqual(["renameUser", "setPlan", "verifyUser"]);
 });
 
-it("suspends, unsuspends, ends keys and deletes", async () => {
+it("suspends, unsuspends, revokes keys and deletes", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
   await aMemory(ann);
@@ -52,7 +52,7 @@ it("suspends, unsuspends, ends keys and deletes", async () => {
   expect(await mayEnter()).toBe(true);
   const unsure = await run(world, "user", "revoke-keys", ...OF_ANN);
   expect(unsure).toMatchObject({ code: 2, output: "" });
-  expect(unsure.errors).toMatch(/^Nothing was done\. This would end 1 key of .*--yes/);
+  expect(unsure.errors).toMatch(/^Nothing was done\. This would revoke 1 key of .*--yes/);
   expect((await run(world, "user", "revoke-keys", ...OF_ANN, "--yes")).json()).toEqual({ email: EMAIL, revoked: 1 });
   expect(await mayEnter()).toBe(false);
   const asked = await run(world, "user", "delete", ...OF_ANN);
@@ -86,7 +86,7 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
   expect(answers.at(-1)?.errors).toMatch(/owns a team/);
 });
 
-it("finds graphs that are counted wrongly, and sets them right when told to", async () => {
+it("finds graphs with wrong stored sizes, and corrects them with --repair", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann);
@@ -101,5 +101,8 @@ it("finds graphs that are counted wrongly, and sets them right when told to", as
   expect(repaired.output).toMatch(/^GRAPH +COUNTED +HOLDS\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/);
   expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Corrected: 1.") });
   expect(await miscounted(world)).toEqual([]);
-  expect(await run(world, "graph", "verify")).toMatchObject({ code: 0, output: "The stored sizes of all graphs are correct.\n" });
+  expect(await run(world, "graph", "verify")).toMatchObject({
+    code: 0,
+    output: "The stored sizes of all graphs are correct.\n",
+  });
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startChores } from "../../src/platform/chores.js";
 import { loggerTo } from "../../src/platform/logger.js";
 
-it("tells once a minute of a chore that fails, however often it is tried", async () => {
+it("logs a failing job once a minute, however often it runs", async () => {
   const lines: string[] = [];
   let tries = 0;
   const run = async () => {
@@ -17,7 +17,7 @@ it("tells once a minute of a chore that fails, however often it is tried", async
   expect(lines.map((line) => (JSON.parse(line) as { chore: string }).chore).sort()).toEqual(["first", "second"]);
 });
 
-it("begins a chore anew whose run never ends, and tells so once", async () => {
+it("starts a job again whose run never ends, and logs that once", async () => {
   const lines: string[] = [];
   let tries = 0;
   const run = () => {
@@ -33,7 +33,7 @@ it("begins a chore anew whose run never ends, and tells so once", async () => {
   expect(lines[0]).toContain("has not ended after 20 ms");
 });
 
-it("lets a run end that takes its time, and never begins another beside it", async () => {
+it("lets a slow run end, and never starts another one beside it", async () => {
   const [events, lines]: [string[], string[]] = [[], []];
   const run = async () => {
     events.push("begun");

@@ -4,7 +4,7 @@ import { startServerProcess } from "../support/server-process.js";
 
 const STRIPE = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
 
-it("starts with all that billing takes or with none of it, and names what is missing", async () => {
+it("accepts all settings of billing or none of them, and names those that are missing", async () => {
   expect(() => assertBillingWhole(readConfig(STRIPE))).not.toThrow();
   expect(() => assertBillingWhole(readConfig({}))).not.toThrow();
   for (const name of Object.keys(STRIPE)) {

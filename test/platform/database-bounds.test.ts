@@ -9,7 +9,7 @@ const { searchTimeoutMs, searchConnections, idleInTransactionMs, connections, co
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error);
 
-it("gives all statements of a search one time together, and the next search all of it again", async () => {
+it("gives all statements of a search one common timeout, and each search a new one", async () => {
   await using world = await createWorld();
   const { database } = world;
   const most = (0.9 * searchTimeoutMs) / 1_000;
@@ -24,7 +24,7 @@ it("gives all statements of a search one time together, and the next search all 
   await database.search((run) => run(sleep, [most]));
 });
 
-it("answers everything else while searches hold all the connections that they have", async () => {
+it("answers other requests while searches use all their connections", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const searches = Array.from({ length: searchConnections + 1 }, () =>
@@ -38,7 +38,7 @@ it("answers everything else while searches hold all the connections that they ha
   expect((await ann.did(searchMemories, { query: "anything" })).total).toBe(0);
 });
 
-it("says 503 and how to search instead where a search found nothing in its time", async () => {
+it("answers 503 to a search that takes too long, and says how to search instead", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const locker = await world.database.pool.connect();
@@ -51,7 +51,7 @@ it("says 503 and how to search instead where a search found nothing in its time"
   locker.release();
 });
 
-it("ends a transaction in which nothing happens, and lets whoever waited for its locks go on", async () => {
+it("ends an idle transaction, and lets statements that waited for its locks continue", async () => {
   await using world = await createWorld();
   const lock: Statement = { name: "lock", text: "LOCK TABLE memory" };
   const idle = reasonOf(
@@ -67,7 +67,7 @@ it("ends a transaction in which nothing happens, and lets whoever waited for its
   expect(whyUnavailable(await idle)).toBeDefined();
 });
 
-it("waits for a connection as long as it may, and no longer", async () => {
+it("waits for a connection until the limit, and no longer", async () => {
   await using world = await createWorld();
   await using database = openDatabase(world.databaseUrl);
   const seconds = (connectionWaitMs + 4_000) / 1_000;

@@ -120,7 +120,7 @@ it.each(Object.entries(WRAPPERS))("tells every system error apart, %s", (_name, 
   expect(wrong).toEqual([]);
 });
 
-it("takes every failure to connect for an outage", () => {
+it("treats every failure to connect as an outage", () => {
   for (const { errno, code } of errnos) {
     const error = Object.assign(new Error(`connect ${code}`), { errno, code, syscall: "connect" });
     expect([code, whyUnavailable(error)]).toEqual([code, expect.stringMatching(/^(unreachable|lost|process)$/)]);
@@ -144,7 +144,7 @@ const OF_PRISMA: Readonly<Record<string, boolean>> = {
   ),
 };
 
-it("tells every code of Prisma apart", () => {
+it("classifies every code of Prisma", () => {
   for (const [code, expected] of Object.entries(OF_PRISMA)) {
     const known = new Prisma.PrismaClientKnownRequestError("Something.", { code, clientVersion: "7" });
     const initial = new Prisma.PrismaClientInitializationError("Something.", "7", code);
@@ -188,7 +188,7 @@ it.each([
   expect(whyUnavailable(new Error(message))).toBe(why);
 });
 
-it("knows a lost worker of Citus, and a connection that a pooler refuses under any state", () => {
+it("recognises a lost worker of Citus, and a connection that a pooler refuses with any SQLSTATE", () => {
   const internal = (message: string, severity: string) =>
     Object.assign(new Error(message), { code: "XX000", severity });
 
@@ -197,7 +197,7 @@ it("knows a lost worker of Citus, and a connection that a pooler refuses under a
   expect(whyUnavailable(internal("cache lookup failed for type 0", "ERROR"))).toBe(undefined);
 });
 
-it("answers 503 to each of them and says when to try again, but 400 to a request that was cut off", () => {
+it("answers 503 to each of them with Retry-After, but 400 to a request that was cut off", () => {
   for (const why of ["ECONNRESET", "57P01", "P1001"]) {
     const failure = failureBehind(Object.assign(new Error("Something."), { code: why }));
     expect([failure?.kind, failure?.retryAfterSeconds]).toEqual(["unavailable", 2]);

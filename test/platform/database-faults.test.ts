@@ -17,7 +17,7 @@ async function serveBehind(world: World): Promise<{ network: FaultyProxy; url: s
   return { network, url, ann: await world.user() };
 }
 
-it("comes back by itself within seconds after a black hole with every connection in use", async () => {
+it("recovers within seconds after the network lost everything while all connections were in use", async () => {
   await using world = await createWorld();
   const network = await startFaultyProxy(world.databaseUrl);
   const { url, services } = await world.serve({}, network.url, {}, LIMITS.database);
@@ -54,7 +54,7 @@ it("comes back by itself within seconds after a black hole with every connection
   expect(world.bugs).toEqual([]);
 });
 
-it("gives up what waits in a black hole long before the timeout of statements", async () => {
+it("fails statements on a dead network long before the statement timeout", async () => {
   await using world = await createWorld();
   await using network = await startFaultyProxy(world.databaseUrl);
   await using database = openDatabase(network.url);
@@ -70,7 +70,7 @@ it("gives up what waits in a black hole long before the timeout of statements", 
   expect(ended).toEqual(waiting.map(() => expect.objectContaining({ status: "rejected" })));
 });
 
-it("tells once of connections that break, however many and however often", async () => {
+it("logs broken connections once a minute, however many there are", async () => {
   await using world = await createWorld();
   const { network, url, ann } = await serveBehind(world);
   for (let breaks = 0; breaks < 3; breaks++) {
@@ -83,7 +83,7 @@ it("tells once of connections that break, however many and however often", async
   expect(world.log.filter((line) => line.includes("a database connection was lost"))).toHaveLength(1);
 });
 
-it("keeps a statement that PostgreSQL is at work on, however long it waits for a lock", async () => {
+it("keeps a statement that PostgreSQL is running, however long it waits for a lock", async () => {
   await using world = await createWorld();
   const locker = await world.database.pool.connect();
   await locker.query("BEGIN; LOCK TABLE memory");

@@ -8,7 +8,7 @@ import { dataFolder, lockFileOf, madeFolder, query } from "../support/embedded.j
 
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 
-describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
+describe.concurrent("a start that fails", { timeout: 60_000 }, () => {
   it.for<[string, (folder: string) => string, RegExp]>([
     ["a file", (folder) => file(folder), /, or a part of its path, is a file: set DATA_DIR to a folder\.$/],
     [
@@ -24,7 +24,7 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
       /too long: set DATA_DIR to a folder/,
     ],
     ["with a line break in its name", (folder) => join(folder, "a\nb"), /a control character: set DATA_DIR to another/],
-  ])("is told in a sentence where the data folder is %s", async ([, folderOf, sentence], test) => {
+  ])("says in one sentence what to do when the data folder is %s", async ([, folderOf, sentence], test) => {
     await expectSentence(folderOf(dataFolder(test)), sentence);
   });
 
@@ -45,7 +45,7 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
       (_, at) => writeFileSync(join(at, "postgresql.conf"), "?"),
       /contains errors\.\nIts log/,
     ],
-  ])("is told in a sentence where the database is one %s", async ([, damage, sentence], test) => {
+  ])("says in one sentence what to do when the database is one %s", async ([, damage, sentence], test) => {
     const dataDir = await madeFolder(test);
     damage(join(dataDir, "postgres"), join(dataDir, "postgres", "cluster"));
 
@@ -65,7 +65,7 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
     expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("takes the longest folder name there may be, and refuses one that is a byte longer", async (test) => {
+  it("accepts the longest allowed folder name, and refuses one that is a byte longer", async (test) => {
     const folder = join(dataFolder(test), "a".repeat(200), "b".repeat(200), "c".repeat(200));
     // The limit is on the folder of the database itself, `postgres` below the data folder.
     const rest = LIMITS.embeddedDatabase.folderNameBytes - join(folder, "x", "postgres").length;
@@ -77,7 +77,7 @@ describe.concurrent("a start that cannot be", { timeout: 60_000 }, () => {
     await expectSentence(`${longest}x`, /longer than 900 bytes: set DATA_DIR to a folder with a shorter one\.$/);
   });
 
-  it("is told in a sentence on a disk that is full, or read-only", async (test) => {
+  it("says in one sentence what to do when the disk is full or read-only", async (test) => {
     const disk = dataFolder(test);
     const size = 80;
     const mounted =

@@ -23,7 +23,7 @@ const compiled = temporaryFolder();
 /** For what is not to be had. */
 const A_MOMENT_MS = 100;
 
-/** What a process that was killed leaves behind can only be seen with processes of their own: these run this copy. */
+/** Tests that kill a process run this copy in separate processes. */
 beforeAll(() => {
   symlinkSync(join(root, "node_modules"), join(compiled, "node_modules"), "junction");
   writeFileSync(join(compiled, "package.json"), '{ "type": "module" }');
@@ -69,7 +69,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await expect(query(guessed, "SELECT")).rejects.toMatchObject({ code: "28P01" });
   });
 
-  it("is stopped by the last one who leaves", async (test) => {
+  it("is stopped by the last process that uses it", async (test) => {
     const dataDir = await madeFolder(test);
     const [first, second] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
 
@@ -79,7 +79,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(postmasterOf(dataDir)).toBeUndefined();
   });
 
-  it("is stopped once when all leave at the same moment", async (test) => {
+  it("is stopped once when all processes leave at the same moment", async (test) => {
     const dataDir = await madeFolder(test);
     const first = await startEmbeddedPostgres({ dataDir });
     const others = await Promise.all(Array.from({ length: 4 }, () => startEmbeddedPostgres({ dataDir })));
@@ -89,7 +89,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(postmasterOf(dataDir)).toBeUndefined();
   });
 
-  it("runs on for a client that is none of ours", async (test) => {
+  it("keeps running for another program's connection", async (test) => {
     const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
     const client = new pg.Client(postgres.url);
@@ -101,7 +101,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await client.end();
   });
 
-  it("can be left after it has died", async (test) => {
+  it("can be stopped after it was killed", async (test) => {
     const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
     process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
@@ -148,7 +148,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     await before.stop();
   });
 
-  it("starts although its lock file names a process that is another's", async (test) => {
+  it("starts when its lock file names the process of another program", async (test) => {
     const dataDir = await madeFolder(test);
     const before = await startEmbeddedPostgres({ dataDir });
     const lockFile = readFileSync(lockFileOf(dataDir), "utf8");
@@ -160,14 +160,14 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(after.startedHere).toBe(true);
   });
 
-  it("works in a folder whose name a shell would take apart", async (test) => {
+  it("works in a folder whose name has special characters of the shell", async (test) => {
     const dataDir = join(dataFolder(test), `it's "50 %" $HOME \`x\``);
     await using postgres = await startEmbeddedPostgres({ dataDir });
 
     expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("becomes one cluster when two processes start at once on a fresh folder", async (test) => {
+  it("creates one cluster when two processes start at once on a new folder", async (test) => {
     const dataDir = dataFolder(test);
     const children = [startChild(test, dataDir), startChild(test, dataDir)];
     const [first, second] = await Promise.all(children.map(answerOf));
@@ -177,7 +177,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect(readdirSync(dataDir)).toEqual(["postgres", "postgres.log"]);
   });
 
-  it("runs on when the process that started it is killed, and is joined by the next", async (test) => {
+  it("keeps running when the process that started it is killed, and is joined by the next", async (test) => {
     const dataDir = await madeFolder(test);
     const child = startChild(test, dataDir);
     const { url } = await answerOf(child);
@@ -188,7 +188,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
     expect([next.startedHere, next.url]).toEqual([false, url]);
   });
 
-  it("is created anew after its creation was interrupted", async (test) => {
+  it("is created again after its creation was interrupted", async (test) => {
     const dataDir = dataFolder(test);
     const child = startChild(test, dataDir);
     await test.expect.poll(() => draftsIn(dataDir).length, { interval: 5 }).toBe(1);
@@ -218,7 +218,7 @@ describe.concurrent("the server lock", { timeout: 60_000 }, () => {
     await (await acquireServerLock(postgres.url, dataDir)).release();
   });
 
-  it("is free at once after its holder was killed", async (test) => {
+  it("is released at once after its holder was killed", async (test) => {
     const dataDir = await madeFolder(test);
     const holder = startChild(test, dataDir, { server: true });
     const { url } = await answerOf(holder);
@@ -243,7 +243,7 @@ function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "embedded-postgres-"));
 }
 
-/** A process of its own, and group, that starts PostgreSQL, answers with what it got, and stays until it is killed. */
+/** A separate process, with its own group, that starts PostgreSQL, reports the result, and runs until it is killed. */
 function startChild(test: TestContext, dataDir: string, { server = false } = {}): ChildProcess {
   const module = pathToFileURL(join(compiled, "platform/embedded/index.js")).href;
   const script = `

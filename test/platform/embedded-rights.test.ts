@@ -25,7 +25,7 @@ beforeAll(() => {
 }, 600_000);
 
 describe.runIf(process.platform === "linux")("the processes of the embedded PostgreSQL", { timeout: 120_000 }, () => {
-  it("have no capability and get none, even where the data folder is in one that nobody else may enter", async () => {
+  it("have no capability and can get none, even if only root may enter the parent of the data folder", async () => {
     await using postgres = await startEmbeddedPostgres({ dataDir: join(dataFolder(), "deep", "er") });
 
     for (const { sets, noNewPrivileges } of await statusesOf(postgres)) {
@@ -34,7 +34,7 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
     }
   });
 
-  it("get nothing of the environment but the path, the language and the time zone", async () => {
+  it("get only the path, the language and the time zone from the environment", async () => {
     const secrets = { STRIPE_SECRET_KEY: "sk", DATABASE_PASSWORD: "x", PGPORT: "1", LC_TIME: "C", TZ: "Asia/Tokyo" };
     const before = { ...process.env };
     Object.assign(process.env, secrets);

@@ -87,7 +87,7 @@ describe.each([
   ["made by this version", async () => {}],
   ["made by an earlier version, where it was the superuser", makeEarlierCluster],
 ])("the role of the service, in a data folder %s", { timeout: 120_000 }, (_name, prepare) => {
-  it("may work in its own database and do nothing else", async () => {
+  it("has rights in its own database only", async () => {
     const dataDir = dataFolder();
     await prepare(dataDir);
     await using postgres = await startEmbeddedPostgres({ dataDir });
@@ -115,7 +115,7 @@ describe.each([
 const REFUSED = expect.stringMatching(/^(42501|0A000)$/) as string;
 
 describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
-  it("is upgraded once when two processes start on it at the same time, and anew when an upgrade was interrupted", async () => {
+  it("is upgraded once when two processes start at the same time, and again after an interrupted upgrade", async () => {
     const dataDir = dataFolder();
     await makeEarlierCluster(dataDir);
     const [one, two] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);

@@ -35,7 +35,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     ["is stopped at once", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGQUIT")],
     ["loses a process", async (_, url) => kill(await aBackend(url), "SIGKILL")],
     ["ends every connection", (_, url) => query(url, ENDS_OTHERS)],
-  ])("runs again by itself on the same port after it %s, and has its server's lock", async ([, harm], test) => {
+  ])("restarts by itself on the same port after it %s, and takes the server's lock again", async ([, harm], test) => {
     const { dataDir, kept, log, works } = await start(test);
     await query(kept.databaseUrl, "CREATE TABLE note AS SELECT 'kept' AS text");
     const url = kept.databaseUrl;
@@ -49,7 +49,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     await expect(acquireServerLock(url, dataDir, A_MOMENT_MS)).rejects.toThrow("Another server is already running");
   });
 
-  it("starts again on another port when its own is taken, and connections follow", async (test) => {
+  it("restarts on another port when its own is in use, and connections use it", async (test) => {
     const { dataDir, kept, log, works, hide, show } = await start(test);
     const { port } = new URL(kept.databaseUrl);
     hide();
@@ -66,7 +66,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     await test.expect.poll(works, PATIENCE).toBe(true);
   });
 
-  it("is tried again as long as it takes, which the log tells once a minute", async (test) => {
+  it("retries until it can start, and logs that once a minute", async (test) => {
     const { dataDir, log, works, hide, show } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
@@ -81,7 +81,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     await test.expect.poll(works, PATIENCE).toBe(true);
   });
 
-  it("tells a server to stop when another one has taken over its data folder", async (test) => {
+  it("stops a server when another one has taken over its data folder", async (test) => {
     const { dataDir, kept, hide, show } = await start(test);
     hide();
     await query(kept.databaseUrl, ENDS_OTHERS);
@@ -94,7 +94,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     );
   });
 
-  it("stops with its server, even while it is being started again", async (test) => {
+  it("stops with its server, even during a restart", async (test) => {
     const { dataDir, kept, log, hide } = await start(test);
     hide();
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");

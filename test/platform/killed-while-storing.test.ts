@@ -52,7 +52,7 @@ it("has one effect and one answer when the server is killed after the answer", a
   expect((await world.database.pool.query("SELECT FROM memory")).rowCount).toBe(1);
 });
 
-/** Until the database notices that the killed server is gone, the key's lock may still be held. */
+/** The key's lock may be held until the database notices that the server was killed. */
 async function eventuallyStored(store: () => ReturnType<typeof ask>) {
   for (let attempt = 0; attempt < 50; attempt++) {
     const answer = await store();

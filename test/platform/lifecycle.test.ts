@@ -18,13 +18,13 @@ vi.setConfig({ testTimeout: 240_000 });
 const DEVELOPMENT = { NODE_ENV: "development" };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
-/** What becomes of a process that is told to stop or killed can only be seen with one: these run the build. */
+/** These tests run the build, since they stop and kill processes. */
 beforeAll(() => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs")], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
 }, 600_000);
 
-it("answers all that it has begun when it is told to stop, and exits with 0", async () => {
+it("answers running requests after a signal to stop, and exits with 0", async () => {
   await using world = await createWorld();
   const people = await Promise.all(Array.from({ length: 9 }, () => world.user()));
   const server = start({ DATABASE_URL: world.databaseUrl });
@@ -45,35 +45,38 @@ it("answers all that it has begun when it is told to stop, and exits with 0", as
 it.each([
   ["the server", false],
   ["the server and its PostgreSQL", true],
-])("loses nothing that was acknowledged when %s is killed, and starts again by itself", async (_what, withDatabase) => {
-  const dataDir = await madeFolder();
-  const server = start({ DATA_DIR: dataDir });
-  const { url, key } = await server.ready();
-  const acknowledged: string[] = [];
-  const create = async (): Promise<void> => {
-    const { status, body } = await ask(`${url}/v1/memories`, { key, body: NOTE });
-    if (status !== 201) throw new Error(`A creation was answered with ${status}.`);
-    acknowledged.push((body as { id: string }).id);
-    if (acknowledged.length === 60) {
-      server.child.kill("SIGKILL");
-      if (withDatabase) process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
-    }
-    return create();
-  };
+])(
+  "keeps everything that was acknowledged when %s is killed, and starts again by itself",
+  async (_what, withDatabase) => {
+    const dataDir = await madeFolder();
+    const server = start({ DATA_DIR: dataDir });
+    const { url, key } = await server.ready();
+    const acknowledged: string[] = [];
+    const create = async (): Promise<void> => {
+      const { status, body } = await ask(`${url}/v1/memories`, { key, body: NOTE });
+      if (status !== 201) throw new Error(`A creation was answered with ${status}.`);
+      acknowledged.push((body as { id: string }).id);
+      if (acknowledged.length === 60) {
+        server.child.kill("SIGKILL");
+        if (withDatabase) process.kill(postmasterOf(dataDir) ?? 0, "SIGKILL");
+      }
+      return create();
+    };
 
-  const broken = await Promise.allSettled(Array.from({ length: 8 }, create));
-  expect(broken.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
-  expect(await server.ended).toEqual([null, "SIGKILL"]);
+    const broken = await Promise.allSettled(Array.from({ length: 8 }, create));
+    expect(broken.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
+    expect(await server.ended).toEqual([null, "SIGKILL"]);
 
-  const again = start({ DATA_DIR: dataDir });
-  const { url: urlAgain, key: keyAgain } = await again.ready();
-  const kept = await idsOf(urlAgain, key);
-  expect(acknowledged.length).toBeGreaterThanOrEqual(60);
-  expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
-  expect(keyAgain).toBe(key);
-  again.child.kill("SIGTERM");
-  expect(await again.ended).toEqual([0, null]);
-});
+    const again = start({ DATA_DIR: dataDir });
+    const { url: urlAgain, key: keyAgain } = await again.ready();
+    const kept = await idsOf(urlAgain, key);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(60);
+    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    expect(keyAgain).toBe(key);
+    again.child.kill("SIGTERM");
+    expect(await again.ended).toEqual([0, null]);
+  },
+);
 
 it.each([
   ["is killed", "SIGKILL"],
@@ -106,7 +109,7 @@ it.each([
   120_000,
 );
 
-it("refuses a second server on its data folder, and says what to do", async () => {
+it("refuses a second server on the same data folder, and says what to do", async () => {
   const dataDir = await madeFolder();
   const { url } = await start({ DATA_DIR: dataDir }).ready();
 
@@ -117,7 +120,7 @@ it("refuses a second server on its data folder, and says what to do", async () =
   expect((await ask(`${url}/readyz`)).status).toBe(200);
 });
 
-it("makes users from the command line beside a running server, as one JSON value", async () => {
+it("creates users on the command line beside a running server, and prints one JSON value", async () => {
   const dataDir = dataFolder();
   const { url } = await start({ DATA_DIR: dataDir }).ready();
   const create = ["create", "--email", "Ann@example.com", "--verified", "--plan", "free", "--json"];
@@ -139,7 +142,7 @@ it("makes users from the command line beside a running server, as one JSON value
   expect(again.errors).toContain("There is already a user with the address ann@example.com.");
 });
 
-it("makes users and keys without a server, for people to read or for programs", async () => {
+it("creates users and keys without a server, as text or as JSON", async () => {
   await using world = await createWorld();
   const environment = { ...DEVELOPMENT, DATABASE_URL: world.databaseUrl, DATA_DIR: dataFolder() };
 
@@ -158,7 +161,7 @@ it("makes users and keys without a server, for people to read or for programs", 
   }
 });
 
-it("keeps the demo key from start to start, as long as its file is there", async () => {
+it("keeps the demo key over restarts, as long as its file exists", async () => {
   await using world = await createWorld();
   const dataDir = dataFolder();
   const file = join(dataDir, "demo-key");
@@ -181,7 +184,7 @@ it("keeps the demo key from start to start, as long as its file is there", async
   expect(otherKey).not.toBe(first[0]);
 });
 
-it("makes no demo user and shows no key in production", async () => {
+it("creates no demo user and shows no key in production", async () => {
   await using world = await createWorld();
   const server = start({ DATABASE_URL: world.databaseUrl, NODE_ENV: "production" });
 
@@ -193,7 +196,7 @@ it("makes no demo user and shows no key in production", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
-it("does not start on a wrong configuration, and names every problem at once", async () => {
+it("refuses to start with a wrong configuration, and names every problem at once", async () => {
   const server = start({ PORT: "http", LOG_LEVEL: "loud", DATABASE_URL: "mysql://root:hush@db/x" });
 
   expect(await server.ended).toEqual([1, null]);
@@ -201,7 +204,7 @@ it("does not start on a wrong configuration, and names every problem at once", a
   expect(server.errors()).not.toMatch(/hush|^\s+at /m);
 });
 
-it("does not start on a port that is taken, and says so", async () => {
+it("refuses to start on a port that is in use, and says so", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
 
@@ -222,7 +225,7 @@ interface Running {
   readonly ended: Promise<[code: number | null, signal: string | null]>;
 }
 
-/** A server of the build, on a free port unless told otherwise; killed when the test ends. */
+/** A server of the build, by default on a free port; killed when the test ends. */
 function start(environment: Record<string, string>): Running {
   const child = spawn(process.execPath, [join(root, "dist/main.js")], settings(environment));
   const said = { stdout: "", stderr: "" };
@@ -246,7 +249,7 @@ function start(environment: Record<string, string>): Running {
   return { child, ready, output: () => said.stdout, errors: () => said.stderr, ended };
 }
 
-/** In a folder of its own, where there is no `.env`, and with nothing of what is set around the tests. */
+/** Runs in a separate folder without `.env`, and without the variables of the tests' environment. */
 function settings(environment: Record<string, string>) {
   const ours = {
     HOST: "",

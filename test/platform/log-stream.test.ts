@@ -10,7 +10,7 @@ import { loggerTo } from "../../src/platform/logger.js";
 const { waitingLength, lineBytes, listed } = LIMITS.log;
 const LINE = `${"x".repeat(1_023)}\n`;
 
-it("writes every line once and in order, together or at once", async () => {
+it("writes every line once and in order, buffered or not", async () => {
   for (const buffered of [true, false]) {
     const path = join(folder(), "log");
     const descriptor = opened(path, constants.O_WRONLY | constants.O_CREAT);
@@ -24,7 +24,7 @@ it("writes every line once and in order, together or at once", async () => {
   }
 });
 
-it("keeps running on a full disk, and in bounds", async () => {
+it("keeps running on a full disk, with limited memory", async () => {
   await using stream = new LogStream(opened("/dev/full", constants.O_WRONLY), { buffered: true });
   const startedAt = performance.now();
   for (let n = 0; n < 100; n++) stream.write(LINE);
@@ -38,7 +38,7 @@ it("keeps running on a full disk, and in bounds", async () => {
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
-it("neither hangs nor fails when whoever read the log is gone", async () => {
+it("keeps running when the reader of the log has ended", async () => {
   const { descriptor, reader } = pipe();
   await using stream = new LogStream(descriptor, { buffered: false });
   closeSync(reader);
@@ -47,7 +47,7 @@ it("neither hangs nor fails when whoever read the log is gone", async () => {
   for (let n = 0; n < 1_000; n++) stream.write(LINE);
 });
 
-it("does not wait for a pipe that nobody reads, and tells what it dropped when somebody does", async () => {
+it("does not wait for a pipe that nobody reads, and later logs how many lines it dropped", async () => {
   const { descriptor, reader } = pipe();
   const stream = new LogStream(descriptor, { buffered: true });
   const lines = Math.ceil((waitingLength + 200_000) / LINE.length);
@@ -71,7 +71,7 @@ it("does not wait for a pipe that nobody reads, and tells what it dropped when s
   await stream[Symbol.asyncDispose]();
 });
 
-it("holds up the end for a second at most", async () => {
+it("delays the shutdown by a second at most", async () => {
   const { descriptor } = pipe();
   const stream = new LogStream(descriptor, { buffered: true });
   for (let n = 0; n < 300; n++) stream.write(LINE);
@@ -104,7 +104,7 @@ it.each([
   expect(said).toBe("ended");
 });
 
-it("bounds a line, whatever is in it", () => {
+it("limits the length of every line", () => {
   const lines: string[] = [];
   const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
   const long = '"\u{1F600}\\'.repeat(100_000);

@@ -19,7 +19,7 @@ const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
 const settings = (smtpUrl: string) => ({ SMTP_URL: smtpUrl, MAIL_FROM: "Memory Graph <mail@example.com>" });
 
-it("invites by a mail that says who, to what, as what and until when, with a link and a token that work", async () => {
+it("invites by a mail with the inviter, the team, the role, the end, and a link and a token that work", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await world.serve({ ...settings(smtp.url), PUBLIC_URL: "https://memory.example.com" });
@@ -46,7 +46,7 @@ it("invites by a mail that says who, to what, as what and until when, with a lin
   await nothingWaits(world);
 });
 
-it("keeps the token's hash alone, and logs neither token, code nor address", async () => {
+it("stores only the token's hash, and logs neither token, code nor address", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   const { url } = await world.serve(settings(smtp.url));
@@ -100,7 +100,7 @@ it("lets a team's name be neither a header nor markup", async () => {
   expect(smtp.mails).toHaveLength(1);
 });
 
-it("waits for a mail server that is down without slowing requests, and sends when it is back", async () => {
+it("keeps mails while the mail server is down, without slowing requests, and sends them later", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await smtp.stop();
@@ -120,7 +120,7 @@ it("waits for a mail server that is down without slowing requests, and sends whe
   expect(world.bugs).toEqual([]);
 });
 
-it("sends each mail once, however many servers there are", async () => {
+it("sends each mail once, with any number of servers", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   for (let n = 0; n < 3; n++) await world.serve(settings(smtp.url));
@@ -136,7 +136,7 @@ it("sends each mail once, however many servers there are", async () => {
   expect(smtp.mails.map(({ to }) => to).sort()).toEqual(mails.map(({ email }) => email).sort());
 });
 
-it("tries a refused mail again, later each time, tells the operator why, and gives up after a day", async () => {
+it("retries a refused mail with longer waits, logs the reason, and gives up after a day", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
@@ -163,7 +163,7 @@ it("tries a refused mail again, later each time, tells the operator why, and giv
   expect(world.log.join("\n")).not.toContain(BOB);
 });
 
-it("tries a code again every minute at the latest, with one code in the end, and not once it would have ended", async () => {
+it("retries a code at least every minute, always with the same code, until it would have expired", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("come back later");
@@ -231,7 +231,7 @@ it("keeps mails in production without a mail server, and warns", async () => {
   expect(await world.database.models.mail.count()).toBe(1);
 });
 
-it("drops in production without a mail server what can no longer help, and what is a week old", async () => {
+it("deletes in production without a mail server mails that are expired or a week old", async () => {
   await using world = await createWorld();
   const { owner, teamId } = await invited(world);
   const invite = async (name: string) => {
@@ -276,7 +276,7 @@ it.each([
   expect(needsStartTls(url)).toBe(needed);
 });
 
-it("sends nothing in production to a server that offers no TLS, unless told, and says why", async () => {
+it("refuses to send mails without TLS in production, unless configured, and logs why", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await invited(world);

@@ -7,7 +7,7 @@ import { loggerTo } from "../../src/platform/logger.js";
 
 const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 
-it("never says that a window has more time left than it is long, whenever it begins", async () => {
+it("never reports more time left than the length of the window", async () => {
   let now = 0;
   const budgets = new ProcessBudgets(() => now);
   for (let n = 0; n < 10_000; n++) {
@@ -18,7 +18,7 @@ it("never says that a window has more time left than it is long, whenever it beg
   }
 });
 
-it("counts anew in Redis when a window has less than a millisecond left", async ({ skip }) => {
+it("starts a new window in Redis when the old one has less than a millisecond left", async ({ skip }) => {
   const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
   redis.on("error", () => {});
   await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
@@ -39,7 +39,7 @@ it("counts anew in Redis when a window has less than a millisecond left", async 
     expect(resetMs).toBeLessThanOrEqual(2);
   }
 
-  // A Redis that is late, as on a busy machine, is not what is asked here.
+  // A slow Redis, as on a busy machine, is not part of this test.
   expect(warnings.filter((line) => !line.includes("timed out"))).toEqual([]);
   await budgets.close();
   redis.disconnect();
@@ -60,7 +60,7 @@ it.each([
   expect(networkOf(address)).toBe(network);
 });
 
-it("counts an address of IPv6 with its /48 as well, which has ten times the budget", () => {
+it("charges an IPv6 address to its /48 too, which has ten times the budget", () => {
   expect(networksOf("2001:db8:7:1::1")).toEqual([
     { network: "2001:db8:7:1", shares: 1 },
     { network: "2001:db8:7::/48", shares: 10 },

@@ -6,7 +6,7 @@ import { aTeam, anInvitee } from "../support/teams.js";
 
 const DAYS = { RETENTION_KEYS_DAYS: "10", RETENTION_INVITATIONS_DAYS: "20", RETENTION_AUDIT_DAYS: "30" };
 
-it("deletes keys, invitations, counts and audit when their time is over, and nothing before", async () => {
+it("deletes keys, invitations, counts and audit after their retention time, and nothing before", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { pool, models } = world.database;
@@ -60,7 +60,7 @@ it("deletes keys, invitations, counts and audit when their time is over, and not
   expect(world.bugs).toEqual([]);
 });
 
-it("deletes a batch at a time, and goes on while there is more", async () => {
+it("deletes in batches, and continues while there is more", async () => {
   await using world = await createWorld();
   await world.database.pool.query(
     `INSERT INTO audit_entry (id, door, action, created_at)
@@ -72,7 +72,7 @@ it("deletes a batch at a time, and goes on while there is more", async () => {
   await expect.poll(() => world.database.models.auditEntry.count(), { timeout: 20_000 }).toBe(0);
 });
 
-it("keeps a first result as long as it is told, and no longer", async () => {
+it("keeps a first result for the configured time, and no longer", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ RETENTION_RESULTS_HOURS: "48" });
   const ann = await world.user();
@@ -94,7 +94,7 @@ it("keeps a first result as long as it is told, and no longer", async () => {
   expect(statuses).toEqual([201, 201, 409, 201]);
 });
 
-it("is set by the environment, within bounds", () => {
+it("reads the retention times from the environment, within limits", () => {
   const days = { keysDays: 90, invitationsDays: 90, auditDays: 730, mailsDays: 7 };
   expect(readConfig({}).retention).toEqual({ resultsHours: 24, ...days });
   expect(() => readConfig({ RETENTION_RESULTS_HOURS: "23" })).toThrow("RETENTION_RESULTS_HOURS must be a whole number");

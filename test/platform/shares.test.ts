@@ -19,7 +19,7 @@ const PATIENCE = { timeout: 20_000, interval: 20 };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => "done").catch((error: unknown) => error);
 
-it("lets no account hold more than a third of the connections, by any way to the database", async () => {
+it("lets an account use at most a third of the connections, by any way to the database", async () => {
   await using world = await createWorld();
   const database = world.services.shares.of("ann");
   await using lock = await lockMemories(world);
@@ -38,7 +38,7 @@ it("lets no account hold more than a third of the connections, by any way to the
   expect((await all).length).toBe(3 * SHARE);
 });
 
-it("lets an account search only twice at the same time", async () => {
+it("lets an account run two searches at a time", async () => {
   await using world = await createWorld();
   const database = world.services.shares.of("ann");
   await using lock = await lockMemories(world);
@@ -53,7 +53,7 @@ it("lets an account search only twice at the same time", async () => {
   expect((await all).length).toBe(searchesPerAccount + 1);
 });
 
-it("answers others at once while one account asks for as much as it can of a table that is locked", async () => {
+it("answers other accounts at once while one sends many requests for a locked table", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const { url } = await world.serve({}, undefined, {}, LIMITS.database);
@@ -89,7 +89,7 @@ it("answers others at once while one account asks for as much as it can of a tab
   expect(world.bugs).toEqual([]);
 });
 
-it("refuses in time what needs a locked table, and answers everything else", async () => {
+it("refuses requests for a locked table in time, and answers all others", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const { url } = await world.serve({}, undefined, {}, LIMITS.database);
@@ -117,7 +117,7 @@ it("refuses in time what needs a locked table, and answers everything else", asy
   expect(world.bugs).toEqual([]);
 });
 
-it("is alive and ready while every connection waits for a lock, and goes on when they have waited in vain", async () => {
+it("stays alive and ready while every connection waits for a lock, and serves again after their timeout", async () => {
   await using world = await createWorld();
   const people = await Promise.all(Array.from({ length: Math.ceil(connections / SHARE) }, () => world.user()));
   const late = await world.user();
@@ -139,7 +139,7 @@ it("is alive and ready while every connection waits for a lock, and goes on when
   expect(new Set((await held).map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-it("waits for no lock any more once a request has used up its patience, by any way to the database", async () => {
+it("does not wait for a lock when a request has used up its time to wait, by any way to the database", async () => {
   await using world = await createWorld();
   const patience = new Patience(60_000);
   const database = new DatabaseShares(world.database, {
@@ -169,7 +169,7 @@ it("waits for no lock any more once a request has used up its patience, by any w
   expect(await world.database.search((run) => run(show, []))).toEqual(usual);
 });
 
-it("lets a request with many changes wait in vain only once", async () => {
+it("lets a request with many changes wait for its timeout only once", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { url } = await world.serve({}, undefined, {}, LIMITS.database);
@@ -185,7 +185,7 @@ it("lets a request with many changes wait in vain only once", async () => {
   expect(performance.now() - begunAt).toBeLessThan(5 * lockWaitMs);
 });
 
-it("counts waits that run side by side once", async () => {
+it("counts parallel waits once", async () => {
   const patience = new Patience(60_000);
 
   await Promise.all(Array.from({ length: 200 }, () => patience.during(new Promise((done) => setTimeout(done, 100)))));
@@ -194,7 +194,7 @@ it("counts waits that run side by side once", async () => {
   expect(patience.leftMs).toBeGreaterThan(50_000);
 });
 
-it("sends all away who wait for a database that somebody has found out of reach", async () => {
+it("refuses all waiting requests when one finds that the database cannot be reached", async () => {
   const sockets: Socket[] = [];
   const deaf = createServer((socket) => void sockets.push(socket));
   await new Promise<void>((done) => deaf.listen(0, "127.0.0.1", done));
@@ -218,7 +218,7 @@ it("sends all away who wait for a database that somebody has found out of reach"
   expect(sockets).toHaveLength(SHARE);
 });
 
-it("lets an account wait with as many statements as it may, and refuses one more without harm to the others", async () => {
+it("lets an account queue statements up to the limit, and refuses one more without affecting the others", async () => {
   await using world = await createWorld();
   const { shares } = world.services;
   const ann = shares.of("ann");
@@ -233,7 +233,7 @@ it("lets an account wait with as many statements as it may, and refuses one more
   await Promise.all([...held, ...waiting]);
 });
 
-it("gives every place back, however what was done there ended", async () => {
+it("releases every connection of a share, after success and after errors", async () => {
   await using world = await createWorld();
   const shares = new DatabaseShares(world.database);
   const wrong: Statement = { name: "", text: "SELECT no_such_column" };

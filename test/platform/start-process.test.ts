@@ -49,7 +49,7 @@ it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, tro
   expect(code).toBe(1);
 });
 
-it("ends with a sentence when it may open too few files", async ({ skip }) => {
+it("exits with one sentence when the limit of open files is too low", async ({ skip }) => {
   if (process.platform === "win32") return skip("There is no such limit.");
   const command = `ulimit -n 40 && exec "${process.execPath}" dist/main.js`;
 
@@ -59,7 +59,7 @@ it("ends with a sentence when it may open too few files", async ({ skip }) => {
   return undefined;
 });
 
-it("leaves nothing that keeps a process once the database is migrated", async () => {
+it("keeps no process running after the database is migrated", async () => {
   const { url, prefix } = inject("databaseServer");
   const name = `${prefix}${randomUUID().replaceAll("-", "")}`;
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));

@@ -104,7 +104,7 @@ it.each([
   ],
   ["08P01", "no such database: graph", /does not answer like PostgreSQL/],
   ["XX000", "Max client connections reached", /does not answer like PostgreSQL/],
-])("says what to do when it is not let in: %s", async (code, message, sentence) => {
+])("says what to do when the database refuses it: %s", async (code, message, sentence) => {
   const fields = [`SFATAL`, `VFATAL`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
   const body = Buffer.from(`${fields}\0`);
   const length = Buffer.alloc(4);
@@ -117,7 +117,7 @@ it.each([
 it.each([
   ["says nothing", undefined],
   ["speaks another language", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
-])("says what to do when what listens there %s", async (_what, answer) => {
+])("says what to do when the server at the address %s", async (_what, answer) => {
   const host = await listen(answer);
 
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(/DATABASE_URL/);
@@ -154,7 +154,7 @@ it("says what to do when the database is missing, read only, another's, or offer
   expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes: it is a standby or read only/);
 });
 
-it("waits for another server that migrates and says so, but not for ever", async () => {
+it("waits for another server that migrates and says so, but only for a limited time", async () => {
   await using world = await createWorld();
   const other = new pg.Client(world.databaseUrl);
   await other.connect();

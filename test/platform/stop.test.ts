@@ -18,13 +18,13 @@ const { echoMs } = LIMITS.stop;
 /** What hangs is cut off after these. */
 const STOP = { drainMs: 2_000, wholeMs: 3_000 };
 
-/** What becomes of a process that is told to stop can only be seen with one: these run the build. */
+/** These tests run the build, since they stop processes. */
 beforeAll(() => {
   const { status, stderr } = spawnSync(process.execPath, [".config/run.mjs"], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
 }, 600_000);
 
-it("ends in time when it is told to stop, whatever hangs: its database, a request, a mail server", async () => {
+it("stops in time, even if its database, a request or a mail server hangs", async () => {
   await using world = await createWorld();
   await using network = await startFaultyProxy(world.databaseUrl);
   const mail = await startSilentServer();
@@ -53,7 +53,7 @@ it("ends in time when it is told to stop, whatever hangs: its database, a reques
   await ended;
 });
 
-it("ends in time when it is told to stop while the payment provider hangs, asked by a request and by a chore", async () => {
+it("stops in time while the payment provider hangs, for a request and for a background job", async () => {
   await using world = await createWorld();
   const provider = await startSilentServer();
   const ann = await world.user();
@@ -84,7 +84,7 @@ it("ends in time when it is told to stop while the payment provider hangs, asked
   await asked;
 });
 
-it("ends at once at a second signal, also while a request waits", async () => {
+it("stops at once at a second signal, even while a request waits", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
@@ -102,7 +102,7 @@ it("ends at once at a second signal, also while a request waits", async () => {
   expect([await lock.waiting(), await waiting]).toEqual([expect.any(Number), "cut off"]);
 });
 
-it("finishes what runs although the same Ctrl-C comes twice", async () => {
+it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
@@ -125,7 +125,7 @@ const isOpen = ({ url }: ServerProcess): Promise<boolean> =>
     () => false,
   );
 
-/** A server that takes every connection and never says a word. */
+/** A server that accepts every connection and never answers. */
 async function startSilentServer(): Promise<{ address: string; connections(): number }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");

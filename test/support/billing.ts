@@ -7,7 +7,7 @@ import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Actor, type World, type WorldsWishes, createWorld } from "./world.js";
 
-/** A world with something that stands in for Stripe. */
+/** A world with a payment provider. */
 export interface StripeWorld extends World {
   readonly stripe: StandInStripe;
 }
@@ -19,21 +19,21 @@ export async function createStripeWorld(wishes: WorldsWishes = {}): Promise<Stri
     ...world,
     stripe,
     async [Symbol.asyncDispose]() {
-      // The sender first: it must not repeat what nobody answers.
+      // The sender stops first: it would retry events that nobody answers.
       await stripe[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };
 }
 
-/** A world in which the operation can be done: with a payment provider where it asks one. */
+/** A world in which the operation works: with a payment provider if it needs one. */
 export function worldFor({ permission, failures }: Operation): Promise<World & { readonly stripe?: StandInStripe }> {
   const asksProvider =
     permission.startsWith("billing:") || failures.some((failure) => failure === PaymentProviderError);
   return asksProvider ? createStripeWorld() : createWorld();
 }
 
-/** A world with a server that hears of the provider's events. */
+/** A world with a server that receives the provider's events. */
 export interface BillingWorld extends StripeWorld {
   readonly app: RunningApp;
 }
@@ -49,7 +49,7 @@ export async function createBillingWorld({
   return { ...world, app };
 }
 
-/** A team, its owner, and its customer at the payment provider once it has one. */
+/** A team, its owner, and its customer at the payment provider, if it has one. */
 export interface Payer {
   readonly owner: Actor;
   readonly teamId: string;

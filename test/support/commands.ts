@@ -6,7 +6,7 @@ import { vi } from "vitest";
 import { runWith } from "../../src/commands/command-line.js";
 import { environmentForProcess } from "./environment.js";
 
-/** What became of a command. */
+/** The result of a command. */
 export interface Ran {
   readonly code: number | null;
   readonly output: string;
@@ -15,7 +15,7 @@ export interface Ran {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs a built command as npm does, in production. */
+/** Runs a built command like npm, in production. */
 export async function runProcess(name: string, words: readonly string[], environment: Environment): Promise<Ran> {
   const env = { ...environmentForProcess(), NODE_ENV: "production", ...environment };
   const child = spawn(process.execPath, [`dist/commands/${name}.js`, ...words], { env });
@@ -23,7 +23,7 @@ export async function runProcess(name: string, words: readonly string[], environ
   return { code: child.exitCode, output, errors };
 }
 
-/** The same in this process, which spares the second that Node takes to load it. One at a time: they share its output. */
+/** The same in this process, which saves the second to start Node. One at a time: commands share the output. */
 export async function runHere(program: Command, words: readonly string[], environment: Environment): Promise<Ran> {
   const said = { output: "", errors: "" };
   const writeOut = (part: string) => void (said.output += part);

@@ -8,15 +8,15 @@ import { migrate } from "../../src/platform/migrations.js";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where tests make their databases, how these are called, and the migrated one that they copy. */
+    /** Where tests create their databases, the prefix of their names, and the migrated template. */
     databaseServer: { url: string; prefix: string; template: string };
   }
 }
 
-/** What tests store need not outlive a power cut, and hundreds of databases are made. */
+/** Faster without durability: test data may be lost, and hundreds of databases are created. */
 const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
-/** One PostgreSQL for all tests: that of DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
+/** One PostgreSQL for all tests: that in DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["DATABASE_URL"];
   const embedded = given ? undefined : await startOwn();
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const CLUSTER = "node_modules/.cache/test-postgres";
 
-/** A cluster that was cut off while it wrote in haste may be beyond repair; nothing in it is worth keeping. */
+/** Without durability an interrupted run may damage the cluster; it contains nothing to keep, so it is created again. */
 async function startOwn() {
   const start = () => startEmbeddedPostgres({ dataDir: CLUSTER, settings: IN_HASTE });
   try {
@@ -44,7 +44,7 @@ async function startOwn() {
   }
 }
 
-/** Drops what tests that were cut off left behind. */
+/** Drops the databases of interrupted runs. */
 async function dropDatabases(url: string, isLeft: (name: string) => boolean): Promise<void> {
   await onServer(url, async (server) => {
     const { rows } = await server.query<{ datname: string }>("SELECT datname FROM pg_database");
@@ -54,13 +54,13 @@ async function dropDatabases(url: string, isLeft: (name: string) => boolean): Pr
   });
 }
 
-/** A database with every migration, made once for each state of the migrations. */
+/** A database with every migration, created once for each state of the migrations. */
 async function templateDatabase(url: string): Promise<string> {
   const template = `mg_template_${digestOf(["prisma/migrations"])}`;
   await onServer(url, async (server) => {
     const { rowCount } = await server.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount) return;
-    // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+    // Renamed when it is complete, so that an interrupted run leaves no incomplete one.
     await server.query(`DROP DATABASE IF EXISTS "${template}_new" WITH (FORCE)`);
     await server.query(`CREATE DATABASE "${template}_new"`);
     await migrate(databaseOn(url, `${template}_new`));
@@ -69,7 +69,7 @@ async function templateDatabase(url: string): Promise<string> {
   return template;
 }
 
-/** Changes with every file in these folders. */
+/** A hash of every file in these folders. */
 export function digestOf(folders: readonly string[]): string {
   const hash = createHash("sha256");
   for (const folder of folders) {

@@ -4,17 +4,17 @@ import { type OpenDatabase, openDatabase } from "../../src/platform/database.js"
 import { databaseOn, onServer } from "./database-server.js";
 import { PATIENT } from "./patience.js";
 
-/** A migrated database in which nothing is stored, for one test at a time. */
+/** An empty migrated database, for one test at a time. */
 export interface EmptyDatabase {
   readonly name: string;
   readonly url: string;
   readonly database: OpenDatabase;
-  /** The same, for a server that is to have connections of its own. */
+  /** The same, for a server with its own connections. */
   readonly forServer: OpenDatabase;
 }
 
 interface KeptDatabase extends EmptyDatabase {
-  /** What its tables, triggers and settings were when it was made. */
+  /** Its tables, triggers and settings when it was created. */
   readonly catalog: string;
 }
 
@@ -22,12 +22,12 @@ interface KeptDatabase extends EmptyDatabase {
 const KEPT_MAX = 3;
 const kept: KeptDatabase[] = [];
 
-/** One that an earlier test of this worker gave back, whose connections and statements are warm, or a new one. */
+/** Reuses a database of an earlier test of this worker, whose connections are warm, or creates a new one. */
 export async function takeDatabase({ fresh }: { fresh: boolean }): Promise<EmptyDatabase> {
   return (fresh ? undefined : kept.pop()) ?? makeDatabase();
 }
 
-/** Empties a database for the next test; drops one where a test changed more than what is stored, or met deadlocks. */
+/** Empties a database for the next test. It is dropped if a test changed its schema or settings, or met deadlocks. */
 export async function giveBack(given: EmptyDatabase): Promise<void> {
   const one = given as KeptDatabase;
   if (kept.length < KEPT_MAX && (await isEmptied(one))) kept.push(one);
@@ -62,10 +62,10 @@ async function isEmptied({ database, forServer, catalog }: KeptDatabase): Promis
   }
 }
 
-/** Truncating makes new files for each table and index, which takes longer than deleting a few rows. */
+/** TRUNCATE creates new files for each table and index, which takes longer than deleting a few rows. */
 const SMALL_BYTES = 4 * 1_048_576;
 
-/** In any order: as a replica, PostgreSQL does not check references. */
+/** In any order: in replica mode PostgreSQL does not check references. */
 const deletingFrom = (tables: string): string =>
   [
     "BEGIN; SET LOCAL session_replication_role = replica",
@@ -80,7 +80,7 @@ interface Look {
   readonly catalog: string;
   readonly connections: number;
   readonly tables: string;
-  /** What the tables take, with what was deleted in them. */
+  /** The size of the tables, with their deleted rows. */
   readonly bytes: number;
 }
 

@@ -9,31 +9,31 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
 import { digestOf } from "./database-server.js";
 
-/** A test that runs beside others has to say that it is the one that finishes. */
+/** Concurrent tests need their own hook for the end of a test. */
 interface Ending {
   readonly onTestFinished: (then: () => void | Promise<void>) => void;
 }
 
-/** A fresh folder; a PostgreSQL that still runs on it when the test is over is ended, and the folder removed. */
+/** A new folder. After the test a PostgreSQL that still runs on it is killed, and the folder is removed. */
 export function dataFolder(test: Ending = { onTestFinished }): string {
   const folder = mkdtempSync(join(tmpdir(), "embedded-postgres-"));
   test.onTestFinished(() => {
     const postmaster = postmasterOf(folder);
     if (postmaster !== undefined && postmaster !== process.pid) kill(postmaster, "SIGQUIT");
-    // It may still write while it ends.
+    // PostgreSQL may still write while it ends.
     return rm(folder, { recursive: true, force: true, maxRetries: 20 });
   });
   return folder;
 }
 
-/** The same with a migrated database in it, for tests that do not look at how it is made. */
+/** The same with a migrated database, for tests that do not check its creation. */
 export async function madeFolder(test?: Ending): Promise<string> {
   const folder = dataFolder(test);
   copyFolder(await (made ??= makeCluster()), folder);
   return folder;
 }
 
-/** With their owners, as only `cp` can. */
+/** Copies files with their owners, which only `cp` can do. */
 export function copyFolder(from: string, to: string): void {
   if (process.platform === "win32") cpSync(from, to, { recursive: true });
   else execFileSync("cp", ["-a", `${from}/.`, to]);
@@ -42,13 +42,13 @@ export function copyFolder(from: string, to: string): void {
 const CACHE = "node_modules/.cache";
 let made: Promise<string> | undefined;
 
-/** Made once for each state of what makes it, and kept for the next run. */
+/** Created once for each state of the code that creates it, and kept for the next run. */
 async function makeCluster(): Promise<string> {
   const name = `test-cluster-${digestOf(["src/platform/embedded", "prisma/migrations"])}`;
   const cluster = join(CACHE, name);
   if (existsSync(cluster)) return cluster;
   mkdirSync(CACHE, { recursive: true });
-  // Under another name until it is whole; of two workers that make it at once one is the first.
+  // Renamed when it is complete; if two workers create it at once, the first one wins.
   const draft = mkdtempSync(join(CACHE, "draft-"));
   const postgres = await startEmbeddedPostgres({ dataDir: draft });
   await migrate(postgres.url);
@@ -79,7 +79,7 @@ export function kill(pid: number, signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): voi
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended by itself, which is what was wanted.
+    // It has ended by itself, as wanted.
   }
 }
 

@@ -3,7 +3,7 @@ import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { Actor, World } from "./world.js";
 import { operationNamed } from "./operations.js";
 
-/** Things that somebody has, for operations that need some; every list is as long for everybody. */
+/** The objects of a user, for operations that need them. Each list has the same length for every user. */
 export interface Things {
   readonly memories: readonly string[];
   readonly relationships: readonly string[];
@@ -22,7 +22,7 @@ export interface Things {
 
 const CODE = "01234567";
 
-/** Where somebody stands before an operation can be done: the owner of a team, unless it is named here. */
+/** The role that an operation needs, if it is not the owner of a team. */
 const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
   createTeam: "alone",
   acceptInvitation: "invited",
@@ -86,7 +86,7 @@ function makerFor(actor: Actor): (name: string, input: object) => Promise<string
   return async (name, input) => String((await actor.did<object, { id?: string }>(operationNamed(name), input)).id);
 }
 
-/** An input that each operation accepts from whoever has these things. */
+/** A valid input of each operation for a user with these objects. */
 export function exampleInput(
   { name }: Operation,
   { memories, relationships, keys, teams, users, invitations, tokens, addresses, own: [address] }: Things,

@@ -7,12 +7,12 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
  */
 export type Weather = "forward" | "swallow" | "dribble" | "refuse";
 
-/** A network between the service and one of its servers, in which anything may happen. */
+/** A proxy between the service and one of its servers, which can simulate network faults. */
 export interface FaultyProxy extends AsyncDisposable {
-  /** The server's address with this network in between. */
+  /** The server's address through this proxy. */
   readonly url: string;
   become(weather: Weather): void;
-  /** Cuts every connection that there is now. */
+  /** Cuts every open connection. */
   cut(): void;
 }
 
@@ -34,7 +34,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       from.on("error", () => {});
       from.on("close", () => {
         sockets.delete(from);
-        // A black hole swallows the news of an end as well.
+        // A black hole also loses the end of a connection.
         if (weather !== "swallow") to.destroy();
       });
       from.on("data", (bytes) => {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What this process holds in its heap, after everything that nobody holds has been collected. */
+/** The size of this process's heap after a garbage collection. */
 export async function heapMegabytes(): Promise<number> {
-  // What a finished request still holds is let go of a moment later.
+  // A finished request releases its memory a moment later.
   await sleep(200);
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { Ask } from "./http.js";
 
-/** One request that costs far more to answer than to send, unless something bounds the work. */
+/** A request that costs far more to answer than to send, unless the work is limited. */
 export interface Hostile {
   readonly name: string;
   readonly path: string;
@@ -115,7 +115,7 @@ const documents: ReadonlyArray<readonly [name: string, query: string, variables?
   ],
 ];
 
-/** Bodies by REST, with the path that takes them. */
+/** Bodies for REST, with their path. */
 const bodies: ReadonlyArray<readonly [name: string, path: string, body: unknown]> = [
   ["combining marks in a content", "/v1/memories", { type: "general", title: "a", content: MARKS.repeat(500_000) }],
   ["combining marks in a title", "/v1/memories", { type: "general", title: `a${MARKS.repeat(400_000)}`, content: "a" }],
@@ -194,7 +194,7 @@ const spaces = ["content-type", "accept"].flatMap((name) =>
   })),
 );
 
-/** A file that is asked for as it cannot be sent. */
+/** A request for a file with conditions that it does not meet. */
 const files = [
   ["range", "bytes=99999999-"],
   ["if-match", '"x"'],

@@ -85,7 +85,7 @@ export function readText(text: string, options?: FinishOptions): ImportedGraph {
   return reader.end(options);
 }
 
-/** What was left out of a graph, as reports show it. */
+/** What was left out of a graph, as in reports. */
 export const leftOut = ({ notTaken }: Pick<ImportedGraph, "notTaken">): string[] =>
   notTaken.map(({ what, reason }) => `${what}: ${reason}`);
 
@@ -97,7 +97,7 @@ export const linksOf = ({ links, notes }: ImportedGraph) =>
     context,
   ]);
 
-/** A report with these counts, where all others are 0 and everything was taken. */
+/** A report with these counts; all others are 0, and nothing was left out. */
 export const reportOf = (counts: { memories?: object; relationships?: object }) => ({
   memories: { ...{ created: 0, updated: 0, merged: 0, existing: 0, read: sumOf(counts.memories) }, ...counts.memories },
   relationships: {
@@ -124,7 +124,7 @@ export async function runText(store: ServiceClient, text: string): Promise<Impor
   return result;
 }
 
-/** Somebody's first hundred memories by their titles. */
+/** A user's first hundred memories by title. */
 export async function memoriesOf(actor: Actor) {
   const page = await actor.did(memories, { limit: 100 });
   return Object.fromEntries(page.memories.map((found) => [found.title, found]));
@@ -144,7 +144,7 @@ interface FakeAnswer {
   body?: unknown;
 }
 
-/** A service that is empty and takes everything, unless the test answers first. */
+/** A fake service that is empty and accepts everything, unless the test answers first. */
 export async function fakeService(answer: (request: IncomingMessage) => FakeAnswer | undefined) {
   const requests: IncomingMessage[] = [];
   const respond = (request: IncomingMessage, response: ServerResponse) => {

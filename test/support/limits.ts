@@ -2,10 +2,10 @@ import { afterAll, beforeAll } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 
 type Rooms = typeof LIMITS;
-/** Some of the limits, by their rooms. */
+/** Some of the limits, by section. */
 export type SomeLimits = { readonly [Room in keyof Rooms]?: { readonly [Name in keyof Rooms[Room]]?: number } };
 
-/** Gives the servers of a file's tests these limits. What a module read when it was loaded stays as it was. */
+/** Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one. */
 export function useLimits(room: "mails", limits: SomeLimits[typeof room]): void {
   const before = { ...LIMITS[room] };
   beforeAll(() => void Object.assign(LIMITS[room], limits));

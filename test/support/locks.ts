@@ -1,13 +1,13 @@
 import pg from "pg";
 
-/** Somebody who keeps a table to themselves. */
+/** A connection that holds a lock on a table. */
 export interface TableLock extends AsyncDisposable {
-  /** How many wait for it; chores, which delete, are left aside unless they are wanted. */
+  /** How many statements wait for it; by default without background jobs, which delete. */
   waiting(wishes?: { withChores: boolean }): Promise<number>;
   release(): Promise<unknown>;
 }
 
-/** Holds up whoever asks for a memory or makes one, until it is released. */
+/** Blocks every statement that reads or creates memories, until it is released. */
 export async function lockMemories({ databaseUrl }: { readonly databaseUrl: string }): Promise<TableLock> {
   const [holder, watcher] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
   // The database may be dropped with these still connected, when a test has failed.
@@ -15,7 +15,7 @@ export async function lockMemories({ databaseUrl }: { readonly databaseUrl: stri
   await Promise.all([holder.connect(), watcher.connect()]);
   await holder.query("BEGIN; LOCK TABLE memory");
   return {
-    // Not asked in the transaction, in which the view of activity would stay what it was.
+    // Queried outside the transaction, in which the view of activity would not change.
     async waiting({ withChores } = { withChores: false }) {
       const { rows } = await watcher.query<{ count: number }>(
         `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)

@@ -1,7 +1,7 @@
 import { type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer } from "smtp-server";
 
-/** A mail, as whoever it was sent to reads it. */
+/** A mail as its recipient reads it. */
 export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
   readonly from: string;
   readonly to: string;
@@ -9,16 +9,16 @@ export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
   readonly html: string;
 }
 
-/** An SMTP server of our own, which keeps what it is given. */
+/** An SMTP server that stores the mails that it receives. */
 export interface MailServer extends AsyncDisposable {
   readonly url: string;
-  /** All that it was given so far. */
+  /** All mails received so far. */
   readonly mails: readonly ReadMail[];
-  /** Waits for a mail to this address that was not taken before, and takes it. */
+  /** Waits for a mail to this address that no earlier call has returned. */
   take(to: string): Promise<ReadMail>;
-  /** From now on refuses every mail with this answer, or none. */
+  /** Refuses every further mail with this answer; undefined accepts mails again. */
   refuse(answer: string | undefined): void;
-  /** Accepts no connection any more, until it starts again at the same address. */
+  /** Accepts no connections until it starts again at the same address. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export async function startMailServer(): Promise<MailServer> {
         }
         await new Promise((done) => setTimeout(done, 10));
       }
-      throw new Error(`No mail to ${to} came within 10 s.`);
+      throw new Error(`No mail to ${to} arrived within 10 s.`);
     },
     refuse: (answer) => void (refusal = answer),
     stop,

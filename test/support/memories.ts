@@ -4,11 +4,11 @@ import { createRelationship } from "../../src/features/relationships/create-rela
 import type { Relationship } from "../../src/features/relationships/relationship.js";
 import type { Actor, World } from "./world.js";
 
-/** A memory of somebody's, with whatever the test does not care about filled in. */
+/** Stores a memory of a user, with defaults for fields that the test does not need. */
 export const aMemory = (actor: Actor, wishes: object = {}): Promise<Memory> =>
   actor.did(createMemory, { type: "general", title: "A note", content: "Something.", ...wishes });
 
-/** Memories of these titles, in this order. */
+/** Stores memories with these titles, in this order. */
 export async function memoriesTitled<const Titles extends readonly string[]>(
   actor: Actor,
   ...titles: Titles
@@ -55,7 +55,7 @@ export async function manyLinks(
   );
 }
 
-/** Graphs of which more or less is counted than they hold: none, if all is well. */
+/** Graphs whose stored size is wrong: none, if all is well. */
 export async function miscounted({ database }: World) {
   const { rows } = await database.pool.query<{ id: string }>(
     `SELECT g.id, u.memories, u.bytes, measured.memories AS memories_held, measured.bytes AS bytes_held

@@ -20,7 +20,7 @@ export function operationNamed(name: string): Operation {
   return operation;
 }
 
-/** What a door said: accepted, or with which code and reason it refused. */
+/** The result at a door: accepted, or refused with a code and a reason. */
 export interface Said {
   readonly ok: boolean;
   readonly code?: string;
@@ -32,7 +32,7 @@ export const inputFields = (type: GraphQLInputObjectType) => Object.values(type.
 /** The names of an operation's input fields that hold ids. */
 export const idFields = (schema: GraphQLSchema, operation: Operation): string[] =>
   inputFields(inputTypeOf(schema, operation))
-    // An id that only narrows a list need not be anybody's.
+    // An id that only filters a list need not exist.
     .filter(({ type }) => getNamedType(type) === GraphQLID && (isNonNullType(type) || isListType(type)))
     .map(({ name }) => name);
 

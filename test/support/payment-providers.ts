@@ -4,15 +4,15 @@ import { stripeClient } from "../../src/platform/payments.js";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { WorldsStripe } from "./world.js";
 
-/** Stripe, or what stands in for it, with what people do there. */
+/** Stripe or its stand-in, with the actions of people there. */
 export interface Provider extends AsyncDisposable {
   readonly settings: WorldsStripe;
   readonly api: Stripe;
-  /** Somebody pays at a checkout's page with a card that works. */
+  /** Pays at a checkout's page with a valid card. */
   pay(checkout: Stripe.Checkout.Session): Promise<void>;
   /** Whether the customer's card works from now on. */
   setCard(customer: string, card: "accepted" | "declined"): Promise<void>;
-  /** Pays an open invoice with a card that works. */
+  /** Pays an open invoice with a valid card. */
   payInvoice(invoice: string): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ async function startStripe(): Promise<Provider> {
   return {
     settings: { url: "https://api.stripe.com", secretKey, webhookSecret: "whsec_of_the_test", priceId: price.id },
     api,
-    // A checkout's page is for people; this leaves the same subscription behind.
+    // Tests cannot use a checkout's page at Stripe; this creates the same subscription.
     async pay({ id, customer, metadata }) {
       const payer = String(customer);
       await setCard(payer, "accepted");
@@ -71,9 +71,9 @@ async function startStripe(): Promise<Provider> {
   };
 }
 
-/** Hands the webhook every event about the customer, each twice and the latest first, as bad as Stripe may. */
+/** Sends every event about the customer to the webhook, each twice and the latest first: the worst order allowed. */
 export async function deliverEvents({ api, settings }: Provider, url: string, customer: string): Promise<void> {
-  // Events are listed a moment after what they tell of.
+  // Stripe lists events a moment after the change.
   if (settings.url === "https://api.stripe.com") await sleep(3_000);
   const { data } = await api.events.list({ limit: 100 });
   const about = data.filter(({ data: { object } }) => JSON.stringify(object).includes(customer));

@@ -2,15 +2,15 @@ import { setTimeout } from "node:timers/promises";
 import { roundsOf } from "./rounds.js";
 import type { World } from "./world.js";
 
-/** How many do something at the same moment, and how often: what is left open shows within a few rounds. */
+/** How many act at the same moment, and how often: a race shows within a few rounds. */
 export const CALLERS = 20;
 export const ROUNDS = roundsOf(50);
 
-/** Begins all of it before the first has ended. */
+/** Starts all calls before the first one ends. */
 export const manyAtOnce = <Outcome>(attempt: (index: number) => Promise<Outcome>): Promise<Outcome[]> =>
   Promise.all(Array.from({ length: CALLERS }, (_, index) => attempt(index)));
 
-/** Lets everybody who was invited to a team go and be invited still, for the next round. */
+/** Removes the invited members from a team and makes their invitations pending again, for the next round. */
 export async function pendingAgain({ database }: World, teamId: string): Promise<void> {
   await database.pool.query(
     `DELETE FROM team_member m USING user_account u, invitation i
@@ -20,7 +20,7 @@ export async function pendingAgain({ database }: World, teamId: string): Promise
   await database.pool.query("UPDATE invitation SET status = 'pending' WHERE team_id = $1", [teamId]);
 }
 
-/** Gives a team so many seats, whoever is invited. */
+/** Sets the number of a team's seats, without checks. */
 export async function sized({ database }: World, teamId: string, maxMembers: number): Promise<void> {
   await database.models.team.update({ where: { id: teamId }, data: { maxMembers } });
 }

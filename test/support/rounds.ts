@@ -1,4 +1,4 @@
-/** How much of the usual repetition there is: a fifth at home, all of it where nothing may be left out. */
+/** The share of the repetitions that run: a fifth by default, all of them in strict mode. */
 const SHARE = Number(process.env["TEST_ROUNDS"] ?? (process.env["CI_STRICT"] === "1" ? 1 : 0.2));
 
 /** How often a test repeats what is random or a race. `TEST_ROUNDS=1 npm test` does all of it, 5 five times as much. */

@@ -9,7 +9,7 @@ import { ask } from "./http.js";
 import { environmentForProcess } from "./environment.js";
 import type { SomeLimits } from "./limits.js";
 
-/** The built server as a process of its own, to be killed. */
+/** The built server as a separate process, which tests can kill. */
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   readonly child: ChildProcess;
@@ -59,7 +59,7 @@ export async function startServerProcess(
   return server;
 }
 
-/** What to load before the service, so that it has these limits. */
+/** A module to load before the service, which sets these limits. */
 function changeOf(limits: SomeLimits): string {
   const script = `
     import { LIMITS } from ${JSON.stringify(pathToFileURL("dist/limits.js").href)};

@@ -1,6 +1,6 @@
 import { type Socket, connect } from "node:net";
 
-/** Sends these bytes as they are and answers with all that comes back until the server has no more to say. */
+/** Sends these bytes unchanged, and returns everything that the server answers. */
 export function exchange(url: string, bytes: string | Uint8Array, { silenceMs = 1_000 } = {}): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -14,7 +14,7 @@ export function exchange(url: string, bytes: string | Uint8Array, { silenceMs = 
   });
 }
 
-/** A connection whose bytes a test sends and reads by itself. That it breaks is no failure. */
+/** A connection whose bytes a test sends and reads itself. Its errors are ignored. */
 export function connected(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect(Number(port), hostname)
@@ -22,7 +22,7 @@ export function connected(url: string): Socket {
     .setMaxListeners(0);
 }
 
-/** All that comes until the connection is closed. */
+/** Everything that arrives until the connection is closed. */
 export async function untilClosed(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -30,7 +30,7 @@ export async function untilClosed(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** The next answer, be it complete or not. */
+/** The next data of an answer, complete or not. */
 export const nextAnswer = (socket: Socket): Promise<string> =>
   new Promise((done) => {
     socket.once("data", (chunk: Buffer) => done(chunk.toString()));

@@ -5,18 +5,18 @@ import type { Database } from "../../src/platform/database.js";
 import { PATIENT } from "./patience.js";
 import type { World } from "./world.js";
 
-/** What a server runs by itself, whatever is asked of it: chores. */
+/** Statements that a server runs without a request: background jobs. */
 const BY_ITSELF = /^(claim_abandoned_graph|graph_to_count|count_words|claim_due_mails)$|^forget_/;
 
-/** The names of the statements that were run because of a request. */
+/** The names of the statements that a request caused. */
 export const statementsAsked = ({ mock }: Pick<Mock<Database["run"]>, "mock">): string[] =>
   mock.calls.map(([{ name }]) => name).filter((name) => !BY_ITSELF.test(name));
 
-/** Hears all that a server asks of PostgreSQL, by statements and by models. */
+/** Records all queries that a server sends to PostgreSQL, by statements and by models. */
 export interface Ear extends Disposable {
-  /** The server: its connections are opened while this listens. */
+  /** Starts a server whose connections are recorded. */
   serve(): Promise<RunningApp>;
-  /** The texts of the queries since the last time that match. */
+  /** The matching queries since the last call. */
   heard(pattern: RegExp): string[];
 }
 
@@ -29,7 +29,7 @@ export function listenTo({ databaseUrl, serve }: World): Ear {
       const { calls } = queries.mock;
       const clients = queries.mock.contexts as readonly pg.Client[];
       const texts = calls.map(([query]: readonly unknown[]) => textOf(query));
-      // Something of an earlier test may still come to its end.
+      // Queries of an earlier test may still be running.
       const ours = texts.filter((_text, index) => clients[index]?.database === name);
       queries.mockClear();
       return ours.filter((text) => pattern.test(text));

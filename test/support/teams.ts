@@ -4,7 +4,7 @@ import type { Invitation } from "../../src/features/teams/invitations/invitation
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Actor, World } from "./world.js";
 
-/** A team with somebody of each role in it. */
+/** A team with a user of each role. */
 export interface Staff {
   readonly teamId: string;
   readonly owner: Actor;
@@ -12,7 +12,7 @@ export interface Staff {
   readonly member: Actor;
 }
 
-/** A team of three, with room for more unless told otherwise. */
+/** A team of three, by default with room for more. */
 export async function aTeam(world: World, { maxMembers = 10 }: { maxMembers?: number } = {}): Promise<Staff> {
   const [owner, admin, member] = [await world.user(), await world.user(), await world.user()];
   const { id: teamId } = await owner.did(createTeam, { name: "Team", maxMembers });
@@ -22,7 +22,7 @@ export async function aTeam(world: World, { maxMembers = 10 }: { maxMembers?: nu
   return { teamId, owner, admin, member };
 }
 
-/** Somebody in no team who was invited to this one, and the token that their mail would hold. */
+/** A user without a team who was invited to this one, and the token of their mail. */
 export interface Invitee {
   readonly actor: Actor;
   readonly invitation: Invitation;
@@ -47,7 +47,7 @@ export async function manyOf<Made>(count: number, make: (index: number) => Promi
   return made;
 }
 
-/** Lets an invitation's time be over, by the database's clock. */
+/** Lets an invitation expire, by the database's clock. */
 export async function letExpire({ database }: World, invitationId: string): Promise<void> {
   await database.pool.query(
     `UPDATE invitation SET created_at = now() - interval '7 days 1 second', expires_at = now() - interval '1 second'
@@ -56,7 +56,7 @@ export async function letExpire({ database }: World, invitationId: string): Prom
   );
 }
 
-/** What must hold of teams, members and invitations whatever happens, and does not: nothing, if all is well. */
+/** The broken invariants of teams, members and invitations: none, if all is well. */
 export async function brokenInvariants({ database }: World): Promise<string[]> {
   const { rows } = await database.pool.query<{ broken: string }>(`
     SELECT 'a user is in two teams' AS broken FROM team_member GROUP BY user_id HAVING count(*) > 1
@@ -82,7 +82,7 @@ export async function brokenInvariants({ database }: World): Promise<string[]> {
   return rows.map(({ broken }) => broken);
 }
 
-/** What came of many attempts, counted by the reason of their refusal. */
+/** Counts the results of many attempts by the reason of their refusal. */
 export function tally(
   verdicts: ReadonlyArray<{ ok: true } | { ok: false; failure: { kind: string; reason?: string } }>,
 ) {

@@ -27,28 +27,28 @@ import { onServer } from "./database-server.js";
 import { giveBack, takeDatabase } from "./databases.js";
 import { PATIENT, PATIENT_DOORS } from "./patience.js";
 
-/** What came of an operation. */
+/** The result of an operation. */
 export type Verdict<Output> = { ok: true; output: Output } | { ok: false; failure: Failure };
 
-/** A database of its own with whoever a test puts in it; gone when the test ends. */
+/** A separate database with the users that a test creates; removed when the test ends. */
 export interface World extends AsyncDisposable {
   readonly database: OpenDatabase;
   readonly databaseUrl: string;
   readonly services: Services;
-  /** What the servers log, a line each. */
+  /** The log lines of the servers. */
   readonly log: string[];
-  /** What of it is at the level `error`: bugs. */
+  /** The log lines at level `error`: bugs. */
   readonly bugs: unknown[];
-  /** Moves the clock of operations. */
+  /** Sets the clock of operations. */
   travel(milliseconds: number): void;
-  /** Puts somebody into a team as a plain member, as if they had been invited. */
+  /** Adds a user to a team as a member, as if they had been invited. */
   seat(actor: Actor, teamId: string): Promise<void>;
-  /** Lets an address be verified with this code, as if it stood in a mail. */
+  /** Stores a code for an address, as if a mail had sent it. */
   giveCode(email: string, code: string): Promise<void>;
-  /** Lets an invitation be answered with this token, as if it stood in a mail. */
+  /** Stores a token for an invitation, as if a mail had sent it. */
   giveToken(invitationId: string, token: string): Promise<void>;
   user(wishes?: { email?: string; plan?: "free" | "pro"; scopes?: readonly Scope[] }): Promise<Actor>;
-  /** Lets nobody connect to the database any more. */
+  /** Refuses all connections to the database from now on. */
   breakConnections(): Promise<void>;
   /** A server on a free port over the same database, by another way to it and within other bounds if they are given. */
   serve(
@@ -59,7 +59,7 @@ export interface World extends AsyncDisposable {
   ): Promise<RunningApp>;
 }
 
-/** Somebody with a key, who does things. */
+/** A user with a key, who runs operations. */
 export class Actor {
   constructor(
     private readonly services: Services,
@@ -68,13 +68,13 @@ export class Actor {
     readonly key: string,
   ) {}
 
-  /** Runs an operation as every door does; `input` has code's names and REST's values. */
+  /** Runs an operation like every door; `input` has names as in code and values as in REST. */
   async does<Input extends object, Output extends object>(
     operation: Operation<Input, Output>,
     input: object = {},
   ): Promise<Verdict<Output>> {
     try {
-      // Read anew, as with each request: roles change.
+      // Read again for each request: roles change.
       const caller = await callerOf(`Bearer ${this.key}`, this.services.database);
       const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
@@ -88,7 +88,7 @@ export class Actor {
     }
   }
 
-  /** Does it and expects to succeed. */
+  /** Runs it and expects success. */
   async did<Input extends object, Output extends object>(
     operation: Operation<Input, Output>,
     input: object = {},
@@ -98,14 +98,14 @@ export class Actor {
     return verdict.output;
   }
 
-  /** The same person with another of their keys. */
+  /** The same user with another key. */
   async withKey(key: string): Promise<Actor> {
     const caller = await callerOf(`Bearer ${key}`, this.services.database);
     return new Actor(this.services, caller, this.email, key);
   }
 }
 
-/** Who stands in for Stripe in a world, and what that takes. */
+/** The payment provider of a world, and its settings. */
 export interface WorldsStripe {
   readonly url: string;
   readonly secretKey: string;
@@ -115,19 +115,19 @@ export interface WorldsStripe {
 
 export interface WorldsWishes {
   readonly stripe?: WorldsStripe;
-  /** What graphs may hold, by plan. */
+  /** The maximum size of graphs, by plan. */
   readonly storage?: Services["storage"];
-  /** A database that was never used, for who reads what PostgreSQL has counted in it. */
+  /** A new database, for tests that read PostgreSQL's counters. */
   readonly fresh?: boolean;
-  /** How long the payment provider is waited for. */
+  /** How long to wait for the payment provider. */
   readonly paymentWaits?: PaymentWaits;
 }
 
-/** Without a payment provider, unless one is given, and with graphs of the size that is published, unless told else. */
+/** By default without a payment provider, and with the documented size of graphs. */
 export async function createWorld({ stripe, storage, fresh = false, paymentWaits }: WorldsWishes = {}): Promise<World> {
   const taken = await takeDatabase({ fresh });
   const { name, url: databaseUrl } = taken;
-  // Copies, so that what a test spies on is not spied on in the next.
+  // Copies, so that a spy of one test does not stay for the next.
   const database = { ...taken.database };
   let forServer: OpenDatabase | undefined = { ...taken.forServer };
   let offsetMs = 0;
@@ -174,7 +174,7 @@ export async function createWorld({ stripe, storage, fresh = false, paymentWaits
     async breakConnections() {
       await onServer(inject("databaseServer").url, async (server) => {
         await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-        // A connection that was being made has passed the check and is not listed yet, so one look is not enough.
+        // A connection that is being made may have passed the check and not be listed yet, so it checks more than once.
         do {
           await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
         } while (!(await isDeserted(server, name)));
@@ -204,7 +204,7 @@ export async function createWorld({ stripe, storage, fresh = false, paymentWaits
   };
 }
 
-/** What tells a server of a payment provider. */
+/** The environment variables for a payment provider. */
 export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: WorldsStripe): Record<string, string> => ({
   STRIPE_API_BASE: url,
   STRIPE_SECRET_KEY: secretKey,
@@ -223,7 +223,7 @@ async function makeUser(
   return new Actor(services, caller, email, apiKey.key);
 }
 
-/** Whether nobody is connected to a database, or about to be: else PostgreSQL refuses to rename it, after 5 s. */
+/** Whether no connection to a database is open or being made: otherwise PostgreSQL refuses to rename it, after 5 s. */
 async function isDeserted(server: pg.Client, name: string): Promise<boolean> {
   try {
     await server.query(`ALTER DATABASE ${name} RENAME TO ${name}_deserted`);
@@ -237,7 +237,7 @@ async function isDeserted(server: pg.Client, name: string): Promise<boolean> {
 
 const OBJECT_IN_USE = "55006";
 
-/** What a server logs is kept for the test to see, its errors apart. */
+/** Collects a server's log lines for the test, with its errors in a separate list. */
 function logTo(log: string[], bugs: unknown[]): Logger {
   const write = (line: string): void => {
     log.push(line);

@@ -13,7 +13,7 @@ it.each([
   ["letters", "x"],
   ["characters of four bytes", "\u{1F600}"],
   ["characters that JSON writes as six", "\u0001"],
-])("keeps a page by REST within its bytes and loses nothing of the list: %s", async (_what, character) => {
+])("keeps a REST page within its size limit, and loses no item of the list: %s", async (_what, character) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -37,7 +37,7 @@ it.each([
   expect(pages).toBeGreaterThan(1);
 });
 
-it("refuses by GraphQL what followed fields would multiply, and says what to do", async () => {
+it("refuses a GraphQL answer whose relations multiply it, and says what to do", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -63,7 +63,7 @@ it.each([
     `{ ${["a", "b", "c", "d"].map((name) => `${name}: memories(limit: 50) { memories { content } }`).join(" ")} }`,
   ],
   ["of memories that are followed", `{ memories(limit: 5) { memories { relationships { memory { content } } } } }`],
-])("refuses by GraphQL more bytes of contents than an answer has room for: %s", async (_what, query) => {
+])("refuses a GraphQL answer with too many bytes of contents: %s", async (_what, query) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -77,7 +77,7 @@ it.each([
   expect(world.bugs).toEqual([]);
 });
 
-it("refuses an answer whose characters take more bytes than they count for", async () => {
+it("refuses an answer whose characters need more bytes than estimated", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -94,7 +94,7 @@ it("refuses an answer whose characters take more bytes than they count for", asy
   expect(world.bugs).toEqual([]);
 });
 
-it("reads no content that nobody asked for", async () => {
+it("reads only requested contents", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -122,7 +122,7 @@ it("counts no content that a variable leaves out", async () => {
   expect(JSON.stringify((await asked(true)).body)).toContain("answer_too_large");
 });
 
-it("reads only a few of a request's lists at a time, and no more where the first left no room", async () => {
+it("reads only a few lists of a request at a time, and stops when the answer is full", async () => {
   await using world = await createWorld();
   const { url, services } = await world.serve();
   const ann = await world.user();
@@ -139,7 +139,7 @@ it("reads only a few of a request's lists at a time, and no more where the first
   expect(read).toBeLessThan(lists.length);
 });
 
-it("serves a level of as many contents as an answer has room for, and one more level of relationships", async () => {
+it("serves as many contents as fit into an answer, and one more level of relationships", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -170,7 +170,7 @@ function aliases(field: string): string {
   return Array.from({ length: 15 }, (_, index) => `a${index}: ${field}`).join(" ");
 }
 
-it("makes one failure of all that has no room, since it may be ten thousand fields", () => {
+it("makes one error for all fields that do not fit, since there may be ten thousand", () => {
   const budget = new AnswerBudget();
   const failures = Array.from({ length: 3 }, () => {
     try {

@@ -32,7 +32,7 @@ const BAD = "400 bad_request";
 const LOST = "404 not_found";
 const NOTE = { type: "general", title: "A title", content: "Something." };
 
-it("answers what is hardly HTTP with a refusal, and lives on", async () => {
+it("refuses malformed HTTP, and keeps running", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -88,7 +88,7 @@ it("answers what is hardly HTTP with a refusal, and lives on", async () => {
   expect(world.bugs).toEqual([]);
 });
 
-it("answers paths and queries that make no sense as what they are", async () => {
+it("answers invalid paths and queries with the right status", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -146,7 +146,7 @@ it("answers paths and queries that make no sense as what they are", async () => 
   expect(world.bugs).toEqual([]);
 });
 
-it("takes a body for JSON in UTF-8 or not at all", async () => {
+it("accepts only bodies that are JSON in UTF-8", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -204,7 +204,7 @@ it("takes a body for JSON in UTF-8 or not at all", async () => {
   expect(world.bugs).toEqual([]);
 });
 
-it("reads no JSON that is none", async () => {
+it("refuses bodies that are not JSON", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -295,7 +295,7 @@ it("answers any bytes with 201 or 400, by whether they are JSON of a memory", as
   expect(world.bugs).toEqual([]);
 });
 
-it("makes no relationship of what is none", async () => {
+it("refuses relationships that are not valid", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -325,7 +325,7 @@ it("makes no relationship of what is none", async () => {
   expect(world.bugs).toEqual([]);
 });
 
-it("answers GraphQL requests that are none in GraphQL's own form", async () => {
+it("refuses invalid GraphQL requests in GraphQL's format", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

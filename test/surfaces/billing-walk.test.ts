@@ -8,7 +8,7 @@ import { anInvitee } from "../support/teams.js";
 const MONTH_MS = 32 * 24 * 3_600_000;
 
 describeInBrowser("billing", (browser) => {
-  it("sells seats, which are filled, enlarged, given up, and end with their period", async () => {
+  it("lets a team buy seats, fill them, buy more and cancel, until they end with their period", async () => {
     await using world = await createBillingWorld();
     const page = await browser().newPage();
     const owner = await world.user({ plan: "free" });

@@ -77,7 +77,7 @@ it.each(FILLERS)("keeps within its bytes what it remembers: $what", async ({ cou
   expect((await heapMegabytes()) - before).toBeLessThan(megabytesMax);
 });
 
-it("keeps budgets within 30 MB, however many strangers there are and however long their names", async () => {
+it("keeps budgets within 30 MB, for any number of unknown clients and any length of names", async () => {
   const budgets = new ProcessBudgets();
   const before = await heapMegabytes();
 

@@ -16,7 +16,7 @@ const PATIENCE = { timeout: 30_000 };
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;
 
-it("serves within the documented bounds unless it is told otherwise", () => {
+it("uses the documented limits by default", () => {
   const parts = {
     limits: LIMITS.http,
     log: loggerTo({ write() {} }, "info"),
@@ -31,7 +31,7 @@ it("serves within the documented bounds unless it is told otherwise", () => {
   expect(LIMITS.http).toMatchObject({ stalledAnswerMs: 30_000, connectionsPerAddress: 50, connectionsPerKey: 50 });
 });
 
-it("ends a connection whose client reads nothing, and none whose client is slow", async () => {
+it("closes a connection whose client reads nothing, and keeps one whose client is slow", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { stalledAnswerMs: 1_500 });
   const [deaf, slow] = [opened(url), opened(url)];
@@ -44,12 +44,12 @@ it("ends a connection whose client reads nothing, and none whose client is slow"
 
   await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
   await expect.poll(() => read, PATIENCE).toBeGreaterThan(24 * LARGE_BYTES);
-  // None but those of the deaf one.
+  // Only the requests of the client that reads nothing.
   expect(aborted(world)).toBeLessThanOrEqual(24);
   expect(slow.destroyed).toBe(false);
 });
 
-it("keeps only so much for those who do not read, and serves the others of their address", async () => {
+it("limits unread answers in memory, and serves other clients of the same address", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 4_000_000 });
 
@@ -59,7 +59,7 @@ it("keeps only so much for those who do not read, and serves the others of their
   expect((await ask(`${url}${LARGE}`)).status).toBe(200);
 });
 
-it("serves as many pipelined requests as it may, and closes the connection at one more", async () => {
+it("serves pipelined requests up to the limit, and closes the connection at one more", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { pipelined: 4 });
   const send = async (count: number) => {
@@ -73,7 +73,7 @@ it("serves as many pipelined requests as it may, and closes the connection at on
   expect([await send(4), await send(5)]).toEqual([4, 0]);
 });
 
-it("frees what requests held when their connection is cut, answered or not", async () => {
+it("releases the slots of requests when their connection is cut, answered or not", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, {
     connectionsPerAddress: 4,
@@ -96,7 +96,7 @@ it("frees what requests held when their connection is cut, answered or not", asy
   await expect.poll(() => world.log.length, PATIENCE).toBeGreaterThanOrEqual(25);
 });
 
-it("serves as many requests of an address at a time as it may, and refuses the others with the limit", async () => {
+it("serves concurrent requests of an address up to the limit, and refuses the others with the limit", async () => {
   await using world = await createWorld();
   const room = { connectionsPerAddress: 2, waitingPerAddress: 5, waitForSlotMs: 100 };
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, room);
@@ -134,7 +134,7 @@ it("gives a free slot to the request that waited longest, and limits how many wa
   expect(slots.take("a")).toBe(true);
 });
 
-it("stops without waiting for connections on which nothing came", async () => {
+it("stops without waiting for unused connections", async () => {
   await using world = await createWorld();
   const app = await world.serve();
   const closed = Array.from({ length: 3 }, () => untilClosed(opened(app.url)));
@@ -147,7 +147,7 @@ it("stops without waiting for connections on which nothing came", async () => {
   expect(await Promise.all(closed)).toEqual(["", "", ""]);
 });
 
-it("makes room for a new connection by the one that has rested longest", async () => {
+it("closes the connection that was idle for longest to make room for a new one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, waitingPerAddress: 100 });
   const [longest, next, last] = [opened(url), opened(url), opened(url)];
@@ -163,7 +163,7 @@ it("makes room for a new connection by the one that has rested longest", async (
   expect(saidIn(await nextAnswer(newest)).status).toBe(200);
 });
 
-it("serves as many requests under a key at a time as it may, from any number of addresses", async () => {
+it("serves concurrent requests of a key up to the limit, from any number of addresses", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, { connectionsPerKey: 2, waitingPerKey: 0 });
   const [ann, bob] = [await world.user(), await world.user()];
@@ -179,7 +179,7 @@ it("serves as many requests under a key at a time as it may, from any number of 
   expect((await from(bob)).status).toBe(200);
 });
 
-it("works on as many GraphQL requests of an account at a time as it may, whichever of its keys they have", async () => {
+it("runs concurrent GraphQL requests of an account up to the limit, for all its keys together", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { graphqlPerAccount: 2, waitingPerKey: 0 });
   const [ann, bob] = [await world.user(), await world.user()];
@@ -194,7 +194,7 @@ it("works on as many GraphQL requests of an account at a time as it may, whichev
   expect((await from(bob)).status).toBe(200);
 });
 
-it("counts no connections behind a proxy, which may have many", async () => {
+it("does not limit the connections of a proxy", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" }, undefined, {
     connectionsPerAddress: 2,
@@ -208,7 +208,7 @@ it("counts no connections behind a proxy, which may have many", async () => {
   for (const answer of answers) expect(saidIn(answer)).toEqual({ status: 200, closes: false });
 });
 
-it("never refuses a client that keeps 40 connections busy", async () => {
+it("never refuses a client with 40 busy connections", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const users = await Promise.all([1, 2, 3].map(() => world.user()));

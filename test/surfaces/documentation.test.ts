@@ -41,7 +41,7 @@ describe("the page of access", () => {
   let page = "";
   beforeAll(async () => void (page = await read("/docs/access")));
 
-  it.each(named)("tells who may do %s, and how to ask for it", (name, { kind, permission, rest, team }) => {
+  it.each(named)("shows who may run %s, and its routes", (name, { kind, permission, rest, team }) => {
     const row = rowsOf(page).filter(([graphql]) => graphql === `${kind} ${name}`);
     expect(row).toHaveLength(1);
     const [[, route = "", scope = "", role = ""] = []] = row;
@@ -85,7 +85,7 @@ describe("the page of errors", () => {
     }
   });
 
-  it("tells of the codes that GraphQL alone has, as they are answered", async () => {
+  it("lists the codes that only GraphQL has, with their real status", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const sha256Hash = "0".repeat(64);
@@ -108,7 +108,7 @@ describe("the page of errors", () => {
 });
 
 describe("the first page", () => {
-  it("leads browsers to every other page, and all of these exist", async () => {
+  it("links browsers to every other page, and all of them exist", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const first = await ask(`${url}/`, { headers: { accept: HTML } });
@@ -133,7 +133,7 @@ describe("the first page", () => {
     }
   });
 
-  it("is none for programs, and costs its address as the others do", async () => {
+  it("is not found by programs, and is charged to the address like other pages", async () => {
     await using world = await createWorld();
     const { key } = await world.user();
     const { url } = await world.serve();

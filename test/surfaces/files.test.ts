@@ -37,7 +37,7 @@ const CONDITIONS: ReadonlyArray<readonly [header: string, value: string, statuse
   ["cache-control", "no-store, max-age=x", [200]],
 ];
 
-it("serves its files whole whatever is asked of them, and refuses with an error that nobody keeps", async () => {
+it("serves its files whole for any condition or range, or refuses with an error that is not cached", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
   const paths = await pathsAt(url);
@@ -60,7 +60,7 @@ it("serves its files whole whatever is asked of them, and refuses with an error 
   expect(world.bugs).toEqual([]);
 });
 
-it("has nothing beside its files, asks nobody for a key there, and is not written to", async () => {
+it("serves no other paths, needs no key there, and refuses other methods", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const status = async (target: string, method = "GET") =>

@@ -23,7 +23,7 @@ const NO_CROSS_SITE_REQUESTS = [
 it.each([
   ["without a key", false, [...NO_CROSS_SITE_REQUESTS, ...CLIENT_ERRORS_ARE_NO_SUCCESS]],
   ["with a key", true, CLIENT_ERRORS_ARE_NO_SUCCESS],
-])("passes the audits of GraphQL over HTTP %s, but for what is meant to differ", async (_who, hasKey, expected) => {
+])("passes the audits of GraphQL over HTTP %s, except for intended differences", async (_who, hasKey, expected) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();

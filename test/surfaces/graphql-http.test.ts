@@ -36,7 +36,7 @@ interface Errors {
 const errorsOf = ({ body }: Answer) => (body as Errors).errors ?? [];
 const codesOf = (answer: Answer) => errorsOf(answer).map(({ extensions }) => extensions.code);
 
-describe("what is no request of GraphQL's", () => {
+describe("an invalid GraphQL request", () => {
   const query = TYPENAME;
   const post = (body: unknown): [string, Ask] => ["", { body }];
   const cases: Array<[string, [string, Ask], RegExp]> = [
@@ -82,7 +82,7 @@ describe("what is no request of GraphQL's", () => {
   });
 });
 
-it("answers under the media type that the client likes best, with the same status", async () => {
+it("answers with the media type that the client prefers, and the same status", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -114,7 +114,7 @@ it("answers under the media type that the client likes best, with the same statu
   }
 });
 
-it("has nothing to say to who takes neither", async () => {
+it("refuses a client that accepts neither media type", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -124,7 +124,7 @@ it("has nothing to say to who takes neither", async () => {
   }
 });
 
-it("runs the operation that is named, with its variables, by GET and by POST", async () => {
+it("runs the named operation with its variables, by GET and by POST", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -144,7 +144,7 @@ it("runs the operation that is named, with its variables, by GET and by POST", a
   expect(await asked({ query: TYPENAME, operationName: "" })).toEqual({ data: { __typename: "Query" } });
 });
 
-it("says of each error where in the document and where in the answer it is", async () => {
+it("reports for each error its location in the document and its path in the answer", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -160,7 +160,7 @@ it("says of each error where in the document and where in the answer it is", asy
   expect(errorsOf(unread)).toMatchObject([{ locations: [{ line: 2, column: 11 }] }]);
 });
 
-it("takes GET and POST, at its own path only", async () => {
+it("accepts GET and POST, at its own path only", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -191,7 +191,7 @@ describe("when the database fails", () => {
     body: { query: "query($id: ID!) { memory(id: $id) { title } }", variables: { id } },
   });
 
-  it("tells nothing of what is wrong with it", async () => {
+  it("shows no details of the failure", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -208,7 +208,7 @@ describe("when the database fails", () => {
     expect(world.bugs).toHaveLength(2);
   });
 
-  it("says that it cannot be reached, and goes on when it can", async () => {
+  it("says that it cannot be reached, and works again when it can", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -255,7 +255,7 @@ describe("when the database fails", () => {
   }
 });
 
-describe("what is remembered of documents", () => {
+describe("the cache of documents", () => {
   /** Documents that differ in a comment alone; anybody may send them. */
   const document = (index: number, length = 0) => `${TYPENAME} #${index}${" ".repeat(length)}`;
   /** Each from another address: one has only so many requests a minute. */
@@ -270,7 +270,7 @@ describe("what is remembered of documents", () => {
     return "data" in (body as object);
   };
 
-  it("is bounded in number: the longest unused is forgotten first", async () => {
+  it("keeps a limited number, and evicts the least recently used first", async () => {
     await using world = await createWorld();
     const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
     await registered(url, document(0));
@@ -310,7 +310,7 @@ it.each([
       oneOf: true,
     },
   ],
-])("tells its whole schema to %s, without a key", async (_explorer, options) => {
+])("shows its whole schema to %s, without a key", async (_explorer, options) => {
   await using world = await createWorld();
   const { url } = await world.serve();
 

@@ -16,7 +16,7 @@ it.each([
     `{ memories(limit: 100) { memories { relationships { memory { relationships { memory { id title } } } } } } }`,
     "20,000",
   ],
-])("refuses what is %s, and says the limit", async (_what, query, limit) => {
+])("refuses a document that is %s, and names the limit", async (_what, query, limit) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -28,7 +28,7 @@ it.each([
   expect(world.bugs).toEqual([]);
 });
 
-it("serves what keeps the limits", async () => {
+it("serves a document within the limits", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -39,7 +39,7 @@ it("serves what keeps the limits", async () => {
   );
 });
 
-it("refuses a level that leads on from more than 1,000 memories, whatever was expected", async () => {
+it("refuses to follow a relation from more than 1,000 memories, even if the estimate was lower", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -17,7 +17,7 @@ interface GraphQLAnswer {
   readonly errors?: readonly GraphQLError[];
 }
 
-/** Asks by POST, unless told otherwise; answers with the status and what was said. */
+/** Sends a request, by default by POST, and returns the status and the body. */
 async function say(url: string, { key }: { key?: string }, query: string, variables: object = {}) {
   const { status, body } = await ask(`${url}/graphql`, { ...(key ? { key } : {}), body: { query, variables } });
   return { status, ...(body as GraphQLAnswer) };
@@ -45,7 +45,7 @@ it.each([
       relatedMemories(id: $id, maxDepth: 3) { memories { memory { content relationships { memory { content } } } } }
     }`,
   ],
-])("reads %s by one statement a level, %d in all, however many there are", async (_what, levels, query) => {
+])("reads %s with one statement per level, %d in total, for any number of items", async (_what, levels, query) => {
   await using world = await createWorld();
   const { url, services } = await world.serve();
   const [few, many] = [await world.user(), await world.user()];
@@ -67,7 +67,7 @@ it.each([
   expect(counts).toEqual([levels, levels]);
 });
 
-it("leaves out of the query what nobody asks for", async () => {
+it("reads only the requested columns", async () => {
   await using world = await createWorld();
   const { url, services } = await world.serve();
   const ann = await world.user();
@@ -83,7 +83,7 @@ it("leaves out of the query what nobody asks for", async () => {
   expect(names).toEqual(["memories_alone", "memories_with_relationships"]);
 });
 
-it("speaks camelCase and names enum values in upper case", async () => {
+it("uses camelCase, and upper case for enum values", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -108,7 +108,7 @@ it("speaks camelCase and names enum values in upper case", async () => {
   });
 });
 
-it("follows from what a mutation made only for keys that may read", async () => {
+it("follows relations of a mutation's result only for keys with the scope to read", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -132,7 +132,7 @@ it("follows from what a mutation made only for keys that may read", async () => 
   expect(refusals).toEqual([undefined, refused, refused, refused, undefined]);
 });
 
-it("tells its schema to anybody, and nothing else", async () => {
+it("shows the schema without a key, and nothing else", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
 
@@ -149,7 +149,7 @@ it("tells its schema to anybody, and nothing else", async () => {
   }
 });
 
-it("says what failed in the words of REST: code, reason, and details by field", async () => {
+it("reports failures like REST: code, reason, and details by field", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -199,7 +199,7 @@ it("says what failed in the words of REST: code, reason, and details by field", 
   expect(await failure("{ viewer {")).toEqual([400, { code: "GRAPHQL_PARSE_FAILED" }]);
 });
 
-it("logs a refusal by the word that REST logs it by", async () => {
+it("logs a refusal with the same code as REST", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -210,7 +210,7 @@ it("logs a refusal by the word that REST logs it by", async () => {
   expect(failures.sort()).toEqual(["bad_request", "not_found", "not_found"]);
 });
 
-it("tells nothing of a bug", async () => {
+it("shows no details of a bug", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -225,7 +225,7 @@ it("tells nothing of a bug", async () => {
   expect(world.bugs).toMatchObject([{ err: { code: "P2022" } }]);
 });
 
-it("tells what was probably meant when something unknown is asked for", async () => {
+it("suggests a correction for an unknown name", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -263,7 +263,7 @@ it("never changes anything by GET", async () => {
   expect((await ann.did(memories)).memories).toHaveLength(1);
 });
 
-it("keeps queries for clients that then send their hash alone", async () => {
+it("stores persisted queries for clients that then send only their hash", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -283,7 +283,7 @@ it("keeps queries for clients that then send their hash alone", async () => {
   expect((await ask(byGet, { key: ann.key })).body).toEqual(told);
 });
 
-it("asks each change of one request as who the caller is by then", async () => {
+it("runs each change of one request with the caller's present rights", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -8,7 +8,7 @@ import { createWorld } from "../support/world.js";
 
 const seen = ({ status, body }: Answer) => [status, body];
 
-it("says that the process is alive and ready, to anybody", async () => {
+it("says without a key that the process is alive and ready", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
 
@@ -24,7 +24,7 @@ it("is not ready before the database has every migration", async () => {
   expect(seen(await ask(`${url}/readyz`))).toEqual([503, { status: "unavailable", problem: "migrations are pending" }]);
 });
 
-it("asks the database once for all who want to know within a second, and anew after that", async () => {
+it("queries the database once per second for all concurrent checks", async () => {
   await using world = await createWorld();
   const pool = world.database.reservedPool;
   const query = vi.spyOn(pool, "query");
@@ -44,7 +44,7 @@ it("asks the database once for all who want to know within a second, and anew af
   await expect.poll(async () => (await statuses()) && query.mock.calls.length, { timeout: 20_000 }).toBe(3 * questions);
 });
 
-it("is alive but not ready while the database is out of reach, and says 503 at every door", async () => {
+it("is alive but not ready while the database cannot be reached, and answers 503 at every door", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

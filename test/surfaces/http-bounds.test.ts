@@ -15,7 +15,7 @@ const EMPTY_BLOCKS = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.f
 const inChunk = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
-it("takes the largest head there may be, and no larger one", async () => {
+it("accepts the largest allowed head, and refuses a larger one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const line = (path: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n`;
@@ -56,7 +56,7 @@ it("refuses a URL that cannot be parsed", async () => {
   expect(world.bugs).toEqual([]);
 });
 
-it("gives up a head or a body that comes too slowly, and says so", async () => {
+it("refuses a head or a body that arrives too slowly, and says so", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { headTimeoutMs: 300, bodyTimeoutMs: 600 });
   const { key } = await world.user();
@@ -107,7 +107,7 @@ it.each([
   expect(world.bugs).toEqual([]);
 });
 
-it("answers a body that says itself too large before it is sent, and one that is a little too large in full", async () => {
+it("refuses a body that declares too large a size before it is sent, and one that is a little too large", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -121,7 +121,7 @@ it("answers a body that says itself too large before it is sent, and one that is
   }
 });
 
-it("keeps a connection whose refused body has an end near by", async () => {
+it("keeps a connection whose refused body ends soon", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const socket = connected(url);

@@ -14,7 +14,7 @@ const store = (url: string, key: string, idempotencyKey: string, note: object = 
 const titles = async ({ database }: World) =>
   (await database.pool.query<{ title: string }>("SELECT title FROM memory ORDER BY id")).rows.map(({ title }) => title);
 
-it("does once what is asked for 1,000 times, 20 at a time, and answers alike", async () => {
+it("executes a request once that is sent 1,000 times, 20 at a time, with the same answer", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   let server: Awaited<ReturnType<World["serve"]>> | undefined;
@@ -38,7 +38,7 @@ it("does once what is asked for 1,000 times, 20 at a time, and answers alike", a
   expect(await titles(world)).toEqual(["Once"]);
 });
 
-it("refuses the key for another request, and for another door's", async () => {
+it("refuses the key for another request, and at another door", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -53,7 +53,7 @@ it("refuses the key for another request, and for another door's", async () => {
   expect(await titles(world)).toEqual(["Once"]);
 });
 
-it("takes the same key from another user as another key", async () => {
+it("lets another user use the same key for another request", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -62,7 +62,7 @@ it("takes the same key from another user as another key", async () => {
   expect(await titles(world)).toEqual(["Once", "Once"]);
 });
 
-it("keeps no failure: what was refused may be tried again with the same key", async () => {
+it("keeps no failure, so a refused request can be retried with the same key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -92,7 +92,7 @@ it("forgets a key after a day", async () => {
   expect(await titles(world)).toEqual(["Once", "A day later"]);
 });
 
-it("stores no secret that could be read: results are encrypted with the key, and the key is hashed", async () => {
+it("stores results encrypted with the key, and only the hash of the key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

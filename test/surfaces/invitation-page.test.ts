@@ -41,7 +41,7 @@ it("leads from the mail's link into the team: invitation, code, answer, key", as
   expect((await page()).text).toContain("This invitation was accepted.");
 });
 
-it("asks again after a wrong code, and says so", async () => {
+it("asks for the code again after a wrong one, and says so", async () => {
   await using world = await createWorld();
   const { page } = await invitedTo(world);
   await world.giveCode(BOB, CODE);
@@ -70,7 +70,7 @@ it("declines, and leaves no key that nobody has seen", async () => {
   expect(keys.map(({ revokedAt }) => revokedAt !== null)).toEqual([true]);
 });
 
-it("tells somebody who is in a team already, and gives them the key to leave it", async () => {
+it("refuses a user who is already in a team, and gives them the key to leave it", async () => {
   await using world = await createWorld();
   const { page, status } = await invitedTo(world);
   const bob = await world.user({ email: BOB });
@@ -86,7 +86,7 @@ it("tells somebody who is in a team already, and gives them the key to leave it"
   expect(await bob.did(myTeam)).toMatchObject({ name: "Bob's own" });
 });
 
-it("says what became of an invitation, and that it knows no other", async () => {
+it("shows the status of an ended invitation, and refuses unknown ones", async () => {
   await using world = await createWorld();
   const { page, url, invitationId } = await invitedTo(world);
   await letExpire(world, invitationId);
@@ -107,7 +107,7 @@ it("says what became of an invitation, and that it knows no other", async () => 
 });
 
 describe("the page", () => {
-  it("lets no script in, is kept nowhere, and tells its address to nobody", async () => {
+  it("allows no scripts, is not cached, and sends its URL to no other site", async () => {
     await using world = await createWorld();
     const { page } = await invitedTo(world);
     for (const { headers } of [await page(), await page("/answer", { code: "1", answer: "accept" })]) {
@@ -119,7 +119,7 @@ describe("the page", () => {
     }
   });
 
-  it("shows what people call things as text alone", async () => {
+  it("shows names as text, never as markup", async () => {
     await using world = await createWorld();
     const evil = `<script>alert(1)</script>"'&`;
     const { page, owner, teamId } = await invitedTo(world);
@@ -152,7 +152,7 @@ describe("the page", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("lets a network ask for five codes in a quarter of an hour, and says when to try again", async () => {
+  it("lets a network request five codes in a quarter of an hour, and says when to retry", async () => {
     await using world = await createWorld();
     const { page } = await invitedTo(world);
     const statuses = [];

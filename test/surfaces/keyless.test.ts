@@ -14,7 +14,7 @@ async function answeredToHead(url: string, path: string, header = ""): Promise<{
   return { status };
 }
 
-it("charges an address without a key before the body is read, at every door alike", async () => {
+it("charges requests without a key to the address before the body is read, at every door", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -47,7 +47,7 @@ it("charges an address without a key before the body is read, at every door alik
   expect((await ask(`${url}/healthz`)).status).toBe(200);
 });
 
-it("refuses a wrong key where none is asked for, at every door alike", async () => {
+it("refuses a wrong key even where no key is needed, at every door", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const body = { email: "ann@example.com" };
@@ -67,7 +67,7 @@ it("refuses a wrong key where none is asked for, at every door alike", async () 
   expect((await ask(`${url}/signup`, { key, body })).status).toBe(202);
 });
 
-it("reads no event of payments without a signature of an address that has sent too many wrong ones", async () => {
+it("refuses payment events without a signature from an address with too many wrong ones", async () => {
   await using world = await createWorld();
   const { url } = await world.serve(billing);
   const path = "/billing/stripe-webhook";
@@ -77,7 +77,7 @@ it("reads no event of payments without a signature of an address that has sent t
   expect(await answeredToHead(url, path)).toEqual({ status: 429 });
 });
 
-it("says after a document that is not understood what is left, and not one more", async () => {
+it("shows the right remaining budget after an invalid document", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user({ plan: "free" });

@@ -11,7 +11,7 @@ import { createWorld } from "../support/world.js";
 const PATIENCE = { timeout: 30_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
-it("refuses unread what is more than can be worked on, at every door, and says that it lives", async () => {
+it("refuses requests beyond the limit before it reads them, at every door, and stays alive", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 }, PATIENT);
   const { key } = await world.user();
@@ -38,7 +38,7 @@ it("refuses unread what is more than can be worked on, at every door, and says t
   expect(world.log.filter((line) => line.includes('"why":"overloaded"'))).toHaveLength(1);
 });
 
-it("refuses further requests while every turn of the event loop is late, and not for a single long one", async () => {
+it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
   const work = new Work({ ...LIMITS.http, loopDelayMs: 30, loopWindowMs: 200 });
   onTestFinished(() => work[Symbol.dispose]());
   const isOverloaded = () => {
@@ -65,7 +65,7 @@ it("refuses further requests while every turn of the event loop is late, and not
   expect(isOverloaded()).toBe(false);
 });
 
-it("begins in one turn of the event loop only what fits, in order, and lets others in between", async () => {
+it("starts in one turn of the event loop only what fits, in order, and lets other events run in between", async () => {
   const turns = new Turns(5);
   const events: string[] = [];
   const tick = () => {
@@ -87,7 +87,7 @@ it("begins in one turn of the event loop only what fits, in order, and lets othe
   expect(events.join(" ")).not.toMatch(/\d \d+ \d/);
 });
 
-it("goes on with work that has begun in pieces that fit, in turn with that of others", async () => {
+it("continues started work in pieces, in turn with other work", async () => {
   const turns = new Turns(5);
   const events: string[] = [];
   const piece = async (whose: object, name: string) => {
@@ -112,7 +112,7 @@ it("goes on with work that has begun in pieces that fit, in turn with that of ot
   expect(events.slice(events.indexOf("tick")).join(" ")).not.toMatch(/(?:large|small) (?:large|small) (?:large|small)/);
 });
 
-it("goes on with at least one piece in a turn, whatever begins in it", async () => {
+it("continues at least one piece in each turn, even if new work starts in it", async () => {
   const turns = new Turns(0);
   const mine = {};
 

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 
 describe("the page", () => {
-  it("is for who prefers HTML; others get GraphQL", async () => {
+  it("is shown to clients that prefer HTML; others get GraphQL", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const typeOf = async (accept: string, query = "") => {
@@ -34,7 +34,7 @@ describe("the page", () => {
     expect(await typeOf(HTML, "?query=%7B__typename%7D")).toMatch(/json/);
   });
 
-  it("runs no script but its own and may stay in no cache; its assets may stay for ever", async () => {
+  it("runs only its own scripts and is not cached; its assets are cached forever", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const page = await ask(`${url}/graphql`, { headers: { accept: HTML } });
@@ -59,8 +59,8 @@ describe("the page", () => {
   });
 });
 
-describe("explorers of other makers", () => {
-  it("read the schema without a key, from an origin that is allowed", async () => {
+describe("other GraphQL explorers", () => {
+  it("read the schema without a key, from an allowed origin", async () => {
     await using world = await createWorld();
     const { url } = await world.serve({ ALLOWED_ORIGINS: "https://studio.example.com" });
     const origin = "https://studio.example.com";
@@ -87,7 +87,7 @@ describe("explorers of other makers", () => {
 
 const EXAMPLES = SUBJECTS.flatMap(({ examples }) => examples);
 
-/** What this caller is refused: it is for somebody else. */
+/** Examples that this caller is refused, since they are for another user. */
 const REFUSED: Readonly<Record<string, string>> = { "Accept an invitation": "invitation_email_mismatch" };
 
 describe("the examples", () => {
@@ -107,12 +107,12 @@ describe("the examples", () => {
     }
   });
 
-  it("have names of their own, of which none is part of another", () => {
+  it("have unique names, of which none is part of another", () => {
     const titles = EXAMPLES.map(({ title }) => title);
     for (const title of titles) expect(titles.filter((other) => other.includes(title))).toEqual([title]);
   });
 
-  it("are done one after the other, each with what was answered before", async () => {
+  it("work one after the other, each with the ids of earlier answers", async () => {
     await using world = await createBillingWorld();
     const { key } = await world.user();
     let ids: Ids = {};
@@ -134,7 +134,7 @@ describe("the examples", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("go on with what was answered last of each kind", () => {
+  it("use the latest id of each kind", () => {
     const one = { title: "One", id: "1" };
     const two = { id: "2", title: "Two" };
     const earlier = { memory: ["0"], team: ["4"] };
@@ -155,7 +155,7 @@ async function prepare(world: BillingWorld, { invitation: [id] = [] }: Ids, vari
   if (token && id) await world.giveToken(id, token);
 }
 
-describe("a key that is not there", () => {
+describe("a missing key", () => {
   it("is not sent: an empty one counts as a wrong one", () => {
     for (const value of ["", "  ", "Bearer", "Bearer ", "bearer  ", null]) {
       expect(withoutEmptyKey({ Authorization: value, "X-Request-Id": "1" })).toEqual({ "X-Request-Id": "1" });
@@ -163,7 +163,7 @@ describe("a key that is not there", () => {
     expect(withoutEmptyKey({ authorization: "Bearer x" })).toEqual({ authorization: "Bearer x" });
   });
 
-  it("is asked for where it is to be written, and other errors stay as they are", () => {
+  it("is explained with the place to write it, and other errors are unchanged", () => {
     const refused = { message: "Send a valid API key.", extensions: { code: "UNAUTHORIZED" } };
     const other = { message: "No.", extensions: { code: "NOT_FOUND" } };
     const { errors } = explainKey({ errors: [refused, other] }, false);
@@ -180,7 +180,7 @@ describe("a key that is not there", () => {
 });
 
 describeInBrowser("the playground", (browser) => {
-  it("takes a key, runs operations and examples, and shows the documentation, all by itself", async () => {
+  it("accepts a key, runs operations and examples, and shows the documentation, without other hosts", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();
@@ -211,7 +211,7 @@ describeInBrowser("the playground", (browser) => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("does without a key what needs none, and tells where to write one for the rest", async () => {
+  it("runs public operations without a key, and says where to write one for the others", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const page = await browser().newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
@@ -231,7 +231,7 @@ describeInBrowser("the playground", (browser) => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("gives the key to every operation in the browser's tab, and to no other tab", async () => {
+  it("sends the key with every operation in the browser's tab, and in no other tab", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();

@@ -10,13 +10,13 @@ const reachable = await isReachable(REDIS_URL);
 if (!reachable) console.log(`Skipping the tests with Redis: there is none at ${REDIS_URL} (REDIS_URL names another).`);
 if (!reachable && process.env["CI_STRICT"]) throw new Error("CI_STRICT is set, so there must be a Redis.");
 
-it("lets exactly 60 of 200 concurrent requests through, whatever the doors and keys", async () => {
+it("lets exactly 60 of 200 concurrent requests through, over all doors and keys", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   expect(await passed(await mixed([url], await world.user({ plan: "free" }), 200))).toBe(60);
 });
 
-it("gives each plan its budget and says in every answer what is left", async () => {
+it("gives each plan its budget, and shows in every answer what is left", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user({ plan: "free" }), await world.user({ plan: "pro" })];
@@ -43,7 +43,7 @@ it("counts a GraphQL request by its root fields, aliases and fragments among the
   expect(answer.headers.get("ratelimit")).toMatch(/^"free";r=56;/);
 });
 
-it("takes nothing for a refused request: what is left is for a smaller one", async () => {
+it("charges nothing for a refused request, so a smaller one can still pass", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
@@ -74,7 +74,7 @@ it("lets a request that GraphQL cannot understand cost one", async () => {
   expect(headers.get("ratelimit")).toMatch(/r=55;/);
 });
 
-it("counts failed authentication by address, so that no stranger uses up an account", async () => {
+it("charges failed authentication to the address, so that no stranger uses up an account's budget", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
   const ann = await world.user({ plan: "free" });
@@ -90,7 +90,7 @@ it("counts failed authentication by address, so that no stranger uses up an acco
   expect([neighbour.status, elsewhere.status, owner.status]).toEqual([429, 401, 200]);
 });
 
-it("counts GraphQL requests without a key by address, and leaves those with one alone", async () => {
+it("charges GraphQL requests without a key to the address, and not those with a key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -105,7 +105,7 @@ it("counts GraphQL requests without a key by address, and leaves those with one 
   expect((await ask(`${url}/graphql`, { key, body })).status).toBe(200);
 });
 
-it("counts the networks of one customer of IPv6 together: ten times the budget for 65,536 of them", async () => {
+it("charges the 65,536 networks of an IPv6 /48 together, with ten times the budget", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
   const guess = async (address: string) =>
@@ -118,7 +118,7 @@ it("counts the networks of one customer of IPv6 together: ten times the budget f
   expect(await guess("2001:db8:2::1")).toBe(401);
 });
 
-it("believes a forged X-Forwarded-For only from as many proxies as there are", async () => {
+it("refuses to trust a forged X-Forwarded-For beyond the configured number of proxies", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const guess = (n: number) => ask(`${url}/me`, { key: "guess", headers: { "x-forwarded-for": `10.0.0.${n}` } });
@@ -163,7 +163,7 @@ describe.skipIf(!reachable)("with Redis", () => {
     },
   );
 
-  it("starts and serves where Redis is absent", async () => {
+  it("starts and serves without Redis", async () => {
     await using world = await createWorld();
     const { url } = await world.serve({ REDIS_URL: "redis://127.0.0.1:1" });
     expect(await passed(await mixed([url], await world.user({ plan: "free" }), 100))).toBe(60);

@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.js";
 const NOTE = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-it("answers a memory's creation with all of it, where it is, and its version", async () => {
+it("answers a creation with the whole memory, its Location and its version", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -28,7 +28,7 @@ it("answers a memory's creation with all of it, where it is, and its version", a
   expect([got.status, got.body, got.headers.get("etag")]).toEqual([200, made.body, '"1"']);
 });
 
-it("shows relationships, related memories and hits in the documented form, and no more", async () => {
+it("returns relationships, related memories and hits with the documented fields only", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -59,7 +59,7 @@ it("shows relationships, related memories and hits in the documented form, and n
   });
 });
 
-it("changes a memory by PATCH and PUT alike: what is absent stays, null clears", async () => {
+it("updates a memory by PATCH and PUT in the same way: absent fields stay, null clears", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -75,7 +75,7 @@ it("changes a memory by PATCH and PUT alike: what is absent stays, null clears",
   }
 });
 
-it("takes If-Match for the version expected", async () => {
+it("reads the expected version from If-Match", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -101,7 +101,7 @@ it("takes If-Match for the version expected", async () => {
   expect(await change('"4"', { expected_version: 4 })).toEqual([400, undefined]);
 });
 
-it("deletes with 204 and nothing else", async () => {
+it("deletes with 204 and no body", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -129,7 +129,7 @@ it("answers HEAD like GET, without the body", async () => {
   }
 });
 
-it("says which methods a path takes, and that there is nothing elsewhere, to whoever has a key", async () => {
+it("answers 405 with the allowed methods, and 404 elsewhere, to clients with a key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -213,7 +213,7 @@ it("says what is wrong with each field, by its name in REST", async () => {
   expect(outOfBounds.body).toMatchObject({ error: { details: [{ path: "max_depth" }] } });
 });
 
-it("tells a conflict's reason and what helps to act on it", async () => {
+it("returns the reason of a conflict, and the details to resolve it", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -229,7 +229,7 @@ it("tells a conflict's reason and what helps to act on it", async () => {
   expect(body).toMatchObject({ error: { code: "conflict", reason: "relationship_exists", details: { id } } });
 });
 
-it("checks who asks, then the form, then the fields, then whether they may, then whether it is there", async () => {
+it("checks the key, then the format, the fields, the scope, and at last whether the object exists", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const reader = await world.user({ scopes: ["memories:read"] });
@@ -248,7 +248,7 @@ it("checks who asks, then the form, then the fields, then whether they may, then
   expect(await patch(writer.key, json, '{"title": "New"}')).toBe(404);
 });
 
-it("gives every answer an id: the client's own where it can be one", async () => {
+it("gives every answer a request id: the client's own if it is valid", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const idOf = async (given?: string) => {
@@ -263,7 +263,7 @@ it("gives every answer an id: the client's own where it can be one", async () =>
   expect(world.log.join("")).toContain('"request_id":"trace-1/~"');
 });
 
-it("lets pages of allowed origins in, and no other", async () => {
+it("lets pages of allowed origins call, and no others", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
   const ann = await world.user();
@@ -312,7 +312,7 @@ it.each(["development", "production"])(
   },
 );
 
-it("tells a caller nothing of a bug, and the log everything but what the caller sent", async () => {
+it("shows no details of a bug to the client, and logs all except what the client sent", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -328,7 +328,7 @@ it("tells a caller nothing of a bug, and the log everything but what the caller 
   expect(world.log.join("")).not.toContain("Hush");
 });
 
-it("logs who did what with which outcome, and never a key, a body, a query or a path", async () => {
+it("logs user, operation and status, and never a key, a body, a query or a path", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -8,7 +8,7 @@ import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
 
 const PATH = "/docs/errors";
 
-/** A failure, and the operations that raise it, or who raises it in words. */
+/** A failure, and the operations that raise it, or a description of what raises it. */
 export interface Raised {
   readonly failure: Failure;
   readonly by: readonly Pick<Operation, "name">[] | string;
