@@ -166,7 +166,7 @@ describe("reading", () => {
       ...["format_version", "export_version", "backend_type", "created_at", "updated_at", "id"],
     ]);
     expect(leftOut(graph)).toEqual([
-      'memories[3]: the id "m2" is another memory\'s already',
+      'memories[3]: another memory already has the id "m2"',
       'memories[4]: "{\\"type\\":\\"error\\"}": it has no name, no title and no text',
       'relationship "Timeout" "CAUSES" "m9" (relationships[2]): the file has no memory called "m9": --create-missing creates one',
     ]);

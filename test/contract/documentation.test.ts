@@ -111,17 +111,17 @@ it("tells operators the bounds that the code has", () => {
   const { connections, searchConnections, reservedConnections } = database;
   const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
   const bounds = [
-    `finishes what runs (${seconds(stop.drainMs)} at most)`,
+    `finishes running ones (${seconds(stop.drainMs)} at most)`,
     `After ${seconds(stop.wholeMs)}, or at a second signal`,
     `A line has at most ${log.lineBytes / 1_024} KiB`,
     `up to ${log.waitingLength / 1_048_576} MiB of lines`,
     `at most ${mails.retrySeconds.invitation / 3_600} hour, for ${mails.givenUpAfterHours} hours`,
-    `A code waits at most ${mails.retrySeconds.sign_up} s between two tries, for ${signUp.codeMinutes} minutes`,
-    `A migration is ended after ${start.migrationMs / 60_000} minutes`,
+    `A code is retried at least every ${mails.retrySeconds.sign_up} s, for ${signUp.codeMinutes} minutes`,
+    `A migration is cancelled after ${start.migrationMs / 60_000} minutes`,
     `A server opens up to ${connections + searchConnections + reservedConnections}: ${connections} for operations, ` +
       `of which one account has at most ${CONNECTIONS_PER_ACCOUNT} at a time, ${searchConnections} for searches, ` +
       `${reservedConnections} to look up keys`,
-    `A request waits at most ${seconds(database.connectionWaitMs)} in all`,
+    `A request waits at most ${seconds(database.connectionWaitMs)} in total`,
     `a statement waits ${seconds(database.lockWaitMs)} for a lock`,
   ];
   const text = documents.get(join("docs", "operations.md"))?.replaceAll(/\s+/g, " ") ?? "";
