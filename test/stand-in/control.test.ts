@@ -104,7 +104,7 @@ it("does over HTTP what it does in the process", async () => {
 });
 
 it.each([
-  ["fault", { kind: "fire" }, "There is no fault fire."],
+  ["fault", { kind: "fire" }, "Unknown fault: fire."],
   ["fault", { kind: "429", path: "(" }, "Invalid regular expression"],
   ["pay", { session: "cs_test_0" }, "No such checkout.session: 'cs_test_0'"],
   ["pay", {}, "session must be text."],

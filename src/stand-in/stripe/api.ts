@@ -17,7 +17,7 @@ import { subscriptionRoutes } from "./routes/subscriptions.js";
 import type { Scene } from "./scene.js";
 import { newId } from "./state.js";
 
-/** A request of the API, as it was received and answered. */
+/** A received API request, with its answer. */
 export interface StandInRequest {
   readonly method: string;
   /** Without its query. */
@@ -26,15 +26,15 @@ export interface StandInRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
   readonly stripeVersion: string | undefined;
-  /** Whether it asked for another version than that of the SDK here, in whose form it was answered all the same. */
+  /** Whether it requested another version than that of this SDK, whose format was used anyway. */
   readonly foreignVersion: boolean;
-  /** Undefined while it is not answered, which for some faults is forever. */
+  /** Undefined until it is answered; for some faults it never is. */
   readonly status: number | undefined;
-  /** Whether the answer was one given before, under the same idempotency key. */
+  /** Whether the answer was replayed under the same idempotency key. */
   readonly replayed: boolean;
 }
 
-/** A request, as HTTP brings it. */
+/** A request as received by HTTP. */
 export interface Incoming {
   readonly method: string;
   readonly path: string;
@@ -43,7 +43,7 @@ export interface Incoming {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What goes back: an answer, nothing at all, or the end of the connection. */
+/** The reaction: an answer, no answer, or a closed connection. */
 export type Outgoing =
   | {
       readonly kind: "answer";
@@ -57,7 +57,7 @@ export type Outgoing =
 interface Made {
   readonly status: number;
   readonly body: string;
-  /** The request that it was made for first, when that was an earlier one. */
+  /** The original request, if the answer was made for an earlier one. */
   readonly original?: string;
 }
 
@@ -69,13 +69,13 @@ const ROUTES: readonly Route[] = [
   ...eventRoutes,
 ];
 
-/** More requests than this are not remembered; the oldest go first. */
+/** How many requests are stored; the oldest are removed first. */
 const REQUESTS_MAX = 10_000;
 const SLOW_MS = 1_000;
 
 type Noted = { -readonly [K in keyof StandInRequest]: StandInRequest[K] };
 
-/** The API: who asks, whether it was asked before, what is to go wrong, and what is done. */
+/** The API: authentication, idempotency keys, faults and routes. */
 export class Api {
   readonly requests: StandInRequest[] = [];
   readonly #scene: Scene;
@@ -130,7 +130,7 @@ export class Api {
       const headers = { ...headersOf(id, noted), "Content-Type": interposed.type };
       return { kind: "answer", status: interposed.status, headers, body: interposed.body };
     }
-    // Only requests that do something have use for a key: on the others it has no effect.
+    // Idempotency keys affect only requests that change something.
     const key = incoming.method === "POST" ? noted.idempotencyKey : undefined;
     const made = this.#make(id, incoming, key, fault);
     if (fault?.kind === "slow") await this.#wait(fault, key);
@@ -143,7 +143,7 @@ export class Api {
     return { kind: "answer", status: made.status, headers, body: made.body };
   }
 
-  /** The key stays in use for as long as its request is not answered. */
+  /** The key stays in use until its request is answered. */
   async #wait({ delayMs = SLOW_MS }: Fault, key: string | undefined): Promise<void> {
     if (key !== undefined) this.#saved.take(key);
     try {
@@ -159,7 +159,7 @@ export class Api {
     const saved = key === undefined ? undefined : this.#saved.find(key, fingerprint);
     if (saved) return { status: saved.status, body: saved.body, original: saved.request };
     const run = this.#prepare(incoming, params);
-    // What came due meanwhile did not come of this request.
+    // Effects of the clock do not belong to this request.
     passTime(this.#scene, this.#scene.store.nowMs());
     const made = this.#run(id, key, fault, run);
     if (key !== undefined) this.#saved.save(key, { request: id, fingerprint, ...made });
@@ -167,7 +167,7 @@ export class Api {
     return made;
   }
 
-  /** What is wrong with a request as such is told before anything begins, and so is not kept under its key. */
+  /** Invalid requests are refused before anything starts, so the answer is not stored under the key. */
   #prepare({ method, path }: Incoming, params: { readonly [name: string]: Tree }): () => object {
     for (const route of ROUTES) {
       const match = route.method === method && patternOf(route.path).exec(path);
@@ -198,7 +198,7 @@ export class Api {
   }
 }
 
-/** A bug of the stand-in is told as such, since it is there to be worked on. */
+/** A bug of the stand-in is shown with its message, since its users are developers. */
 function madeOf(error: unknown): Made {
   const known =
     error instanceof ApiError
@@ -215,7 +215,7 @@ const headersOf = (id: string, { stripeVersion, idempotencyKey }: StandInRequest
   ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
 });
 
-/** A key comes as a token, or as the name of a user without a password. */
+/** The key is a bearer token, or the user name of basic authentication without a password. */
 function assertKey(authorization: string | undefined, secretKey: string): void {
   const [scheme = "", value = ""] = (authorization ?? "").split(" ");
   const key = /^basic$/i.test(scheme) ? Buffer.from(value, "base64").toString().split(":")[0] : value;

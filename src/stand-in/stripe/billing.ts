@@ -13,7 +13,7 @@ import {
   newId,
 } from "./state.js";
 
-/** Makes an open invoice, the subscription's latest. */
+/** Creates an open invoice, which becomes the subscription's latest. */
 export function makeInvoice(
   scene: Scene,
   subscription: SubscriptionRecord,
@@ -41,7 +41,7 @@ export function makeInvoice(
   return invoice;
 }
 
-/** Tells of a new invoice, once what it is for is told of. */
+/** Sends the events of a new invoice, after those of its subscription. */
 export function announceInvoice(scene: Scene, invoice: InvoiceRecord): void {
   scene.emit("invoice.created", invoiceObject(scene, invoice));
   scene.emit("invoice.finalized", invoiceObject(scene, invoice));
@@ -63,7 +63,7 @@ export function markFailed(scene: Scene, invoice: InvoiceRecord): void {
   scene.emit("invoice.payment_failed", invoiceObject(scene, invoice));
 }
 
-/** Pays an open invoice, with all that waited for it. Raises an ApiError when it is not open. */
+/** Pays an open invoice, and applies what waited for it. Throws an ApiError when it is not open. */
 export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
   assertOpen(invoice);
   markPaid(scene, invoice);
@@ -84,13 +84,13 @@ export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
 
 const isUnpaid = ({ status }: SubscriptionRecord): boolean => status === "past_due" || status === "incomplete";
 
-/** An attempt to pay it that the bank refuses. Raises an ApiError when it is not open. */
+/** An attempt to pay an invoice that the bank declines. Throws an ApiError when it is not open. */
 export function declineInvoice(scene: Scene, invoice: InvoiceRecord): void {
   assertOpen(invoice);
   markFailed(scene, invoice);
 }
 
-/** Voids an open invoice; an update that waited for it is dropped. Raises an ApiError when it is not open. */
+/** Voids an open invoice, and drops an update that waited for it. Throws an ApiError when it is not open. */
 export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
   assertOpen(invoice);
   invoice.status = "void";
@@ -108,7 +108,7 @@ function assertOpen({ id, status }: InvoiceRecord): void {
   throw invalidRequest(`The invoice ${id} is ${status}: only an open one can be paid or voided.`, { code });
 }
 
-/** What a whole period of the items costs. */
+/** The price of a whole period of the items. */
 export const periodLines = (scene: Scene, { items, periodStart, periodEnd }: SubscriptionRecord): LineRecord[] =>
   items.map((item) => {
     const price = found(scene.state.prices[item.price]);
@@ -160,10 +160,10 @@ export function prorationLines(
   ];
 }
 
-/** Whether somebody must pay for it. */
+/** Whether a payment is due for it. */
 export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
 
-/** The end of the period that starts then, counted from the beginning, so that the 31st comes back after February. */
+/** The end of the period, counted from the first start, so that the 31st returns after February. */
 export function endOfPeriod(beginning: number, start: number, price: PriceRecord): number {
   const { interval, intervalCount } = found(price.recurring ?? undefined);
   for (let periods = 1; ; periods++) {

@@ -9,8 +9,8 @@ const BODY_MAX_BYTES = 16 * 1_024;
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * The control of the stand-in over HTTP, for when it is a process of its own. Bodies are JSON, answers too; what is
- * not right is answered by 400 and `{ error: { message } }`.
+ * Controls the stand-in over HTTP, when it is a separate process. Bodies and answers are JSON; invalid
+ * requests are answered 400 with `{ error: { message } }`.
  *
  *   GET  /_stand-in/           { url, secretKey, webhookSecret, priceId, now }
  *   GET  /_stand-in/requests   every API request received, oldest first
@@ -22,7 +22,7 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
  *   POST /_stand-in/invoice    { invoice }: pays it
  *   POST /_stand-in/webhook    { url, secret? }: sends events there
- *   POST /_stand-in/delivered  answers when every event has been delivered, or given up
+ *   POST /_stand-in/delivered  answers when every event was delivered or given up
  */
 export function control(standIn: StandInStripe): Router {
   const router = Router();
@@ -79,7 +79,7 @@ const does =
   (act: (body: Body) => void | Promise<void>): Handler =>
   async (request, response) => {
     try {
-      // A page of another site can send forms here, but no JSON.
+      // A page of another site can send forms, but no JSON, without a preflight.
       if (request.is("json") === false) throw invalidRequest("The body must be JSON.");
       const body: unknown = request.body ?? {};
       await act(isObject(body) ? body : {});
@@ -92,7 +92,7 @@ const does =
 
 function faultIn(body: Body): Fault {
   const { kind } = body;
-  if (!isFaultKind(kind)) throw invalidRequest(`There is no fault ${String(kind)}.`);
+  if (!isFaultKind(kind)) throw invalidRequest(`Unknown fault: ${String(kind)}.`);
   return {
     kind,
     ...(body["method"] !== undefined && { method: textIn(body, "method") }),
@@ -119,7 +119,7 @@ function textIn(body: Body, name: string): string {
 function numberIn(body: Body, name: string): number {
   const value = body[name];
   if (typeof value === "number" && value >= 0) return value;
-  throw invalidRequest(`${name} must be a number that is not below zero.`);
+  throw invalidRequest(`${name} must be a number of at least 0.`);
 }
 
 function cardIn({ card }: Body): "accepted" | "declined" {

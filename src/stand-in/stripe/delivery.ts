@@ -7,7 +7,7 @@ const ATTEMPTS_MAX = 10;
 const FIRST_WAIT_MS = 100;
 const WAIT_MAX_MS = 2_000;
 const ANSWER_MAX_MS = 5_000;
-/** Events of one moment wait for each other for so long, else there would be little to shuffle. */
+/** How long events of one moment wait for each other, to be shuffled. */
 const GATHER_MS = 15;
 const UNDER_WAY_MAX = 4;
 
@@ -16,7 +16,7 @@ interface Waiting {
   dueMs: number;
 }
 
-/** Brings events to those who want them, in the worst order that Stripe allows itself, or in the best. */
+/** Delivers events to endpoints, in the worst order that Stripe allows, or in the best. */
 export class Courier {
   readonly #store: Store;
   readonly #mode: DeliveryMode;
@@ -32,7 +32,7 @@ export class Courier {
     for (const record of Object.values(store.state.deliveries)) this.#add(record, Date.now());
   }
 
-  /** How many endpoints the event is on its way to. */
+  /** Queues an event for each endpoint that wants it; returns how many these are. */
   send(event: EventRecord): number {
     const wanting = Object.values(this.#store.state.endpoints).filter((endpoint) => wants(endpoint, event.type));
     const dueMs = Date.now() + (this.#mode === "once" ? 0 : GATHER_MS);
@@ -45,12 +45,12 @@ export class Courier {
     return wanting.length;
   }
 
-  /** Starts what was left of an earlier run. */
+  /** Delivers the remaining events of an earlier run. */
   start(): void {
     this.#wake();
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when no delivery is pending. */
   idle(): Promise<void> {
     if (this.#waiting.size === 0 && this.#underWay.size === 0) return Promise.resolve();
     return new Promise((resolve) => void this.#idle.push(resolve));
@@ -95,7 +95,7 @@ export class Courier {
     const { record } = waiting;
     const event = this.#store.state.events[record.event];
     const endpoint = this.#store.state.endpoints[record.endpoint];
-    // Either may have been taken away while the delivery waited.
+    // Either may have been removed while the delivery waited.
     const done = !event || !endpoint || (await this.#taken(event, endpoint));
     if (this.#stopped.signal.aborted) return;
     record.attempts++;
@@ -108,7 +108,7 @@ export class Courier {
     this.#store.saveSoon();
   }
 
-  /** Whether it was answered as taken. */
+  /** Sends the event; returns whether the endpoint accepted it. */
   async #taken(event: EventRecord, { url, secret }: EndpointRecord): Promise<boolean> {
     const body = JSON.stringify(event, undefined, 2);
     try {
@@ -126,7 +126,7 @@ export class Courier {
       await answer?.cancel();
       return ok;
     } catch {
-      // Whatever went wrong between here and there, what helps is to try again.
+      // Any network error is retried.
       return false;
     }
   }
@@ -140,7 +140,7 @@ export class Courier {
 const wants = ({ enabledEvents, status }: EndpointRecord, type: string): boolean =>
   status === "enabled" && (enabledEvents.includes("*") || enabledEvents.includes(type));
 
-/** Signed for the real time: whoever is to check it does so by a clock of their own. */
+/** Signed with the real time, since receivers check it by the real clock. */
 function signature(body: string, secret: string): string {
   const at = Math.floor(Date.now() / 1_000);
   return `t=${at},v1=${createHmac("sha256", secret).update(`${at}.${body}`).digest("hex")}`;

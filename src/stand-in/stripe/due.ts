@@ -9,7 +9,7 @@ import {
 import type { Scene } from "./scene.js";
 import type { SubscriptionRecord } from "./state.js";
 
-/** More than this does not come due in one go, nor is a clock moved further: that is a mistake. */
+/** Limits of one move of the clock; more is a mistake. */
 const STEPS_MAX = 5_000;
 const PASSED_MAX_MS = 5 * 366 * 86_400_000;
 
@@ -18,9 +18,9 @@ interface Due {
   readonly act: () => void;
 }
 
-/** Lets everything happen that is due until then, each at its own time. Raises a RangeError when it is too much. */
+/** Runs everything that is due until then, each at its own time. Throws a RangeError when it is too much. */
 export function passTime(scene: Scene, untilMs: number): void {
-  if (untilMs - scene.store.nowMs() > PASSED_MAX_MS) throw new RangeError("The clock moves five years at most.");
+  if (untilMs - scene.store.nowMs() > PASSED_MAX_MS) throw new RangeError("The clock can move at most five years.");
   for (let step = 0; step < STEPS_MAX; step++) {
     const next = earliest(scene);
     if (!next || next.at * 1_000 > untilMs) {

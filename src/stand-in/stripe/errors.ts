@@ -1,4 +1,4 @@
-/** What Stripe answers in place of an object: `{ error: { type, message, code?, param? } }`. */
+/** The body of Stripe's errors: `{ error: { type, message, code?, param? } }`. */
 export interface ErrorBody {
   readonly type: "api_error" | "card_error" | "idempotency_error" | "invalid_request_error";
   readonly message: string;
@@ -7,7 +7,7 @@ export interface ErrorBody {
   readonly decline_code?: string;
 }
 
-/** An answer that is an error. */
+/** An error that is sent as the answer. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -25,7 +25,7 @@ export function invalidRequest(
   return new ApiError(status, { type: "invalid_request_error", message, ...details });
 }
 
-/** What is named by a parameter is a bad request, what is named by the address is not found. */
+/** An unknown object in a parameter is a bad request, one in the URL is not found. */
 export function missingResource(kind: string, id: string, param?: string): ApiError {
   const message = `No such ${kind}: '${id}'`;
   return invalidRequest(message, { code: "resource_missing", param: param ?? "id" }, param === undefined ? 404 : 400);

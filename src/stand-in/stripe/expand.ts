@@ -7,7 +7,7 @@ import { type Source, found } from "./state.js";
 
 const DEPTH_MAX = 4;
 
-/** Puts whole objects in the place of ids, along a path such as `data.latest_invoice`. Raises an ApiError. */
+/** Replaces ids by objects, along a path such as `data.latest_invoice`. Throws an ApiError. */
 export function expand(source: Source, answer: JsonObject, path: string): JsonObject {
   const names = path.split(".");
   if (names.length > DEPTH_MAX) {

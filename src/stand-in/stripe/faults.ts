@@ -16,7 +16,7 @@ const KINDS = [
   "400",
 ] as const;
 
-/** Bodies that come from something in front of the API, and are JSON, but nothing that Stripe would say. */
+/** JSON bodies of a proxy in front of the API, which Stripe would not send. */
 const ODD_BODIES: Partial<Readonly<Record<Fault["kind"], string>>> = {
   "json-number": "5",
   "json-null": "null",
@@ -26,19 +26,19 @@ const ODD_BODIES: Partial<Readonly<Record<Fault["kind"], string>>> = {
 /** How the next requests that match fail. */
 export interface Fault {
   readonly kind: (typeof KINDS)[number];
-  /** Of which method; any, when there is none. */
+  /** The method; any by default. */
   readonly method?: string;
-  /** Of which path, without its query; any, when there is none. */
+  /** The path without its query; any by default. */
   readonly path?: RegExp;
-  /** How often; once, when it is not said. */
+  /** How many requests fail; one by default. */
   readonly times?: number;
-  /** How late a slow answer is, in milliseconds; its effect is not late. */
+  /** How many milliseconds a slow answer is delayed; its effect is immediate. */
   readonly delayMs?: number;
 }
 
 export const isFaultKind = (kind: unknown): kind is Fault["kind"] => KINDS.some((known) => known === kind);
 
-/** The faults that are still to come. */
+/** The faults that are not used yet. */
 export class Faults {
   #left: { readonly fault: Fault; times: number }[] = [];
 
@@ -50,7 +50,7 @@ export class Faults {
     this.#left = [];
   }
 
-  /** The first one that matches, which stays until it is used. */
+  /** The first match, which stays until it is used. */
   next(method: string, path: string): Fault | undefined {
     return this.#left.find(
       ({ fault }) => (fault.method ?? method).toUpperCase() === method && (fault.path?.test(path) ?? true),
@@ -63,14 +63,14 @@ export class Faults {
   }
 }
 
-/** An answer that comes from something in front of the API: nothing was done, and nothing is kept of it. */
+/** An answer of a proxy in front of the API: nothing was done, and it is not stored under the idempotency key. */
 export interface Interposed {
   readonly status: number;
   readonly type: "application/json" | "text/html";
   readonly body: string;
 }
 
-/** What is answered for faults that are an answer; undefined for those that are the lack of one. */
+/** The answer for a fault; undefined for faults without an answer. */
 export function interposedBy({ kind }: Fault): Interposed | undefined {
   if (kind === "502-html") return { status: 502, type: "text/html", body: "<html><h1>502 Bad Gateway</h1></html>" };
   if (kind === "502-json") return { status: 502, type: "application/json", body: '{"message":"Bad gateway"}' };
@@ -90,6 +90,6 @@ function errorOf(kind: Fault["kind"]): ApiError | undefined {
   return invalidRequest(message, { code: "lock_timeout" }, 409);
 }
 
-/** A bug of the server's, met while it was at it: unlike the others it is kept under the idempotency key. */
+/** A server error during the request: unlike the others it is stored under the idempotency key. */
 export const serverError = (): ApiError =>
   new ApiError(500, { type: "api_error", message: "An unknown error occurred." });

@@ -12,7 +12,7 @@ import type { SessionRecord } from "./state.js";
 
 const BODY_MAX_BYTES = 256 * 1_024;
 
-/** All that the stand-in serves: the API, its pages, and the control of it. */
+/** The HTTP application of the stand-in: the API, its pages, and its control. */
 export function application(scene: Scene, api: Api, standIn: StandInStripe): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -63,7 +63,7 @@ function pages(scene: Scene): Router {
     "/checkout/:id/pay",
     act((request, response) => {
       const session = sessionIn(request);
-      // Who clicks twice has paid once, and goes on like everybody who has paid.
+      // A second click does not pay again, and leads to the same page.
       if (session.status !== "complete") paySession(scene, session);
       response.redirect(303, afterwards(session));
     }),
@@ -109,6 +109,6 @@ function pages(scene: Scene): Router {
 
 const idIn = (request: Request): string => String(request.params["id"]);
 
-/** Where a buyer goes on to. */
+/** The URL to which a buyer returns. */
 export const afterwards = ({ successUrl, id }: SessionRecord): string =>
   successUrl.replaceAll("{CHECKOUT_SESSION_ID}", id);

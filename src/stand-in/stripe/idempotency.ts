@@ -3,13 +3,13 @@ import { ApiError, invalidRequest } from "./errors.js";
 import type { Tree } from "./params.js";
 import type { SavedAnswer, Store } from "./state.js";
 
-/** Stripe keeps an answer for at least a day. */
+/** Stripe stores an answer for at least a day. */
 const KEPT_MS = 24 * 3_600_000;
 const KEY_MAX_CHARACTERS = 255;
-/** More answers than this are not kept; the oldest go first. */
+/** How many answers are stored; the oldest are removed first. */
 const ANSWERS_MAX = 5_000;
 
-/** The answers that were given under a key, and the keys whose answers are being made. */
+/** The stored answers by key, and the keys whose requests are running. */
 export class SavedAnswers {
   readonly #store: Store;
   readonly #inUse = new Set<string>();
@@ -52,7 +52,7 @@ export class SavedAnswers {
   save(key: string, answer: Omit<SavedAnswer, "at">): void {
     const { answers } = this.#store.state;
     const now = this.#store.nowMs();
-    // Anew, so that the order of keys stays that of time.
+    // Deleted and added again, so that keys stay ordered by time.
     delete answers[key];
     answers[key] = { at: now, ...answer };
     const keys = Object.keys(answers);
@@ -64,7 +64,7 @@ export class SavedAnswers {
   }
 }
 
-/** Two requests are the same when method, path and parameters are, in whatever order these come. */
+/** Two requests are the same if method, path and parameters are, in any order of parameters. */
 export const fingerprintOf = (method: string, path: string, params: Tree): string =>
   createHash("sha256")
     .update(`${method} ${path} ${JSON.stringify(sortTree(params))}`)

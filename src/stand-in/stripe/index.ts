@@ -1,18 +1,18 @@
 /**
- * A stand-in for Stripe, for development and tests: an HTTP server that speaks the part of Stripe's API that the
- * service uses, in the form of the version that the `stripe` package is made for. No money moves.
+ * A stand-in for Stripe, for development and tests: an HTTP server with the part of Stripe's API that the
+ * service uses, in the version of the `stripe` package. No money is paid.
  *
  * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, events and webhook endpoints;
- * authentication, idempotency keys, expansion, paging and errors; and the course of a subscription's life along a
- * clock of its own. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts says how it
- * is told what to do over HTTP.
+ * authentication, idempotency keys, expansion, paging and errors; and the lifecycle of a subscription with a
+ * separate clock. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts describes how
+ * to control it over HTTP.
  *
  * It does not imitate taxes, coupons, trials, metered and tiered prices, several intervals in one subscription,
- * currencies but one, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
+ * more than one currency, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
  * due until its latest invoice is paid), drafts of invoices, credit for what was paid too much, final invoices of
- * cancellations (`invoice_now` and `prorate` are taken and have no effect), limits of rate, connected accounts,
- * restricted keys and API version 2. Prorations are rough. Parameters that Stripe knows and this does not are
- * refused as unknown ones, and so is what cannot be expanded here. An event is shown in the version of this SDK.
+ * cancellations (`invoice_now` and `prorate` are accepted without effect), rate limits, connected accounts,
+ * restricted keys and API version 2. Prorations are approximate. Parameters of Stripe that it does not support are
+ * refused as unknown, and so are unsupported expansions. Events have the version of this SDK.
  * An item that is added is added even when the subscription has another one of its price, which Stripe may refuse.
  */
 import { once } from "node:events";
@@ -34,7 +34,7 @@ export type { Fault, StandInOptions, StandInRequest, StandInStripe };
 
 const KEEP_ALIVE_MS = 60_000;
 
-/** Starts it; an address that is taken and a state file that cannot be read are errors. */
+/** Starts the stand-in. Fails if the address is in use or the state file cannot be read. */
 export async function startStandInStripe(options: StandInOptions = {}): Promise<StandInStripe> {
   const { host = "127.0.0.1", port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
   const store = new Store(stateFile, webhook?.secret);
@@ -43,7 +43,7 @@ export async function startStandInStripe(options: StandInOptions = {}): Promise<
   const faults = new Faults();
   const api = new Api(scene, faults);
   forgetEndpoints(scene, webhook?.url);
-  // Before anybody is told of anything: what is ready is not news.
+  // Before events are sent: the prepared objects cause no events.
   const priceId = readyPrice(scene).id;
   if (webhook) addEndpoint(scene, webhook.url, webhook.secret);
   const server = createServer();
@@ -68,7 +68,7 @@ interface Parts {
 
 function controls({ scene, courier, faults, api, server, priceId }: Parts): StandInStripe {
   const { store, state } = scene;
-  // Also what is raised at once is to come as a rejection.
+  // So that errors thrown synchronously also become rejections.
   const saving = async (act: () => void): Promise<void> => {
     passTime(scene, store.nowMs());
     act();
@@ -104,14 +104,14 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
       store.save();
       const closed = once(server, "close");
       server.close();
-      // Requests that are never answered would keep it open.
+      // Requests that are never answered would keep the server open.
       server.closeAllConnections();
       await closed;
     },
   };
 }
 
-/** The same address is one endpoint, whose secret is the latest. */
+/** Adds an endpoint; for an existing address only the secret changes. */
 function addEndpoint(scene: Scene, url: string, secret: string): void {
   const { endpoints } = scene.state;
   const known = Object.values(endpoints).find((endpoint) => !endpoint.madeByApi && endpoint.url === url);
@@ -134,7 +134,7 @@ function addEndpoint(scene: Scene, url: string, secret: string): void {
   };
 }
 
-/** Where the last run sent events by its options, there may be nobody now; what is still to go elsewhere stays. */
+/** Removes endpoints of an earlier run's options, which may no longer exist. Those created through the API stay. */
 function forgetEndpoints({ state }: Scene, keptUrl: string | undefined): void {
   for (const { id, madeByApi, url } of Object.values(state.endpoints)) {
     if (!madeByApi && url !== keptUrl) delete state.endpoints[id];
@@ -143,9 +143,9 @@ function forgetEndpoints({ state }: Scene, keptUrl: string | undefined): void {
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   const listening = once(server, "listening");
-  // A connection that ends just when the next request is written to it would look like a fault that nobody asked for.
+  // A keep-alive connection that closes while the next request is sent would look like an unwanted fault.
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(port, host);
-  // `once` rejects with what the server tells as an error.
+  // `once` rejects with the server's `error` event.
   await listening;
 }

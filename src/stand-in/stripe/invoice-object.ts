@@ -1,7 +1,7 @@
 import { Stripe } from "stripe";
 import { type InvoiceRecord, type LineRecord, type Source, found } from "./state.js";
 
-/** In the smallest unit of the currency; below zero when there is more to give back than to ask for. */
+/** In the smallest unit of the currency; negative for a credit. */
 export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
@@ -60,7 +60,7 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
   } satisfies Stripe.Invoice;
 }
 
-/** What of an invoice is the same for all of them here. */
+/** The fields with the same value in every invoice. */
 const UNUSED = {
   account_country: "US",
   account_name: "Stand-in",

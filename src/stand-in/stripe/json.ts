@@ -4,13 +4,13 @@ export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-/** An object as it goes over the wire: decimals are text there, and what is undefined is not there. */
+/** An object as sent over HTTP: decimals are strings, and undefined fields are left out. */
 export const toJson = (object: object): JsonObject => JSON.parse(JSON.stringify(object)) as JsonObject;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What an object was before, of only those attributes that are not so any more; hashes are gone into, lists not. */
+/** The previous values of changed attributes. Hashes are compared recursively, lists as a whole. */
 export function previousAttributes(before: JsonObject, after: JsonObject): JsonObject {
   const changed = Object.entries(before).filter(([name, value]) => !isDeepStrictEqual(value, after[name]));
   const added = Object.keys(after).filter((name) => !Object.hasOwn(before, name));

@@ -34,7 +34,7 @@ export type PaymentBehavior =
   | "pending_if_incomplete";
 export type ProrationBehavior = "always_invoice" | "create_prorations" | "none";
 
-/** For how long an update may wait to be paid, as may the first invoice of a subscription. */
+/** How long an update, or the first invoice of a subscription, may wait for its payment. */
 export const WAITING_SECONDS = 23 * 3_600;
 
 export { declineInvoice, payInvoice, voidInvoice };
@@ -65,7 +65,7 @@ interface Start {
   readonly items: readonly ItemRecord[];
   readonly metadata: Metadata;
   readonly description?: string | null;
-  /** Whether its first invoice is paid at once; if not, it is incomplete until it is. */
+  /** Whether the first invoice is paid at once; otherwise the subscription is incomplete until then. */
   readonly paid: boolean;
 }
 
@@ -102,7 +102,7 @@ export function startSubscription(scene: Scene, { customer, items, metadata, des
   return subscription;
 }
 
-/** Pays at a session's page, with a card of its own. Raises an ApiError when the session is over. */
+/** Pays at a session's page with a new card. Throws an ApiError when the session has ended. */
 export function paySession(scene: Scene, session: SessionRecord): void {
   assertOpen(session);
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
@@ -115,7 +115,7 @@ export function paySession(scene: Scene, session: SessionRecord): void {
   scene.emit("checkout.session.completed", sessionObject(scene, session));
 }
 
-/** Raises an ApiError when the session is over. */
+/** Throws an ApiError when the session has ended. */
 export function expireSession(scene: Scene, session: SessionRecord): void {
   assertOpen(session);
   session.status = "expired";
@@ -168,7 +168,7 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
       subscription.pendingUpdate = waitingUpdate(scene, subscription, update, made.id);
     } else {
       apply(scene, subscription, update);
-      // It is past due or not by its latest invoice, which this one is now.
+      // Whether it is past due depends on its latest invoice, which is now this one.
       if (subscription.status !== "incomplete") subscription.status = paid ? "active" : "past_due";
     }
     return made;
@@ -206,12 +206,12 @@ function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): 
   subscription.canceledAt = update.cancelAtPeriodEnd ? scene.now() : null;
 }
 
-/** The invoice that a waiting update asked for is void, and with it the update. */
+/** Voids the invoice of a waiting update, and drops the update. */
 export function dropPendingUpdate(scene: Scene, { pendingUpdate }: SubscriptionRecord): void {
   if (pendingUpdate) voidInvoice(scene, found(scene.state.invoices[pendingUpdate.invoice]));
 }
 
-/** Ends a subscription at once. Open invoices stay, except one that an update waits for. */
+/** Ends a subscription at once. Open invoices remain, except one that an update waits for. */
 export function cancelSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   dropPendingUpdate(scene, subscription);
   subscription.status = "canceled";
@@ -220,7 +220,7 @@ export function cancelSubscription(scene: Scene, subscription: SubscriptionRecor
   scene.emit("customer.subscription.deleted", subscriptionObject(scene, subscription));
 }
 
-/** Begins the next period, with an invoice for it. */
+/** Starts the next period with an invoice. */
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const paid = cardAccepts(scene, subscription);
   const invoice = scene.change(subscription, () => {

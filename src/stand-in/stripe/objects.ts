@@ -11,7 +11,7 @@ import {
   found,
 } from "./state.js";
 
-/** Whatever is made has the whole declared shape, which `satisfies` holds it to. */
+/** `satisfies` checks that each object has all declared fields. */
 export function customerObject(customer: CustomerRecord): Stripe.Customer {
   const { id, created, email, name, description, phone, metadata } = customer;
   return {
@@ -188,7 +188,7 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
   } satisfies Stripe.Subscription;
 }
 
-/** What of a subscription is the same for all of them here. */
+/** The fields with the same value in every subscription. */
 const UNUSED_BY_SUBSCRIPTIONS = {
   application: null,
   application_fee_percent: null,
@@ -286,6 +286,6 @@ export const lineItemObjects = ({ state }: Source, session: SessionRecord): Stri
     } satisfies Stripe.LineItem;
   });
 
-/** What is asked for in all when a session's page is opened. */
+/** The total amount of a session. */
 export const sessionTotal = ({ state }: Source, session: SessionRecord): number =>
   session.lines.reduce((sum, { price, quantity }) => sum + found(state.prices[price]).unitAmount * quantity, 0);

@@ -10,7 +10,7 @@ const OVER = {
 
 const SETTLED = { paid: "This invoice is paid.", void: "This invoice is void." } as const;
 
-/** The page to buy at. `problem` is what was wrong with the last attempt. */
+/** The checkout page. `problem` is the error of the last attempt. */
 export function checkoutPage(source: Source, session: SessionRecord, problem?: string): string {
   const { id, status, cancelUrl, lines } = session;
   if (status !== "open") return page("Checkout", html`<p>${OVER[status]}</p>`);
@@ -33,7 +33,7 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
   );
 }
 
-/** The page that an open invoice is paid at. */
+/** The page to pay an open invoice. */
 export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
   const { id, number, status, lines } = invoice;
   const rows = lines.map(({ description, amount }) => html`<li>${description}: ${money(amount)}</li>`);
@@ -65,7 +65,7 @@ const button = (action: string, label: string): Html =>
 
 const money = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
 
-/** A whole page, without a script and without a style: it is for those who build, not for those who buy. */
+/** A page without scripts and styles: it is for developers, not for buyers. */
 const page = (title: string, body: Html): string =>
   html`<!doctype html>
     <html lang="en">

@@ -1,12 +1,12 @@
 import { invalidRequest } from "./errors.js";
 
-/** Parameters as they come: text, lists and hashes of it. */
+/** Decoded parameters: strings, and lists and hashes of them. */
 export type Tree = string | readonly Tree[] | { readonly [name: string]: Tree };
 
-/** Turns what came under a name into a value; undefined when it did not come. Raises an ApiError. */
+/** Reads the parameter of a name; it is undefined if the request has none. Throws an ApiError. */
 export type Reader<T> = (tree: Tree | undefined, param: string) => T;
 
-/** What a reader makes. */
+/** The result of a reader. */
 export type Read<R> = R extends Reader<infer T> ? T : never;
 
 type Builder = string | { [name: string]: Builder };
@@ -14,11 +14,12 @@ type Builder = string | { [name: string]: Builder };
 const PARAMETERS_MAX = 1_000;
 const DEPTH_MAX = 8;
 
-/** Decodes `items[0][id]=…&expand[]=…`, the form of bodies and queries alike. Raises an ApiError. */
+/** Decodes `items[0][id]=…&expand[]=…`, the format of bodies and queries. Throws an ApiError. */
 export function decode(text: string): { readonly [name: string]: Tree } {
   const root: { [name: string]: Builder } = {};
   const pairs = [...new URLSearchParams(text)];
-  if (pairs.length > PARAMETERS_MAX) throw invalidRequest(`Too many parameters: at most ${PARAMETERS_MAX} are taken.`);
+  if (pairs.length > PARAMETERS_MAX)
+    throw invalidRequest(`Too many parameters: at most ${PARAMETERS_MAX} are allowed.`);
   for (const [name, value] of pairs) {
     const keys = keysOf(name);
     let place = root;
@@ -46,7 +47,7 @@ function hashAt(place: { [name: string]: Builder }, key: string, name: string): 
   return present;
 }
 
-/** A hash whose names are all numbers was a list. */
+/** A hash whose names are all numbers is a list. */
 function settle(value: Builder): Tree {
   if (typeof value === "string") return value;
   const names = Object.keys(value);
@@ -70,7 +71,7 @@ export function text(charactersMax = TEXT_MAX_CHARACTERS): Reader<string> {
   };
 }
 
-/** An empty value unsets what was set. */
+/** An empty value removes the field's value. */
 export function clearable(charactersMax = TEXT_MAX_CHARACTERS): Reader<string | null> {
   return (tree, param) => (tree === "" ? null : text(charactersMax)(tree, param));
 }
@@ -108,7 +109,7 @@ export function list<T>(reader: Reader<T>, itemsMax = 100): Reader<readonly T[]>
   };
 }
 
-/** Any names with texts; an empty text unsets the name, or all of them, which null stands for. */
+/** Any names with strings. An empty string removes a name; null stands for removing all. */
 export const metadata: Reader<Readonly<Record<string, string | null>> | null> = (tree, param) => {
   if (tree === "") return null;
   if (tree === undefined || typeof tree === "string") throw invalidRequest("Invalid hash", { param });
@@ -122,7 +123,7 @@ export const metadata: Reader<Readonly<Record<string, string | null>> | null> = 
   return Object.fromEntries(entries);
 };
 
-/** An address that a browser is sent to or that events are sent to. */
+/** A URL for a browser or for events. */
 export const webAddress: Reader<string> = (tree, param) => {
   const value = text()(tree, param);
   if (/^https?:\/\//.test(value) && URL.canParse(value)) return value;
@@ -135,7 +136,7 @@ export function optional<T>(reader: Reader<T>): Reader<T | undefined> {
 
 type Shape = Readonly<Record<string, Reader<unknown>>>;
 
-/** A hash that knows its names: others are refused as unknown, and those that are not optional must be there. */
+/** A hash with fixed names: others are refused as unknown, and those that are not optional are required. */
 export function fields<S extends Shape>(shape: S): Reader<{ readonly [K in keyof S]: Read<S[K]> }> {
   return (tree, param) => {
     const given = tree ?? {};
@@ -158,7 +159,7 @@ function readField(reader: Reader<unknown>, tree: Tree | undefined, param: strin
   return reader(tree, param);
 }
 
-/** Only what `optional` made answers to nothing; every other reader refuses it, whatever its own words are. */
+/** Whether the parameter is optional: readers made by `optional` return undefined for a missing value, others throw. */
 function toleratesAbsence(reader: Reader<unknown>): boolean {
   try {
     return reader(undefined, "") === undefined;
@@ -167,15 +168,15 @@ function toleratesAbsence(reader: Reader<unknown>): boolean {
   }
 }
 
-/** Every name of the shape was read by its own reader. */
+/** Guaranteed by the readers: each name of the shape was read by its own reader. */
 const asShape = <S extends Shape>(values: object) => values as { readonly [K in keyof S]: Read<S[K]> };
 
 const isList = (tree: Tree | undefined): tree is readonly Tree[] => Array.isArray(tree);
 
-/** The names that every request may have. */
+/** The parameters that every request may have. */
 export const COMMON = { expand: optional(list(text(200), 20)) };
 
-/** The names of every list: a page goes on after, or ends before, an object of the page read. */
+/** The parameters of every list: a page starts after, or ends before, an object of another page. */
 export const PAGING = {
   ...COMMON,
   limit: optional(integer(1, 100)),

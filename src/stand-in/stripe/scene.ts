@@ -7,15 +7,15 @@ import { type EventRecord, type Source, type State, type Store, type Subscriptio
 type EventType = Stripe.Event["type"];
 type ObjectOf<T extends EventType> = Extract<Stripe.Event, { type: T }>["data"]["object"];
 
-/** The API request that something happens for; null when it happens by itself, or on a page. */
+/** The API request that causes a change; null for changes by the clock or on a page. */
 export interface Cause {
   readonly id: string;
   readonly idempotencyKey: string | null;
 }
 
-/** Where everything happens: the state with its clock, and those who are told of what happens. */
+/** The state with its clock, and the delivery of events. */
 export class Scene implements Source {
-  /** Where the stand-in listens; known once it does. */
+  /** The address of the stand-in, set when it listens. */
   url = "";
   cause: Cause | null = null;
 
@@ -32,7 +32,7 @@ export class Scene implements Source {
     return this.store.now();
   }
 
-  /** Tells that something happened, with the object as it is from now on. */
+  /** Sends an event with the present state of the object. */
   emit<T extends EventType>(type: T, object: ObjectOf<T> & object, previous?: JsonObject): void {
     const event = {
       id: newId("evt"),
@@ -49,7 +49,7 @@ export class Scene implements Source {
     event.pending_webhooks = this.courier.send(event);
   }
 
-  /** Does something to a subscription, and tells of it when that changed anything. */
+  /** Changes a subscription, and sends an event if anything changed. */
   change<T>(subscription: SubscriptionRecord, act: () => T): T {
     const before = toJson(subscriptionObject(this, subscription));
     const made = act();

@@ -25,12 +25,12 @@ export function sessionObject(source: Source, session: SessionRecord): Stripe.Ch
     status: session.status,
     subscription: session.subscription,
     success_url: session.successUrl,
-    // A page that is over has no address any more.
+    // An expired session has no URL.
     url: session.status === "open" ? `${source.url}/checkout/${session.id}` : null,
   } satisfies Stripe.Checkout.Session;
 }
 
-/** What of a session is the same for all of them here. */
+/** The fields with the same value in every session. */
 const UNUSED = {
   adaptive_pricing: { enabled: false },
   after_expiration: null,

@@ -3,32 +3,32 @@ import type { DeliveryMode } from "./delivery.js";
 import type { Fault } from "./faults.js";
 
 export interface StandInOptions {
-  /** 127.0.0.1, when it is not said. */
+  /** 127.0.0.1 by default. */
   readonly host?: string;
-  /** Any that is free, when it is not said or zero. */
+  /** Any free port by default, and for 0. */
   readonly port?: number;
-  /** Where the state is kept between runs, as JSON; when it is not said, it ends with the stand-in. */
+  /** The file that stores the state as JSON between runs. Without it, the state is lost at the end. */
   readonly stateFile?: string;
-  /** Where events are sent at first. */
+  /** The first address for events. */
   readonly webhook?: { readonly url: string; readonly secret: string };
-  /** Each event once and in order, or twice and shuffled, which is the worst that Stripe does and the default. */
+  /** Sends each event once and in order, or (the default) twice and shuffled, the worst that Stripe may do. */
   readonly delivery?: DeliveryMode;
 }
 
 export interface StandInStripe extends AsyncDisposable {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
   /** The only key that is accepted. */
   readonly secretKey: string;
-  /** What signs events to the endpoint of the options, and to those that are given no secret of their own. */
+  /** Signs events to the endpoint of the options, and to endpoints without their own secret. */
   readonly webhookSecret: string;
-  /** A ready monthly price of a ready product, per seat. */
+  /** A prepared monthly price per seat, of a prepared product. */
   readonly priceId: string;
-  /** Every API request received, oldest first, of the last 10,000. */
+  /** The last 10,000 API requests, oldest first. */
   readonly requests: readonly StandInRequest[];
-  /** From now on events go there too, signed by this secret. */
+  /** Sends events to this address too, signed with this secret. */
   sendEventsTo(url: string, secret?: string): void;
-  /** Lets the next requests that match fail. */
+  /** Makes the next matching requests fail. */
   fail(fault: Fault): void;
   clearFaults(): void;
   /**
@@ -37,14 +37,14 @@ export interface StandInStripe extends AsyncDisposable {
    */
   advance(milliseconds: number): Promise<void>;
   now(): Date;
-  /** Resolves when every event has been delivered, or given up. */
+  /** Resolves when every event was delivered or given up. */
   delivered(): Promise<void>;
-  /** Pays at the session's page, whatever the card on file is. Raises an error when the session is over. */
+  /** Pays at the session's page, with any card on file. Throws when the session has ended. */
   pay(sessionId: string): Promise<void>;
-  /** Tries to pay at the session's page with a card that is declined: nothing comes of it. */
+  /** Tries to pay at the session's page with a card that is declined; nothing changes. */
   decline(sessionId: string): Promise<void>;
-  /** Whether what the customer owes from now on can be taken from the card on file. */
+  /** Sets whether the customer's card on file accepts further charges. */
   setCard(customerId: string, card: "accepted" | "declined"): void;
-  /** Pays an open invoice at its page, whatever the card on file is. Raises an error when it is not open. */
+  /** Pays an open invoice at its page, with any card on file. Throws when it is not open. */
   payInvoice(invoiceId: string): Promise<void>;
 }

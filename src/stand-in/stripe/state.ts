@@ -13,7 +13,7 @@ export interface CustomerRecord {
   description: string | null;
   phone: string | null;
   metadata: Metadata;
-  /** Whether the bank lets the card on file be charged. */
+  /** Whether the bank accepts charges to the card on file. */
   card: "accepted" | "declined";
   invoices: number;
 }
@@ -39,7 +39,7 @@ export interface PriceRecord {
   readonly nickname: string | null;
   lookupKey: string | null;
   readonly metadata: Metadata;
-  /** Null when it is paid once. */
+  /** Null for a one-time price. */
   readonly recurring: { readonly interval: Interval; readonly intervalCount: number } | null;
 }
 
@@ -92,7 +92,7 @@ export interface SubscriptionRecord {
   endedAt: number | null;
   latestInvoice: string | null;
   pendingUpdate: PendingUpdate | null;
-  /** Prorations that the next invoice will ask for. */
+  /** Prorations for the next invoice. */
   pendingLines: readonly LineRecord[];
 }
 
@@ -127,7 +127,7 @@ export interface InvoiceRecord {
 export interface EndpointRecord {
   readonly id: string;
   readonly created: number;
-  /** Those that were not made through the API are forgotten when the stand-in ends. */
+  /** Endpoints that were not created through the API last for one run. */
   readonly madeByApi: boolean;
   url: string;
   secret: string;
@@ -162,7 +162,7 @@ export interface SavedAnswer {
   readonly body: string;
 }
 
-/** All that is kept. Every table is in the order of creation. */
+/** The stored state. Every table is in the order of creation. */
 export interface State {
   readonly secretKey: string;
   readonly webhookSecret: string;
@@ -177,23 +177,23 @@ export interface State {
   readonly endpoints: Record<string, EndpointRecord>;
   readonly events: Record<string, EventRecord>;
   readonly answers: Record<string, SavedAnswer>;
-  /** What is not delivered yet, and not given up. */
+  /** Deliveries that are neither completed nor given up. */
   readonly deliveries: Record<string, DeliveryRecord>;
 }
 
-/** What answers are built from: the state, and where the stand-in's own pages are. */
+/** The source of answers: the state, and the address of the stand-in's own pages. */
 export interface Source {
   readonly state: State;
   readonly url: string;
 }
 
-/** A record that another one names is never taken away, so its absence is a bug of the stand-in. */
+/** A referenced record is never removed, so a missing one is a bug of the stand-in. */
 export function found<T>(record: T | undefined): T {
   if (record === undefined) throw new Error("A record of the stand-in's state is missing.");
   return record;
 }
 
-/** More events than this are not kept, but for those that are still to be delivered; the oldest go first. */
+/** How many delivered events are stored; the oldest are removed first. */
 const EVENTS_MAX = 1_000;
 const SOON_MS = 200;
 
@@ -204,7 +204,7 @@ export class Store {
   #heldAt: number | undefined;
   #soon: NodeJS.Timeout | undefined;
 
-  /** An error of reading a file that is there, or of its JSON, is passed on. */
+  /** Throws if the file exists but cannot be read or is not JSON. */
   constructor(file: string | undefined, secret: string | undefined) {
     this.#file = file;
     const kept = file === undefined ? undefined : readState(file);
@@ -220,7 +220,7 @@ export class Store {
     return Math.floor(this.nowMs() / 1_000);
   }
 
-  /** Lets the clock stand at a time for as long as `act` takes, so that what was due then happens then. */
+  /** Stops the clock at a time while `act` runs, so that its changes get this time. */
   at<T>(timeMs: number, act: () => T): T {
     this.#heldAt = timeMs;
     try {
@@ -230,7 +230,7 @@ export class Store {
     }
   }
 
-  /** Written beside and renamed, so that a reader never finds half of it. */
+  /** Written to a temporary file and renamed, so that the file is never incomplete. */
   save(): void {
     clearTimeout(this.#soon);
     this.#soon = undefined;
@@ -241,7 +241,7 @@ export class Store {
     renameSync(`${this.#file}.new`, this.#file);
   }
 
-  /** For what happens often, and may happen again when it is not kept. */
+  /** Saves later: for frequent changes that may be lost. */
   saveSoon(): void {
     this.#soon ??= setTimeout(() => this.save(), SOON_MS);
   }
@@ -280,7 +280,7 @@ const emptyState = (): State => ({
   deliveries: {},
 });
 
-/** An id in Stripe's form. The prefix says what it names. */
+/** An id in Stripe's format. The prefix says what it names. */
 export const newId = (prefix: string): string => `${prefix}_${randomText(prefix.startsWith("cs") ? 58 : 24)}`;
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -289,7 +289,7 @@ export function randomText(characters: number): string {
   return Array.from(randomBytes(characters), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
-/** New names are added, known ones replaced, and those that are null are taken out; null itself takes out all. */
+/** Merges metadata: adds or replaces names, removes those that are null; null itself removes all. */
 export function mergeMetadata(
   old: Metadata,
   changes: Readonly<Record<string, string | null>> | null | undefined,

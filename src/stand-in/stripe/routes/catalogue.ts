@@ -20,7 +20,7 @@ import { type PriceRecord, type ProductRecord, mergeMetadata, newId } from "../s
 import { type Route, atAddress, listOf, named, route } from "./route.js";
 
 const INTERVALS = ["day", "week", "month", "year"] as const;
-/** Stripe's bounds, in the smallest unit of the currency and in intervals. */
+/** Stripe's limits, in the smallest unit of the currency and in intervals. */
 const AMOUNT_MAX = 99_999_999;
 const INTERVAL_COUNT_MAX = 156;
 
@@ -70,7 +70,7 @@ const PRICES = fields({
   type: optional(oneOf("one_time", "recurring")),
 });
 
-/** Customers, and what they can buy. */
+/** Customers, products and prices. */
 export const catalogueRoutes: readonly Route[] = [
   route("POST", "/v1/customers", CUSTOMER, (scene, { email, name, description, phone, ...given }) =>
     customerObject(
@@ -167,7 +167,7 @@ function createPrice(scene: Scene, params: ReturnType<typeof PRICE>): PriceRecor
   return price;
 }
 
-/** The ready product and its ready price, which are made at the first start. */
+/** The prepared product and its price, created at the first start. */
 export function readyPrice(scene: Scene): PriceRecord {
   const ready = Object.values(scene.state.prices)[0];
   if (ready) return ready;

@@ -7,7 +7,7 @@ import { type SessionRecord, mergeMetadata, newId } from "../state.js";
 import { type Route, atAddress, exclusive, listOf, named, route } from "./route.js";
 import { QUANTITY_MAX, recurringPrice } from "./items.js";
 
-/** A session is open for a day, or for as long as is asked for within these bounds. */
+/** A session is open for a day, or for the requested time within these limits. */
 const OPEN_SECONDS = 24 * 3_600;
 const OPEN_MIN_SECONDS = 30 * 60;
 
@@ -32,7 +32,7 @@ const SESSIONS = fields({
   subscription: optional(text()),
 });
 
-/** Pages to buy at. */
+/** Checkout sessions. */
 export const checkoutRoutes: readonly Route[] = [
   route("POST", "/v1/checkout/sessions", SESSION, (scene, params) =>
     sessionObject(scene, createSession(scene, params)),

@@ -29,7 +29,7 @@ const CHANGE = fields({
   metadata: optional(metadata),
 });
 
-/** Events, and where they are sent. */
+/** Events and webhook endpoints. */
 export const eventRoutes: readonly Route[] = [
   route("GET", "/v1/events", EVENTS, (scene, params) => {
     exclusive({ type: params.type, types: params.types });
@@ -58,7 +58,7 @@ export const eventRoutes: readonly Route[] = [
       apiVersion: params.api_version ?? null,
     };
     scene.state.endpoints[endpoint.id] = endpoint;
-    // It is told once, and never again.
+    // The secret is returned only once.
     return { ...endpointObject(endpoint), secret: endpoint.secret };
   }),
   route("GET", "/v1/webhook_endpoints", fields(PAGING), ({ state }, params) =>

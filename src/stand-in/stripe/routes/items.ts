@@ -6,7 +6,7 @@ import { type ItemRecord, type PriceRecord, type SubscriptionRecord, mergeMetada
 import { named } from "./route.js";
 
 export const QUANTITY_MAX = 999_999;
-/** As many prices as a subscription may have. */
+/** How many prices a subscription may have. */
 const ITEMS_MAX = 20;
 
 export const NEW_ITEMS = list(
@@ -25,7 +25,7 @@ export const CHANGED_ITEMS = list(
   ITEMS_MAX,
 );
 
-/** The price that a parameter names; raises an ApiError unless it is there and paid again and again. */
+/** The price named by a parameter; throws an ApiError unless it exists and is recurring. */
 export function recurringPrice({ state }: Scene, id: string, param: string): PriceRecord {
   const price = named(state.prices, "price", id, param);
   if (!price.active) throw invalidRequest("The price specified is inactive.", { param });
@@ -43,7 +43,7 @@ export function newItems(scene: Scene, given: ReturnType<typeof NEW_ITEMS>): rea
   return items;
 }
 
-/** An item that is given with its id is changed; one that is given without is added, as Stripe does. */
+/** An item with an id is changed, one without an id is added, as at Stripe. */
 export function changedItems(
   scene: Scene,
   subscription: SubscriptionRecord,

@@ -2,12 +2,12 @@ import { invalidRequest, missingResource } from "../errors.js";
 import type { Reader, Tree } from "../params.js";
 import type { Scene } from "../scene.js";
 
-/** An endpoint. Its parameters are read before anything happens; what it then does, it does at once. */
+/** An endpoint. Its parameters are read before it changes anything; the change itself is synchronous. */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** With `:id` in place of an id. */
   readonly path: string;
-  /** Raises an ApiError for parameters that are not right, before which nothing has begun. */
+  /** Reads the parameters, and throws an ApiError if they are invalid. It changes nothing. */
   prepare(params: Tree): (scene: Scene, id: string) => object;
 }
 
@@ -35,7 +35,7 @@ interface Page {
 
 const PAGE_DEFAULT = 10;
 
-/** A page of what there is, newest first. Raises an ApiError when it is to start at what is not there. */
+/** A page of objects, newest first. Throws an ApiError when it should start at an unknown object. */
 export function listOf<R extends { readonly id: string }>(
   url: string,
   oldestFirst: readonly R[],
@@ -51,19 +51,19 @@ export function listOf<R extends { readonly id: string }>(
   const after = starting_after === undefined ? 0 : placeOf(starting_after, "starting_after") + 1;
   const before = ending_before === undefined ? all.length : placeOf(ending_before, "ending_before");
   const window = all.slice(after, before);
-  // Reading backwards, the page is what stands right before.
+  // With `ending_before`, the page is directly before that object.
   const data = ending_before === undefined ? window.slice(0, limit) : window.slice(-limit);
   return { object: "list", data: data.map(toObject), has_more: window.length > data.length, url };
 }
 
-/** What the address names; raises an ApiError when there is no such. */
+/** The object named in the URL; throws an ApiError if it does not exist. */
 export function atAddress<R>(records: Readonly<Record<string, R>>, kind: string, id: string): R {
   const record = Object.hasOwn(records, id) ? records[id] : undefined;
   if (record === undefined) throw missingResource(kind, id);
   return record;
 }
 
-/** What a parameter names; raises an ApiError when there is no such. */
+/** The object named by a parameter; throws an ApiError if it does not exist. */
 export function named<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param: string): R {
   const record = Object.hasOwn(records, id) ? records[id] : undefined;
   if (record === undefined) throw missingResource(kind, id, param);

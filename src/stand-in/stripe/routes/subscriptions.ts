@@ -86,14 +86,14 @@ export const subscriptionRoutes: readonly Route[] = [
   }),
   route("DELETE", "/v1/subscriptions/:id", CANCEL, (scene, _params, id) => {
     const subscription = atAddress(scene.state.subscriptions, "subscription", id);
-    // To cancel it again is as if there were none.
+    // Cancelling it again is answered like an unknown subscription.
     if (hasEnded(subscription)) throw missingResource("subscription", id);
     cancelSubscription(scene, subscription);
     return subscriptionObject(scene, subscription);
   }),
 ];
 
-/** Without a status all are meant that have not been canceled. */
+/** Without a status, lists all that are not canceled. */
 function hasStatus({ status }: SubscriptionRecord, wanted: (typeof STATUSES)[number] | undefined): boolean {
   if (wanted === undefined) return status !== "canceled";
   if (wanted === "ended") return status === "canceled" || status === "incomplete_expired";
