@@ -110,7 +110,7 @@ it("stops at the first unexpected answer, and says what it expected", async () =
 
 it.each([
   [["--url", "http://127.0.0.1:1"], 1, /^Nothing answers at http:\/\/127\.0\.0\.1:1\. Start the service .* npm start/],
-  [["--url", "127.0.0.1:4000"], 1, /is no address, such as http/],
+  [["--url", "127.0.0.1:4000"], 1, /is not a URL\. Give one such as http/],
   [["--only", "everything"], 2, /Allowed choices are graph, team, billing\./],
 ])("says what to do when it is called with %j", async (options, expected, message) => {
   const { code, output, errors } = await runHere(program, options, {});

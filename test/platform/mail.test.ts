@@ -297,7 +297,7 @@ it("refuses to send mails without TLS in production, unless configured, and logs
 it.each([
   [{ SMTP_URL: "http://mail.example.com" }, "SMTP_URL must be a URL that begins with smtp:// or smtps://"],
   [{ SMTP_URL: "smtp:mail" }, "SMTP_URL must be a URL"],
-  [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "MAIL_FROM must be given"],
+  [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "MAIL_FROM must be set"],
   [{ RETENTION_MAILS_DAYS: "0" }, "RETENTION_MAILS_DAYS must be a whole number from 1 to 36500"],
   [{ MAIL_FROM: "somebody" }, "MAIL_FROM must be an address"],
   [{ MAIL_FROM: "a@example.com, b@example.com" }, "MAIL_FROM must be an address"],

@@ -175,7 +175,7 @@ it("waits for another server that migrates and says so, but only for a limited t
 
 it.each([
   ["203.0.113.1", /cannot listen on 203\.0\.113\.1, port 0: this machine does not have the address\. Correct HOST/],
-  ["no-such-host.invalid", /cannot listen on no-such-host\.invalid, port 0: the name .* Correct HOST/],
+  ["no-such-host.invalid", /cannot listen on no-such-host\.invalid, port 0: the host name .* Correct HOST/],
 ])("says what to do when it cannot listen on %s", async (host, sentence) => {
   await using world = await createWorld();
   const config = readConfig({ HOST: host, PORT: "0", NODE_ENV: "test" });
