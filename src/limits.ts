@@ -240,6 +240,8 @@ export const LIMITS = {
   budgets: {
     /** The default window of a budget. */
     windowMs: 60_000,
+    /** How long a request waits for Redis, so that a hung Redis delays it little. Then it is counted in the process. */
+    redisWaitMs: 200,
     /** Requests that wait for Redis at the same time; further ones are counted in the process. */
     askingRedis: 1_000,
     /** Requests a minute by plan, for all keys of a user and all doors together: the documented limits. */

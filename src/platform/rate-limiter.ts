@@ -92,8 +92,6 @@ const TAKE = `
   end
   return { used, left }`;
 
-/** A request waits at most this long for Redis, so that a hung Redis delays it little. */
-const COMMAND_TIMEOUT_MS = 200;
 /** After a failure Redis is not used for this long, so that a hung Redis delays few requests. */
 const PAUSE_MS = 1_000;
 
@@ -116,7 +114,7 @@ export class RedisBudgets implements Budgets {
       // By default a request would wait for a lost server, for seconds and more.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
-      commandTimeout: COMMAND_TIMEOUT_MS,
+      commandTimeout: LIMITS.budgets.redisWaitMs,
       connectTimeout: 500,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
     });

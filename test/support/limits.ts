@@ -6,7 +6,7 @@ type Rooms = typeof LIMITS;
 export type SomeLimits = { readonly [Room in keyof Rooms]?: { readonly [Name in keyof Rooms[Room]]?: number } };
 
 /** Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one. */
-export function useLimits(room: "mails", limits: SomeLimits[typeof room]): void {
+export function useLimits<Room extends "mails" | "budgets">(room: Room, limits: SomeLimits[Room]): void {
   const before = { ...LIMITS[room] };
   beforeAll(() => void Object.assign(LIMITS[room], limits));
   afterAll(() => void Object.assign(LIMITS[room], before));
