@@ -18,8 +18,8 @@ interface KeptDatabase extends EmptyDatabase {
   readonly catalog: string;
 }
 
-/** Enough for a test with several worlds. */
-const KEPT_MAX = 3;
+/** One for each worker: its idle connections count against the limit of PostgreSQL. */
+const KEPT_MAX = 1;
 const kept: KeptDatabase[] = [];
 
 /** Reuses a database of an earlier test of this worker, whose connections are warm, or creates a new one. */
