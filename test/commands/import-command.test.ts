@@ -248,7 +248,6 @@ async function command(args: string[], key: string, environment: Readonly<Record
   const out: unknown[] = [];
   const err: unknown[] = [];
   const before = process.listeners("SIGINT");
-  vi.resetModules();
   for (const [name, value] of Object.entries({ MEMORY_GRAPH_KEY: key, ...environment })) vi.stubEnv(name, value);
   const spies = [
     vi.spyOn(console, "log").mockImplementation((line) => void out.push(line)),
