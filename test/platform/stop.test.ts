@@ -105,7 +105,9 @@ it("stops at once at a second signal, even while a request waits", async () => {
 it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
+  // A busy machine handles both signals late, and not at the same moment.
+  const patient = { stop: { echoMs: 20_000, drainMs: 60_000, wholeMs: 90_000 } };
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, patient);
   await using lock = await lockMemories(world);
   const created = ask(`${server.url}/v1/memories`, { key: ann.key, body: NOTE });
   await expect.poll(() => lock.waiting(), PATIENCE).toBe(1);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { constants } from "node:os";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
@@ -24,6 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const template = await templateDatabase(url);
   const prefix = `mg_test_${process.pid}_`;
   project.provide("databaseServer", { url, prefix, template });
+  if (embedded) await stopWhenInterrupted(url);
   console.log(`Tests run on ${given ? "the PostgreSQL of DATABASE_URL" : "the embedded PostgreSQL"}.`);
   return async () => {
     await dropDatabases(url, (name) => name.startsWith(prefix));
@@ -41,6 +43,24 @@ async function startOwn() {
   } catch {
     await rm(CLUSTER, { recursive: true, force: true });
     return start();
+  }
+}
+
+/** Ctrl-C ends Vitest without the teardown below: PostgreSQL, which is a session of its own, must not outlive it. */
+async function stopWhenInterrupted(url: string): Promise<void> {
+  let pid = 0;
+  await onServer(url, async (server) => {
+    const { rows } = await server.query<{ pid: number }>(
+      "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid",
+    );
+    pid = rows[0]?.pid ?? 0;
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      // To PostgreSQL this is a fast shutdown.
+      if (pid > 0) process.kill(pid, "SIGINT");
+      process.exit(128 + constants.signals[signal]);
+    });
   }
 }
 

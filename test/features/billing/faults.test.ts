@@ -113,12 +113,13 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
       const failed = await attempt();
       const tookMs = performance.now() - startedAt;
       world.stripe.clearFaults();
-      const repeated = await attempt();
+      const repeated = async () => (await attempt()).status;
 
       expect([failed.status, failed.body]).toMatchObject([502, { error: { code: "payment_provider_error" } }]);
       expect(JSON.stringify(failed.body)).not.toMatch(/stripe|stand-in/i);
-      expect(tookMs).toBeLessThan(paymentWaits.changeMs + AROUND_MS);
-      expect(repeated.status).toBe(change.status);
+      expect(tookMs).toBeLessThan(LIMITS.payments.changeMs + AROUND_MS);
+      // On a busy machine a repeat may be too slow as well, and is repeated.
+      await vi.waitFor(async () => expect(await repeated()).toBe(change.status), { timeout: 60_000 });
       await change.done(world, payer);
       // One effect is one idempotency key that was not refused.
       const keys = world.stripe.requests
@@ -143,7 +144,7 @@ it.concurrent("finishes in the background what nobody asks for again", async () 
     "UPDATE billing_operation SET created_at = now() - interval '1 minute'; UPDATE billing_account SET checked_at = NULL",
   );
 
-  await expect.poll(() => seatsOf(world, payer), { timeout: 15_000 }).toBe(12);
+  await vi.waitFor(async () => expect(await seatsOf(world, payer)).toBe(12), { timeout: 60_000 });
 });
 
 it.each(["json-number", "json-null", "hollow"] as const)("lives on when it reads something odd: %s", async (kind) => {
