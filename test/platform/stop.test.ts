@@ -84,10 +84,16 @@ it("stops in time while the payment provider hangs, for a request and for a back
   await asked;
 });
 
+/** A request that waits for a lock still waits when a busy machine has come to the next step. */
+const PATIENT_LIMITS = {
+  database: { lockWaitMs: 60_000, connectionWaitMs: 60_000, statementTimeoutMs: 60_000 },
+  stop: { drainMs: 60_000, wholeMs: 90_000 },
+};
+
 it("stops at once at a second signal, even while a request waits", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl });
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, PATIENT_LIMITS);
   await using lock = await lockMemories(world);
   const waiting = ask(`${server.url}/v1/memories`, { key: ann.key }).catch(() => "cut off");
   await expect.poll(() => lock.waiting(), PATIENCE).toBe(1);
@@ -106,7 +112,7 @@ it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   // A busy machine handles both signals late, and not at the same moment.
-  const patient = { stop: { echoMs: 20_000, drainMs: 60_000, wholeMs: 90_000 } };
+  const patient = { ...PATIENT_LIMITS, stop: { ...PATIENT_LIMITS.stop, echoMs: 20_000 } };
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, patient);
   await using lock = await lockMemories(world);
   const created = ask(`${server.url}/v1/memories`, { key: ann.key, body: NOTE });
