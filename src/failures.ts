@@ -33,7 +33,6 @@ export interface Raised {
 export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): Raised[] {
   const declared = new Set(operations.flatMap(({ failures }) => failures));
   const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));
-  ofRelations.delete(ScopeMissing);
   return [
     ...[...declared].map((failure) => ({
       failure: exampleOf(failure),

@@ -13,7 +13,7 @@ const STATIC = ["test/contract/{boundaries,documentation,input-errors,openapi,sc
  * comes after one in which every test ran, and asks these alone, with all their rounds.
  */
 const STRICT = [
-  "test/contract/{database,permissions,relations,rights,tenancy,upgrade}.test.ts",
+  "test/contract/{database,permissions,relations,rights,statement-types,statements,tenancy,upgrade}.test.ts",
   "test/features/**/*.test.ts",
   "test/model/*.test.ts",
   "test/platform/{database-bounds,database-errors,database-faults,early-shutdown,killed-while-storing}.test.ts",
@@ -23,7 +23,7 @@ const STRICT = [
 ];
 const CORES = availableParallelism();
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Tests that start processes: servers, clusters, browsers, commands. All others together take less than a minute. */
+/** Tests that start processes: servers, clusters, browsers, commands. `npm run test:fast` leaves them out. */
 const WITH_PROCESSES = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && startsProcesses(join(ROOT, "test", file)))
   .map((file) => join("test", file));

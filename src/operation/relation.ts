@@ -2,7 +2,7 @@ import type { GraphQLField } from "graphql";
 import type { FieldResolver } from "type-graphql";
 import type { Context } from "./context.js";
 import { assertDeclared, requireScope } from "./execute.js";
-import { Failure, type FailureClass, ScopeMissing } from "./failure.js";
+import { Failure, type FailureClass } from "./failure.js";
 import type { Class } from "./operation.js";
 import { type Permission, scopesOf } from "./permission.js";
 import { failuresOfRule, teamNow } from "./standing.js";
@@ -36,16 +36,14 @@ export interface Relation<Source extends object = object, Value = unknown> {
 
 /** Checks a declaration against its own types. */
 export function defineRelation<Source extends object, Value>(relation: Relation<Source, Value>): Relation {
-  const { team, permission } = relation;
-  const refusals = [
-    ...(team ? failuresOfRule({ which: "given", role: team.role }, "query") : []),
-    ...(scopesOf(permission).length > 0 ? [ScopeMissing] : []),
-  ];
-  return Object.freeze({ ...relation, failures: [...refusals, ...relation.failures] });
+  const { team, failures } = relation;
+  const refusals = team ? failuresOfRule({ which: "given", role: team.role }, "query") : [];
+  return Object.freeze({ ...relation, failures: [...refusals, ...failures] });
 }
 
 /** What can be refused can be null. */
-export const isNullable = ({ failures }: Relation): boolean => failures.length > 0;
+export const isNullable = ({ failures, permission }: Relation): boolean =>
+  failures.length > 0 || scopesOf(permission).length > 0;
 
 /**
  * The only way to follow a relation. What the operation itself has answered with needs no permission beyond its own, as

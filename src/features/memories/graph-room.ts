@@ -31,7 +31,7 @@ export function boundsOf({ caller, storage }: Pick<Context, "caller" | "storage"
   return storage[graphId === caller.team?.graphId ? caller.team.plan : caller.plan];
 }
 
-/** The last two values of every statement that may make a graph grow. */
+/** How far a graph may grow, as the statements that make it grow take it. */
 export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: string) {
   const { memories: memoriesMax, bytes: bytesMax } = boundsOf(context, graphId);
   return { memoriesMax, bytesMax };
