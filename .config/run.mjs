@@ -39,14 +39,15 @@ const client = {
 const build = {
   stamp: ".built",
   message: "Building …",
-  sources: ["src", "tsconfig.json", ...client.sources],
-  output: "dist",
+  sources: ["src", "tsconfig.json", ".config/rolldown.mjs", ...client.sources],
+  output: "dist/main.js",
   run: () => {
     // What was built from a source that is gone must not stay.
     for (const name of fs.readdirSync(dist)) {
       if (!name.startsWith(".") && name !== "playground") fs.rmSync(join(dist, name), { recursive: true });
     }
     tool("typescript/tsc", ["-p", "tsconfig.json"]);
+    tool("rolldown", ["--config", ".config/rolldown.mjs"]);
   },
 };
 const playground = {

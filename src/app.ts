@@ -1,17 +1,22 @@
-import type { Server } from "node:http";
+import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readBacklog } from "./backlog.js";
 import { choresOf } from "./chores.js";
 import type { Config } from "./config.js";
 import { createDoors, formatRestError } from "./doors.js";
 import { LIMITS } from "./limits.js";
-import { type Services, createServices } from "./operation/context.js";
+import { type Services, createServices, servicesFor } from "./operation/context.js";
 import { DatabaseShares } from "./operation/shares.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
-import { startChores } from "./platform/chores.js";
+import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database.js";
 import type { Logger } from "./platform/logger.js";
+import { EmbeddingsServer } from "./platform/embeddings.js";
+import { Meaning } from "./platform/meaning.js";
+import type { Meter } from "./platform/meter.js";
+import { Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { StartError } from "./platform/start-error.js";
@@ -24,6 +29,8 @@ import { Work } from "./surfaces/work.js";
 /** A server that is listening, and shuts down gracefully when it is disposed. */
 export interface RunningApp extends AsyncDisposable {
   readonly url: string;
+  /** Where Prometheus reads the metrics; undefined unless they are served. */
+  readonly metricsUrl: string | undefined;
   readonly services: Services;
 }
 
@@ -46,18 +53,25 @@ export async function startApp(
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
   const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits } = overrides;
-  const budgets =
-    overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log) : new ProcessBudgets());
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
   const isOpen = typeof where === "object";
   const database = isOpen ? where : openDatabase(where, onError, waits);
-  const services = createServices({
+  const { reservedPool, searchPool } = database;
+  const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
+  const metrics =
+    config.metrics && new Metrics({ pools, backlog: () => readBacklog(servicesFor(services, "metrics")) });
+  const budgets =
+    overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log, metrics) : new ProcessBudgets());
+  const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
+  const services: Services = createServices({
     database,
+    meter: metrics,
     shares: new DatabaseShares(database, waits),
     budgets,
     storage,
     billing: billingOf(config, log, paymentWaits),
+    meaning,
     log,
     publicUrl: () => config.publicUrl ?? url,
     resultHours: config.retention.resultsHours,
@@ -73,21 +87,25 @@ export async function startApp(
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
   });
+  const metricsServer = metrics && createServer(metrics.answer);
   const close = async () => {
     work[Symbol.dispose]();
+    metricsServer?.close().closeAllConnections();
     await budgets.close();
+    await meaning?.[Symbol.asyncDispose]();
     if (!isOpen) await database[Symbol.asyncDispose]();
   };
   try {
     await listen(server, config);
+    if (metricsServer && config.metrics) await listen(metricsServer, config.metrics, "METRICS_");
   } catch (error) {
     await close();
     throw error;
   }
-  const { port } = server.address() as AddressInfo;
-  url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  url = addressOf(server, config.host);
+  const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
   // Started last: mails link to the address, which may be known only now.
-  const chores = startChores(choresOf(config, services), log);
+  const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
   const stop = async () => {
     stopping = true;
     const drained = new AbortController();
@@ -97,12 +115,19 @@ export async function startApp(
     await close();
   };
   let stopped: Promise<void> | undefined;
-  return { url, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+  return { url, metricsUrl, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
 }
 
-function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
+function addressOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** `prefix` begins the names of the variables that say where to listen. */
+function listen(server: Server, where: Pick<Config, "host" | "port">, prefix = ""): Promise<void> {
+  const { host, port } = where;
   return new Promise((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, host, port));
+    const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, where, prefix));
     server.once("error", refuse);
     server.listen(port, host, () => {
       server.off("error", refuse);
@@ -111,16 +136,20 @@ function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): 
   });
 }
 
-const LISTENING_SENTENCES: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program listens there. Stop it, or choose another PORT",
-  EACCES: "this user has no permission. Choose a PORT from 1024 on",
-  EADDRNOTAVAIL: "this machine does not have the address. Correct HOST",
-  ENOTFOUND: "the host name is unknown. Correct HOST",
-  EAI_AGAIN: "the host name cannot be resolved. Correct HOST, or check DNS",
-};
+const listeningSentences = (prefix: string): Readonly<Record<string, string>> => ({
+  EADDRINUSE: `another program listens there. Stop it, or choose another ${prefix}PORT`,
+  EACCES: `this user has no permission. Choose a ${prefix}PORT from 1024 on`,
+  EADDRNOTAVAIL: `this machine does not have the address. Correct ${prefix}HOST`,
+  ENOTFOUND: `the host name is unknown. Correct ${prefix}HOST`,
+  EAI_AGAIN: `the host name cannot be resolved. Correct ${prefix}HOST, or check DNS`,
+});
 
-function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const sentence = LISTENING_SENTENCES[error.code ?? ""];
+function explainListening(
+  error: NodeJS.ErrnoException,
+  { host, port }: Pick<Config, "host" | "port">,
+  prefix: string,
+): Error {
+  const sentence = listeningSentences(prefix)[error.code ?? ""];
   return sentence
     ? new StartError(`The service cannot listen on ${host}, port ${port}: ${sentence} (${error.code}).`)
     : error;
@@ -139,3 +168,15 @@ function closeServer(server: Server): Promise<void> {
     });
   });
 }
+
+/** The same job, which also says when it last succeeded. */
+const counted =
+  (meter: Meter | undefined) =>
+  ({ run, ...chore }: Chore): Chore => ({
+    ...chore,
+    async run() {
+      const more = await run();
+      meter?.choreDone(chore.name);
+      return more;
+    },
+  });

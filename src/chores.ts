@@ -3,6 +3,7 @@ import { accessChores } from "./features/access/index.js";
 import { billingChores } from "./features/billing/index.js";
 import { mailChores } from "./features/mail/index.js";
 import { memoryChores } from "./features/memories/index.js";
+import { oauthChores } from "./features/oauth/index.js";
 import { teamChores } from "./features/teams/index.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { idempotencyChores } from "./operation/idempotency.js";
@@ -16,6 +17,7 @@ export function choresOf(config: Config, shared: Services): Chore[] {
   return [
     ...idempotencyChores(services, retention),
     ...accessChores(services, retention),
+    ...oauthChores(services),
     ...memoryChores(services),
     ...billingChores(services),
     ...teamChores(services, retention),

@@ -24,15 +24,31 @@ export interface Config {
   readonly stripeSecretKey: string | undefined;
   readonly stripeWebhookSecret: string | undefined;
   readonly stripePriceId: string | undefined;
+  /** The price of a seat per year; undefined: seats are sold by the month only. */
+  readonly stripeYearlyPriceId: string | undefined;
+  /** Whether Stripe computes taxes, and asks buyers for their address and VAT id. */
+  readonly billingTax: boolean;
+  /** Whether buyers may enter promotion codes. */
+  readonly billingPromotionCodes: boolean;
+  /** How many days a team's first subscription is free. */
+  readonly billingTrialDays: number;
   /** Undefined: Stripe itself. */
   readonly stripeApiBase: string | undefined;
+  /** The server that embeds texts, for search by meaning; undefined: search by words alone. */
+  readonly embeddings: { readonly url: string; readonly model: string; readonly key: string | undefined } | undefined;
   /** How many members a team may have without a paid subscription, if billing is configured. */
   readonly freeTeamSeats: number;
+  /** How many days a failed payment keeps a team's plan. */
+  readonly billingGraceDays: number;
+  /** The mails that owners get about payments. */
+  readonly billingMails: readonly BillingMail[];
   /** Origins whose pages may call the service from a browser. */
   readonly allowedOrigins: readonly string[];
   /** How many of the operator's own proxies are in front of the service. */
   readonly trustedProxies: number;
   readonly logLevel: LogLevel;
+  /** Where metrics are served, on a port of their own; undefined: nowhere. */
+  readonly metrics: { readonly host: string; readonly port: number } | undefined;
   readonly retention: Retention;
 }
 
@@ -48,6 +64,16 @@ export interface Retention {
   /** Mails that could not be sent. */
   readonly mailsDays: number;
 }
+
+/** The mails about payments, which Stripe could send as well. */
+const BILLING_MAILS = ["payment_failed", "plan_suspended"] as const;
+type BillingMail = (typeof BILLING_MAILS)[number];
+
+/** Longer than Stripe retries a payment. */
+const GRACE_DAYS_MAX = 60;
+
+/** Stripe allows 730 days. */
+const TRIAL_DAYS_MAX = 730;
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -109,6 +135,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (text !== undefined && !chosen) wrong(name, `one of ${choices.join(", ")}`);
     return chosen ?? fallback;
   };
+  const some = <Choice extends string>(name: string, choices: readonly Choice[]): readonly Choice[] => {
+    const words = value(name)
+      ?.split(",")
+      .map((word) => word.trim());
+    if (words === undefined) return choices;
+    const chosen = choices.filter((known) => words.includes(known));
+    const isNone = words.length === 1 && words[0] === "none";
+    if (!isNone && chosen.length !== words.length) wrong(name, `none, or some of ${choices.join(", ")}`);
+    return chosen;
+  };
   const origins = (value("ALLOWED_ORIGINS") ?? "")
     .split(",")
     .map((origin) => origin.trim())
@@ -127,7 +163,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (smtpUrl !== undefined && mailFrom === undefined && !development) {
     problems.push("  MAIL_FROM must be set with SMTP_URL: the sender's address of mails.");
   }
+  // Links in mails would lead to the address where the server listens, which is no name on the internet.
+  if (smtpUrl !== undefined && value("PUBLIC_URL") === undefined && !development) {
+    problems.push("  PUBLIC_URL must be set with SMTP_URL: the address that links in mails begin with.");
+  }
 
+  const embeddingsUrl = url("EMBEDDINGS_URL", ["http:", "https:"]);
+  const [embeddingsModel, embeddingsKey] = [value("EMBEDDINGS_MODEL"), value("EMBEDDINGS_KEY")];
+  if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
+    problems.push("  EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL: the name by which the server knows the model.");
+  }
+
+  const metricsHost = value("METRICS_HOST") ?? "127.0.0.1";
+  const metricsPort = value("METRICS_PORT") === undefined ? undefined : whole("METRICS_PORT", 0, 65_535);
   const config: Config = {
     development,
     host: value("HOST") ?? "127.0.0.1",
@@ -142,11 +190,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     stripeSecretKey: value("STRIPE_SECRET_KEY"),
     stripeWebhookSecret: value("STRIPE_WEBHOOK_SECRET"),
     stripePriceId: value("STRIPE_TEAM_PRICE_ID"),
+    stripeYearlyPriceId: value("STRIPE_YEARLY_PRICE_ID"),
+    billingTax: choice("BILLING_TAX", ["yes", "no"], "no") === "yes",
+    billingPromotionCodes: choice("BILLING_PROMOTION_CODES", ["yes", "no"], "no") === "yes",
+    billingTrialDays: whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
     stripeApiBase: url("STRIPE_API_BASE", ["http:", "https:"])?.replace(/\/+$/, ""),
+    embeddings: embeddingsUrl ? { url: embeddingsUrl, model: embeddingsModel ?? "", key: embeddingsKey } : undefined,
     freeTeamSeats: whole("FREE_TEAM_SEATS", 5, 1_000, 1),
+    billingGraceDays: whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
+    billingMails: some("BILLING_MAILS", BILLING_MAILS),
     allowedOrigins: origins,
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
     retention: {
       resultsHours: whole("RETENTION_RESULTS_HOURS", keptHours, 24 * 365, keptHours),
       keysDays: whole("RETENTION_KEYS_DAYS", 90, RETENTION_DAYS_MAX, 1),

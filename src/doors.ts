@@ -2,11 +2,22 @@ import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { Config } from "./config.js";
 import { raisedFailures } from "./failures.js";
-import { callerOf, confirmSignUp, revokeApiKey, signUp } from "./features/access/index.js";
+import {
+  callerOf,
+  callerOfToken,
+  confirmSignUp,
+  connectClient,
+  revokeApiKey,
+  signUp,
+} from "./features/access/index.js";
+import { exportGraph } from "./features/bulk/index.js";
 import { checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
+import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
+import { OAuthRecords } from "./features/oauth/index.js";
 import { acceptInvitation, declineInvitation, invitation } from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
+import { SCOPES, scopesOf } from "./operation/permission.js";
 import { graphqlSchema, operations, relations } from "./operations.js";
 import { admitAddress, admitGraphQL, admitKey } from "./surfaces/admission.js";
 import { authenticate, chargeAddress, chargeRequest, chargeWithoutKey } from "./surfaces/authentication.js";
@@ -17,15 +28,21 @@ import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, errorAnswer, requestScope } from "./surfaces/http.js";
 import { accessPage } from "./surfaces/pages/access.js";
 import { billingPages } from "./surfaces/pages/billing.js";
+import { connectHeaders, connectPage, connectProblemPage } from "./surfaces/pages/connect.js";
 import { errorsPage } from "./surfaces/pages/errors.js";
 import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
+import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
+import { oauthRoutes } from "./surfaces/oauth/routes.js";
+import { challenge, oauthUrls } from "./surfaces/oauth/urls.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
+import { exportStream } from "./surfaces/rest/export-stream.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
-import { noSuchPage, noSuchPath, restError, routesOf } from "./surfaces/rest/errors.js";
+import { noSuchPage, noSuchPath, restError, routesOf } from "./surfaces/plain-errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
+import { aliasRoutes, mayBeAlias } from "./surfaces/rest/aliases/router.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
 import type { Work } from "./surfaces/work.js";
 
@@ -52,7 +69,7 @@ export interface DoorParts {
 
 /** The HTTP application: every door, in the order in which a request passes them. */
 export async function createDoors({ config, services, http, work, health, waitMs }: DoorParts): Promise<Express> {
-  const { budgets, log } = services;
+  const { budgets, log, meter } = services;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -66,12 +83,14 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const { database } = servicesFor(services, "keys");
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
-  app.use(requestScope({ log, work, waitMs }));
+  app.use(requestScope({ log, meter, work, waitMs }));
   app.use(closeWhenStopping(health));
   app.use(assertHeadFits(http));
   app.use(knownMethods);
   app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
   app.use(admitAddress(work, http));
+  if (config.publicUrl !== undefined) app.use(oauth(config.publicUrl, services));
+  app.use(DISCOVERY, noSuchPath);
   app.use(
     unlessCalled([
       healthRoutes(health),
@@ -94,16 +113,49 @@ export async function createDoors({ config, services, http, work, health, waitMs
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey, admitGraphQL(http));
   app.use("/graphql", await graphqlDoor(operations, schema, services), errorAnswer(graphqlError));
+  const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
+  const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };
+  app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified }));
+  if (config.publicUrl !== undefined) {
+    const urls = oauthUrls(config.publicUrl);
+    const byToken = (token: string | undefined) => callerOfToken(token, urls.resource, { ...services, database });
+    const connected = [challenge(urls), authenticate(byToken, budgets, { optional: false }), admitsKey];
+    app.use(mcpDoor(operations, { ...mcp, path: "/mcp/oauth", identified: connected }));
+  }
+  app.use("/mcp", errorAnswer(mcpError));
   const open = [chargeAddress(budgets), authenticate(identify, budgets, { optional: true })];
-  const guarded = [authenticate(identify, budgets, { optional: false }), admitsKey, chargeRequest(budgets)];
+  const guarded = [...identified, chargeRequest(budgets)];
+  const { stalledAnswerMs } = http;
+  app.use(exportStream({ operation: exportGraph, schema, services, guarded, stalledAnswerMs, waitMs }));
   app.use(restRoutes(operations, { schema, services, open, guarded }));
-  app.use(guarded, noSuchPath);
+  app.use(aliasRoutes(operations, { schema, services, guarded, formatError: formatRestError }));
+  app.use(chargeAddress(budgets), noSuchPath);
   app.use(errorAnswer(formatRestError));
   return app;
 }
 
+/** The authorization server, for programs that take no key; they call only tools, so they need no other scope. */
+function oauth(publicUrl: string, shared: Services): Handler {
+  const services = servicesFor(shared, "oauth");
+  return oauthRoutes({
+    ...{ publicUrl, services, signUp, connect: connectClient },
+    scopes: SCOPES.filter((scope) =>
+      operations.some(({ mcp, permission }) => mcp && scopesOf(permission).includes(scope)),
+    ),
+    store: new OAuthRecords(services),
+    chargeAddress: chargeAddress(services.budgets),
+    pages: { show: connectPage, showProblem: connectProblemPage, headers: connectHeaders },
+  });
+}
+
 /** Pages that need no key. */
 const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
+
+/**
+ * Where clients of MCP look for an authorization server. They ignore their key if anything but 404 is answered, and so
+ * these paths are never charged.
+ */
+const DISCOVERY = ["/.well-known", "/mcp/.well-known", "/register"];
 
 /** The origin of a page on the developer's own machine, at any port. */
 const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
@@ -126,7 +178,8 @@ const closeWhenStopping =
 function unlessCalled(routers: Handler[]): Handler {
   const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
   return (request, response, next) => {
-    const isCall = request.url.startsWith("/v1/") || (request.method === "POST" && request.url.startsWith("/graphql"));
+    const { url, method } = request;
+    const isCall = url.startsWith("/v1/") || (method === "POST" && /^\/(?:graphql|mcp)/.test(url)) || mayBeAlias(url);
     if (isCall) next();
     else router(request, response, next);
   };

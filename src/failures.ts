@@ -19,8 +19,11 @@ import { BodyTooLarge, UnsupportedEncoding } from "./surfaces/body.js";
 import { parserRefusals } from "./surfaces/closing.js";
 import { QueryTooCostly } from "./surfaces/graphql/cost.js";
 import { NoSubscriptions } from "./surfaces/graphql/request.js";
+import { ForeignOrigin } from "./surfaces/mcp/door.js";
+import { ProtocolFailure } from "./surfaces/mcp/protocol.js";
 import { UnsupportedMediaType, headRefusals, refusedByHttp } from "./surfaces/http.js";
-import { MethodNotAllowed, NoSuchPath } from "./surfaces/rest/errors.js";
+import { RequestGone } from "./surfaces/oauth/server.js";
+import { MethodNotAllowed, NoSuchPath } from "./surfaces/plain-errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
@@ -48,6 +51,8 @@ export function raisedFailures(operations: readonly Operation[], relations: read
       ...[new AnswerTooLarge(), new NoSubscriptions()],
       new QueryTooCostly(LIMITS.graphql.cost + 1, LIMITS.graphql.cost),
     ]),
+    ...raisedBy("MCP", [new ForeignOrigin(), ProtocolFailure.example]),
+    ...raisedBy("the page on which a program is connected", [new RequestGone()]),
     ...raisedBy("the webhook of the payment provider", [new InvalidSignature()]),
     ...raisedBy("any request", [
       refusalOf("key", { slots: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),

@@ -78,6 +78,18 @@ export const LIMITS = {
     /** Errors of variables; reading them stops there. */
     coercionErrors: 3,
   },
+  mcp: {
+    /** Of a text that a client gives its request as an id: every answer repeats it. */
+    idLength: 256,
+    /** How much of a name or a revision that is unknown an answer repeats. */
+    shownLength: 100,
+    /** One answer of a tool as compact JSON: agents pay for each byte, and some clients cut longer ones. */
+    answerBytes: 8_192,
+    /** Of a request beyond the budget: its refusal is an answer to the message, which is read for its id. */
+    refusedBodyBytes: 65_536,
+    /** How long clients may keep the list of tools. */
+    listKeptMs: 300_000,
+  },
   text: {
     /** Combining marks in a row, as in the Stream-Safe Text Format of UAX #15: NFC is quadratic in their number. */
     combiningMarks: 30,
@@ -88,6 +100,8 @@ export const LIMITS = {
   },
   refusal: { issues: 20, issueLength: 500, pathLength: 200, bytes: 16_384 },
   answer: {
+    /** Items of a page of a list. */
+    pageItems: 100,
     restPageBytes: 4 * 1_048_576,
     graphqlBytes: 8 * 1_048_576,
     /** Objects and list items over the whole GraphQL request. */
@@ -139,12 +153,16 @@ export const LIMITS = {
     waitingPerAccount: 200,
   },
   search: {
+    /** Characters of a query. */
+    queryLength: 1_000,
+    /** The best hits, which are ranked and counted: no page goes beyond them. */
+    ranked: 1_000,
     /** Words and phrases of a query that are used; the rest is ignored. */
     terms: 64,
     /** Words of a query that are scored, the rarest first. All words are looked up. */
-    concepts: 16,
+    concepts: 12,
     /** The same if all words are common, since each then matches many memories. */
-    commonConcepts: 8,
+    commonConcepts: 5,
     /** If all words are common: candidates with only some of the words, in addition to those with all. */
     commonCandidates: 400,
     /** Words of a query that are compared with the graph's words as misspelt, and as many that are used as prefixes. */
@@ -158,6 +176,11 @@ export const LIMITS = {
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */
     pairs: 4,
     pairsIn: 40,
+    /** Contents of the best hits that are looked through whole for a snippet, together; of each further one so much. */
+    snippetBytes: 500_000,
+    snippetCharacters: 1_000,
+    /** Hits of a search that explains them. */
+    explained: 50,
     /** The words of a graph are counted again when it has this many new ones, plus one for every 20 memories. */
     uncountedWords: 20,
     /** Memories from which the words of a larger graph are counted. */
@@ -166,6 +189,51 @@ export const LIMITS = {
     forgottenAfterHours: 6,
     /** Words that are checked in one run. */
     forgottenWords: 200,
+  },
+  /** Search by meaning, where an embeddings server is configured. */
+  embeddings: {
+    /** How long a search waits for everything that it finds by meaning; then it is by words alone. */
+    searchMs: 150,
+    /** For one request of texts to the server, by a background job, and how many texts it has at most. */
+    requestMs: 30_000,
+    textsAtOnce: 32,
+    /** Queries whose vectors are asked for at the same time, and for how long: later searches use what comes late. */
+    queriesAtOnce: 32,
+    queryMs: 5_000,
+    /** Of the server's answer, for each text: 4,096 numbers with 16 digits each. */
+    answerBytesPerText: 65_536,
+    dimensions: 4_096,
+    /** Characters of a piece of a memory, how many of them the next piece repeats, and pieces of one memory. */
+    pieceCharacters: 2_000,
+    overlapCharacters: 200,
+    pieces: 30,
+    /** Memories that one process embeds at a time, and that wait so that no more earlier ones are queued. */
+    batch: 16,
+    queued: 1_000,
+    lookedEveryMs: 1_000,
+    /** How often a memory is tried: the last times an hour apart. */
+    attempts: 20,
+    /** Vectors of queries that are kept in memory. */
+    queriesKept: 1_000,
+    /** All vectors in the memory of one process; those of the graphs searched least recently are forgotten. */
+    vectorBytes: 512 * 1_048_576,
+    /** Vectors that are loaded by one statement. */
+    loaded: 2_000,
+    /** The best hits by words and by meaning that are merged: pages beyond them are by words alone. */
+    mergedWords: 100,
+    mergedMeant: 50,
+  },
+  /** Memories like one that is stored: a small search. The numbers of candidates are those of `search`. */
+  similar: {
+    most: 3,
+    /** The least relevance that counts as similar. */
+    scoreMin: 0.6,
+    /** How long storing a memory waits for them. */
+    waitMs: 250,
+    concepts: 6,
+    commonConcepts: 3,
+    candidates: 200,
+    commonCandidates: 100,
   },
   idempotency: {
     /** How long the first result of an Idempotency-Key is kept at least; operators may keep it longer. */
@@ -177,6 +245,45 @@ export const LIMITS = {
     versions: 1_000,
     /** Relationships, in both directions together. */
     relationships: 10_000,
+    /** Of its `context`, as compact JSON: bytes, and levels of objects and lists. */
+    contextBytes: 16_384,
+    contextDepth: 20,
+  },
+  /** What can be reached from a memory. */
+  walk: {
+    depth: 5,
+    /** Relationships that one level looks at: a hub with more is walked in part, never without end. */
+    steps: 10_000,
+    /** Answered where each memory comes once, and where each relationship does. */
+    memories: 100,
+    relationships: 1_000,
+  },
+  /** Views of many memories at once: each says when it ended at its limit. */
+  views: {
+    /** Memories, and as many relationships, that the statistics of a graph count. */
+    counted: 1_000_000,
+    /** Types that are listed with their counts, the most common first. */
+    types: 100,
+    /** The most recently changed memories, which recent activity covers. */
+    changed: 100_000,
+    /** Problems among them of which it is checked whether something solves them. */
+    problems: 10_000,
+    /** Relationships that the search for a path looks at, in all. Two memories have no more together. */
+    pathRelationships: 20_000,
+    /** Relationships that are looked at to find the memories of a drawing, and as many to find how they are linked. */
+    drawnFrom: 20_000,
+    /** Relationships in a drawing. */
+    edges: 2_000,
+  },
+  bulk: {
+    /** Memories and relationships together that one call makes, and memories that one call deletes. */
+    items: 500,
+    /** So many of them count as one request of the account's budget: making 500 takes less than 25 single ones. */
+    itemsPerRequest: 25,
+    /** As how many requests a stream of a whole graph counts, whatever its size. */
+    exportRequests: 20,
+    /** Relationships that one call deletes with its memories. */
+    relationshipsDeleted: 20_000,
   },
   log: {
     lineBytes: 4_096,
@@ -191,8 +298,8 @@ export const LIMITS = {
     noteEveryMs: 60_000,
   },
   /**
-   * The maximum size of a graph, by its plan. Bytes count the texts and tags of memories, of their earlier versions and
-   * of relationships, plus 200 for each of these rows.
+   * The maximum size of a graph, by its plan. Bytes count the texts, tags and contexts of memories, of their earlier
+   * versions and of relationships, plus 200 for each of these rows.
    */
   storage: {
     free: { memories: 10_000, bytes: 100_000_000 },
@@ -280,11 +387,21 @@ export const LIMITS = {
     /** How often the log reports that it cannot be restarted. */
     restartTellMs: 60_000,
   },
+  teams: {
+    /** Members of a team, including its owner. */
+    members: 1_000,
+  },
   invitations: {
     /** Invitations to one address from all senders; addresses with a +tag count as the address without it. */
-    perRecipient: { hour: 5, day: 10 },
+    perRecipient: [
+      { limit: 5, windowMs: 3_600_000 },
+      { limit: 10, windowMs: 86_400_000 },
+    ],
     /** Invitations from one user, for all teams. */
-    perInviter: { hour: 100, day: 100 },
+    perInviter: [{ limit: 100, windowMs: 86_400_000 }],
+    /** Reads of an invitation, which need no key: of one token, and of all, so that an office can use one address. */
+    readsOfToken: { limit: 30, windowMs: 60_000 },
+    readsPerNetwork: { limit: 300, windowMs: 60_000 },
     /** Times to wait are rounded up to this, if they would show what other people did. */
     waitStepSeconds: 900,
   },
@@ -314,7 +431,34 @@ export const LIMITS = {
     /** How long a refused mail is retried. */
     givenUpAfterHours: 24,
     /** The longest wait before a retry; shorter for a code, since a person waits for it. */
-    retrySeconds: { invitation: 3_600, sign_up: 60 },
+    retrySeconds: { invitation: 3_600, notice: 3_600, sign_up: 60 },
+  },
+  /** Programs that are connected by OAuth. */
+  oauth: {
+    /** A body: registrations are a list of addresses, and the others forms. */
+    bodyBytes: 16_384,
+    redirectUris: 10,
+    redirectUriLength: 1_000,
+    /** Characters of a program's name; it is the name of its key. */
+    nameLength: 100,
+    registrationsPerNetwork: { limit: 60, windowMs: 3_600_000 },
+    /** Beginnings of a connection; each stores its request until it is answered, and may read a document about a client. */
+    startsPerNetwork: { limit: 60, windowMs: 600_000 },
+    /** Registered clients that nobody connected, and requests that wait for an answer; the oldest beyond are deleted. */
+    waiting: 10_000,
+    /** Tokens of a kind that are kept for one connection: beyond, the oldest are deleted. */
+    tokensPerGrant: 10,
+    /** How long a registered client is kept until somebody connects it. */
+    clientDays: 30,
+    /** How long a person may take to answer the page. */
+    requestMinutes: 20,
+    codeSeconds: 60,
+    /** How long a connection without tokens lasts. */
+    unusedGrantSeconds: 120,
+    accessMinutes: 15,
+    /** How long a connection lasts without use, and at most. */
+    refreshDays: 30,
+    grantDays: 365,
   },
   keys: {
     /** API keys of a user that are neither revoked nor expired. */
@@ -331,5 +475,15 @@ export const LIMITS = {
     valueLength: 134_217_728,
     /** Levels of nested brackets. */
     depth: 64,
+  },
+  /** A folder of notes to import, which is read as a whole. */
+  importFolder: {
+    /** Files and folders of any kind. */
+    files: 100_000,
+    /** Of one note, and of all notes. */
+    fileBytes: 4_194_304,
+    bytes: 268_435_456,
+    /** Folders within folders. */
+    depth: 32,
   },
 } as const;

@@ -69,6 +69,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   Address     ${url}
   Playground  ${page("/graphql")}  to try GraphQL in a browser
   Reference   ${page("/docs")}  every REST route
+  Agents      ${page("/mcp")}  to connect agents by MCP
   Limits      ${page("/docs/limits")}  the limits of a request
   Database    ${database}
   Mails       ${mails}

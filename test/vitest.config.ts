@@ -6,20 +6,20 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Tests of what stands in the code: they need no database and take seconds. */
-const STATIC = ["test/contract/{boundaries,documentation,input-errors,openapi,schema}.test.ts"];
+const STATIC = ["test/contract/{aliases,boundaries,documentation,input-errors,openapi,schema}.test.ts"];
 
 /**
  * What another PostgreSQL, a Redis or a browser can tell anew: statements, races and faults of services. The strict run
  * comes after one in which every test ran, and asks these alone, with all their rounds.
  */
 const STRICT = [
-  "test/contract/{database,permissions,relations,rights,statement-types,statements,tenancy,upgrade}.test.ts",
+  "test/contract/{database,statement-types,statements,upgrade,use-limits}.test.ts",
   "test/features/**/*.test.ts",
   "test/model/*.test.ts",
   "test/platform/{database-bounds,database-errors,database-faults,early-shutdown,killed-while-storing}.test.ts",
   "test/platform/{rate-limiter,redis-faults,retention,shares}.test.ts",
   "test/search-quality/*.test.ts",
-  "test/surfaces/{agreement,billing-walk,honest-use,idempotency,invitation-page,pages,playground,rate-limit}.test.ts",
+  "test/surfaces/{agreement,billing-walk,idempotency,invitation-page,rate-limit}.test.ts",
 ];
 const CORES = availableParallelism();
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -56,7 +56,7 @@ export default defineConfig({
     // Files share what a worker has loaded: loading it anew for each took a quarter of the time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    setupFiles: ["reflect-metadata", "test/support/matchers.ts"],
+    setupFiles: ["reflect-metadata", "test/support/matchers.ts", "test/support/seed.ts"],
     // Much of a test is waiting. A given PostgreSQL may have fewer connections than the embedded one.
     maxWorkers: process.env["DATABASE_URL"] ? CORES : Math.min(2 * CORES, CORES + 4),
     // Nothing is measured by it: a machine that does other things as well may take its time.

@@ -91,7 +91,7 @@ const describeSetup = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: A
 ${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")}.`}
 
   STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
-  # for yearly payment: STRIPE_TEAM_PRICE_ID=${yearlyPriceId}
+  STRIPE_YEARLY_PRICE_ID=${yearlyPriceId}
   ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it"}
 `;
 

@@ -1,13 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
+import { AGENT_INSTRUCTIONS } from "../features/memories/index.js";
 import { graphqlSchema, operations, relations } from "../operations.js";
 import { rightsTable } from "../operation/rights.js";
+import { toolsJson } from "../surfaces/mcp/tools.js";
 import { openApiJson } from "../surfaces/rest/openapi.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 
 export const program = commandLine({
   script: "contract",
-  description: "Writes the schema, the OpenAPI document and the table of rights from the code. Read the diff.",
+  description:
+    "Writes the schema, the OpenAPI document, the tools and the table of rights from the code. Read the diff.",
   examples: ["npm run contract", "npm run --silent contract -- --json"],
 })
   .option(...JSON_OPTION)
@@ -16,6 +19,7 @@ export const program = commandLine({
     const files = [
       write("schema.graphql", `${printSchema(lexicographicSortSchema(schema))}\n`),
       write("test/contract/openapi.json", openApiJson(operations, schema)),
+      write("test/contract/tools.json", toolsJson(operations, schema, AGENT_INSTRUCTIONS)),
       write("docs/rights.md", rightsTable(operations, relations)),
     ];
     if (json) console.log(JSON.stringify({ files }));

@@ -1,21 +1,22 @@
-import { Option } from "commander";
 import { dryRun } from "../import/dry-run.js";
-import { estimateSeconds, showDuration } from "../import/estimate.js";
+import { estimateSeconds, requestsFor, showDuration } from "../import/estimate.js";
+import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
 import type { ImportedGraph } from "../import/graph.js";
 import { Refused } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
+import { isFolder, readNotesFolder } from "../import/read-folder.js";
 import { plainReport, textReport } from "../import/report.js";
+import { isRefusal, newRestoreReport, restoreFile } from "../import/restore.js";
 import { type ImportReport, newReport, runImport } from "../import/run-import.js";
 import { ServiceClient } from "../import/service-client.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
 
-interface Options {
-  readonly key?: string;
-  readonly url: string;
-  readonly graph?: "personal" | "team";
+interface Options extends ServiceOptions {
+  readonly graph?: GraphChoice;
   readonly dryRun?: true;
   readonly allowPartial?: true;
   readonly createMissing?: true;
@@ -25,11 +26,22 @@ interface Options {
 const EXIT_LEFT_OUT = 3;
 const EXIT_INTERRUPTED = 130;
 
-const NOTES = `Format: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
+const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
+That includes what mem0 lists (get_all) and exports of mcp-memory-service and MemoryGraph.
 Fields that memories or relationships do not have become lines of the content or context: "status: open".
 Ids, versions, times of creation and embeddings are only counted in the report: the service sets its own.
+
+Folders: each Markdown note is a memory, with its whole text, as Obsidian and Basic Memory keep them.
+  front matter  title, type, tags, summary, importance; other fields become lines of the content
+  [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)" and "type: [[Target]]"
+  #tags         tags
+A link finds a note by path, title, permalink or alias. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
+and ${LIMITS.importFolder.bytes} together, in UTF-8. Symbolic links are not followed, hidden files not read.
+
+An export of this service (npm run export, in either format) is restored as it is, with ids and times; one in the
+format memorygraph only if it was not written anew by another program since.
 
 Running it again adds nothing that exists already; a memory with new observations or tags is updated.
 Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: keep this tag.
@@ -43,6 +55,7 @@ export const program = commandLine({
     "npm run import -- memory.jsonl --dry-run",
     "MEMORY_GRAPH_KEY=mg_live_… npm run import -- memory.jsonl --url https://memory.example.com",
     "npm run import -- export.json --graph team --allow-partial",
+    "npm run import -- ~/notes --dry-run --create-missing",
     "npm run --silent import -- memory.jsonl --json",
   ],
   notes: NOTES,
@@ -50,20 +63,10 @@ export const program = commandLine({
     `${EXIT_LEFT_OUT} when the whole file was read and parts of it were left out (0 with --allow-partial);\n` +
     `${EXIT_INTERRUPTED} after Ctrl-C. Running it again continues from there.`,
 })
-  .argument("<file>", "memory.jsonl or memory.json of an MCP memory server, or a JSON export of memories")
-  .addOption(
-    new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
-      "MEMORY_GRAPH_KEY",
-    ),
-  )
-  .addOption(
-    new Option("--url <address>", "the service's address").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000"),
-  )
-  .addOption(
-    new Option("--graph <graph>", "the graph to import into (default: the team's, or without a team your own)").choices(
-      ["personal", "team"],
-    ),
-  )
+  .argument("<file>", "memory.jsonl or memory.json of an MCP memory server, a JSON export, or a folder of notes")
+  .addOption(keyOption())
+  .addOption(urlOption())
+  .addOption(graphOption("import into"))
   .option("--dry-run", "change nothing, only show what would be done; without a key, for an empty graph")
   .option("--allow-partial", "exit with 0 also when something was left out")
   .option(
@@ -74,7 +77,9 @@ export const program = commandLine({
   .action(importFile);
 
 async function importFile(file: string, options: Options): Promise<void> {
-  const graph = await readGraphFile(file, options);
+  const format = await exportFormatOf(file);
+  if (format) return restoreExport(file, format, options);
+  const graph = (await isFolder(file)) ? await readNotesFolder(file, options) : await readGraphFile(file, options);
   const interrupt = new AbortController();
   // Not `once`: npm forwards a signal that the terminal has sent already, and the second one must not kill the process.
   process.on("SIGINT", () => interrupt.abort());
@@ -96,6 +101,47 @@ async function importFile(file: string, options: Options): Promise<void> {
   if (report.notTaken.length > 0 && !options.allowPartial) process.exitCode = EXIT_LEFT_OUT;
 }
 
+/** Makes the graph of an export again; running it once more continues from there. */
+async function restoreExport(file: string, format: ExportFormat, options: Options): Promise<void> {
+  if (options.dryRun) throw new ImportStopped("An export of this service is restored as it is: there is no --dry-run.");
+  const report = newRestoreReport();
+  const interrupt = new AbortController();
+  process.on("SIGINT", () => interrupt.abort());
+  const pausing = { tell: (_seconds: number, _why: string) => {} };
+  const client = clientOf(options, interrupt.signal, (seconds, why) => pausing.tell(seconds, why));
+  if (!client) return;
+  let progress: ReturnType<typeof showProgress> | undefined;
+  const onStart = (records: number) => {
+    const time = showDuration(estimateSeconds(requestsFor(records), client.budget));
+    console.error(`Found an export of ${count(records, "record")}: this takes about ${time}.`);
+    const secondsLeft = (steps: number, each: number | undefined) =>
+      estimateSeconds(requestsFor(steps), client.budget, each && each * LIMITS.bulk.itemsPerRequest);
+    progress = showProgress({ total: records, stream: process.stderr, secondsLeft });
+    pausing.tell = progress.pause;
+  };
+  try {
+    await restoreFile(file, { format, client, report, onStart, onStep: (records) => progress?.step(records) });
+  } catch (error) {
+    if (!isRefusal(error) && !interrupt.signal.aborted) throw error;
+    const reason = interrupt.signal.aborted ? "Stopped." : (error as Error).message;
+    const { memories, relationships } = report;
+    throw new ImportStopped(
+      `${reason}\nRestored so far: ${memories.restored} memories, ${relationships.restored} relationships. ` +
+        "Run the same command again: it continues from there.",
+    );
+  } finally {
+    progress?.[Symbol.dispose]();
+  }
+  const { memories, relationships } = report;
+  if (options.json) console.log(JSON.stringify({ complete: true, memories, relationships }));
+  else {
+    console.log(
+      `Restored ${memories.restored} memories and ${relationships.restored} relationships of ${file}; ` +
+        `${memories.existing} and ${relationships.existing} were there already.`,
+    );
+  }
+}
+
 interface Run {
   readonly options: Options;
   readonly report: ImportReport;
@@ -111,18 +157,19 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
   using progress = showProgress({
     total: graph.notes.size + graph.links.size,
     stream: process.stderr,
-    secondsLeft: (steps, each) => estimateSeconds(steps, client?.budget, each),
+    secondsLeft: (steps, each) =>
+      estimateSeconds(requestsFor(steps), client?.budget, each && each * LIMITS.bulk.itemsPerRequest),
   });
   pausing.tell = progress.pause;
   await runImport(graph, {
-    store: options.dryRun || !client ? dryRun(client) : client,
+    store: options.dryRun || !client ? dryRun(client, graph.links.size) : client,
     report,
     onStep: progress.step,
-    onPlan: (requests) => {
+    onPlan: ({ items, updates }) => {
       if (!client) return;
-      const time = showDuration(estimateSeconds(requests, client.budget));
+      const time = showDuration(estimateSeconds(requestsFor(items, updates), client.budget));
       console.error(
-        `${count(requests, "change")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
+        `${count(items + updates, "change")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
       );
     },
   });
@@ -135,7 +182,7 @@ function timeByPlan({ notes, links }: ImportedGraph): string {
   const times = Object.entries(LIMITS.budgets.requestsByPlan).map(([plan, quota]) => {
     const windowSeconds = LIMITS.budgets.windowMs / 1_000;
     const budget = { quota, windowSeconds, left: quota, resetSeconds: windowSeconds };
-    return `${showDuration(estimateSeconds(notes.size + links.size, budget))} on the plan ${plan}`;
+    return `${showDuration(estimateSeconds(requestsFor(notes.size + links.size), budget))} on the plan ${plan}`;
   });
   return `into an empty graph, about ${times.join(", ")}`;
 }

@@ -5,6 +5,7 @@ import { configOfProcess } from "../environment.js";
 import { UserError } from "../features/access/index.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { keyOption } from "./service-options.js";
 import { type Person, graphqlDoor, restDoor } from "./tour/doors.js";
 import { Guide } from "./tour/guide.js";
 import { Mails } from "./tour/mails.js";
@@ -24,7 +25,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** Other people at each door, so that the second walk does not meet those of the first. */
+/** Different people at each door, so that the second walk does not find those of the first. */
 const DOORS = {
   rest: { title: "REST", open: restDoor, names: ["Ann", "Bob"] },
   graphql: { title: "GraphQL", open: graphqlDoor, names: ["Cleo", "Dan"] },
@@ -37,8 +38,9 @@ export const program = commandLine({
     "a link, two people and a team, seats paid by card. It shows each request and its answer, by REST and then by " +
     "GraphQL, with new users each time.",
   notes:
-    "The first walk uses the key in MEMORY_GRAPH_KEY or, on a server on this machine, that of the demo user, and deletes\n" +
-    `what it creates. The others sign people up; ${LIMITS.signUp.asksPerNetwork.limit} codes an hour are sent, and a whole tour needs four.`,
+    "The first walk uses the key in MEMORY_GRAPH_KEY or, with a server on this machine, the demo user's key, and deletes\n" +
+    "what it creates. The other walks sign up new users. A full tour requests 4 codes; a network gets " +
+    `${LIMITS.signUp.asksPerNetwork.limit} an hour.`,
   examples: [
     "npm run tour",
     "npm run tour -- --only graph --door graphql",
@@ -48,11 +50,7 @@ export const program = commandLine({
 })
   .option("--url <address>", "the server's address (default: this machine, at PORT or 4000)")
   .option("--data-dir <folder>", "the server's data folder, with its mails and demo key (default: DATA_DIR or .data)")
-  .addOption(
-    new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
-      "MEMORY_GRAPH_KEY",
-    ),
-  )
+  .addOption(keyOption())
   .addOption(new Option("--only <walk>", "one of the walks").choices(["graph", "team", "billing"]))
   .addOption(new Option("--door <door>", "one of the doors").choices(["rest", "graphql"]))
   .option(...JSON_OPTION)
@@ -90,7 +88,7 @@ async function assertReady(url: string): Promise<void> {
   if (answer?.ok) return;
   const what = answer ? `The server at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
   throw new UserError(
-    `${what} Start the service in another terminal with npm start; if it has another address, give that: ` +
+    `${what} Start the service in another terminal with npm start; if it has another address, give that address: ` +
       "npm run tour -- --url <address>",
   );
 }
@@ -107,7 +105,7 @@ async function walkerOf(
   const demo = isHere ? await readFile(file, "utf8").catch(() => undefined) : undefined;
   if (!demo) {
     throw new UserError(
-      `An API key is needed: set MEMORY_GRAPH_KEY. On a development server the demo user's key is read from ${file}.`,
+      `An API key is needed: set MEMORY_GRAPH_KEY. For a development server, the tour reads the demo key from ${file}.`,
     );
   }
   guide.note(`KEY=$(cat ${file})`);

@@ -7,12 +7,23 @@ import { billingOf } from "../platform/payments.js";
 import { migrate } from "../platform/migrations.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
-/** Runs `work` on the configured database, with or without a running server. */
-export async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+/** Runs `work` with the address of the configured database, which is migrated, with or without a running server. */
+export async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
   await using dataFolder = await openDataFolder(configOfProcess());
   await migrate(dataFolder.databaseUrl);
-  await using database = openDatabase(dataFolder.databaseUrl);
-  return await work(database);
+  return await work(dataFolder.databaseUrl);
+}
+
+/** The same with the open database. */
+export const withDatabase = <T>(work: (database: Database) => Promise<T>): Promise<T> =>
+  withDatabaseUrl(async (url) => {
+    await using database = openDatabase(url);
+    return await work(database);
+  });
+
+/** Says on standard error which table was copied, since all of them may take long. */
+export function tellTable(table: string, rows: number): void {
+  if (rows > 0) console.error(`  ${table.replaceAll("_", " ")}: ${rows.toLocaleString("en")}`);
 }
 
 /** The same with all services. Warnings go to standard error, since standard output is the command's result. */

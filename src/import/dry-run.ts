@@ -1,8 +1,12 @@
-import type { GraphStore } from "./graph-store.js";
-import type { ServiceClient } from "./service-client.js";
+import type { GraphStore, PlacedLink } from "./graph-store.js";
+import { PAGE_LIMIT, type ServiceClient } from "./service-client.js";
 
-/** A store that changes nothing. Without a client it behaves like an empty graph. */
-export function dryRun(client: ServiceClient | undefined): GraphStore {
+/**
+ * A store that changes nothing. Without a client it behaves like an empty graph.
+ * @param linksTotal how many relationships will be asked for in all.
+ */
+export function dryRun(client: ServiceClient | undefined, linksTotal: number): GraphStore {
+  let exists: Promise<Exists> | undefined;
   return {
     async *memories(tag) {
       if (client) yield* client.memories(tag);
@@ -11,10 +15,29 @@ export function dryRun(client: ServiceClient | undefined): GraphStore {
       throw new Error("A dry run changes nothing, so there is nothing to read again.");
     },
     // A memory that does not exist has no relationships, so it needs no id.
-    createMemory: async () => "",
+    createMemories: async (notes) => notes.map(() => ""),
     update: async () => {},
-    async createRelationship(from, to, { type }) {
-      return client && from && to && (await client.leadsTo(from, to, type)) ? "existing" : "created";
+    async createRelationships(links) {
+      const known = links.filter(({ fromId, toId }) => fromId !== "" && toId !== "");
+      if (!client || known.length === 0) return 0;
+      exists ??= existsBy(client, linksTotal);
+      const isThere = await exists;
+      let existing = 0;
+      for (const link of known) if (await isThere(link)) existing++;
+      return existing;
     },
   };
+}
+
+type Exists = (link: PlacedLink) => boolean | Promise<boolean>;
+
+/** Asks for each relationship, or reads all of the graph if these are fewer requests. */
+async function existsBy(client: ServiceClient, linksTotal: number): Promise<Exists> {
+  const pages = (await client.relationshipsTotal()) / PAGE_LIMIT;
+  if (pages > linksTotal) return ({ fromId, toId, type }) => client.leadsTo(fromId, toId, type);
+  const keys = new Set<string>();
+  for await (const { from, type, to } of client.relationships()) {
+    keys.add(`${from} ${type} ${to}`);
+  }
+  return ({ fromId, toId, type }) => keys.has(`${fromId} ${type} ${toId}`);
 }

@@ -1,3 +1,5 @@
+import { LIMITS } from "../limits.js";
+
 /** How many requests are left, from the headers of the last answer. */
 export interface Budget {
   readonly quota: number;
@@ -7,8 +9,12 @@ export interface Budget {
   readonly resetSeconds: number;
 }
 
-/** A first estimate of the time per request, with a few running in parallel. */
-const SECONDS_EACH = 0.01;
+/** A first estimate of the time per request. */
+const SECONDS_EACH = 0.05;
+
+/** How many requests an import counts as in the budget: its items in calls of many, and single updates. */
+export const requestsFor = (items: number, updates = 0): number =>
+  Math.ceil(items / LIMITS.bulk.itemsPerRequest) + updates;
 
 /** How long so many requests take: those within the budget at once, the others after each reset. */
 export function estimateSeconds(requests: number, budget: Budget | undefined, secondsEach = SECONDS_EACH): number {

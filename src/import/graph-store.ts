@@ -15,16 +15,23 @@ export interface Change {
   readonly tags?: readonly string[];
 }
 
+/** A relationship between stored memories. */
+export interface PlacedLink extends Link {
+  readonly fromId: string;
+  readonly toId: string;
+}
+
 /** What an import reads and writes. Every method may throw `Refused` for one item, or `ImportStopped` for all. */
 export interface GraphStore {
   /** All memories, or all that have the tag. */
   memories(tag: string | undefined): AsyncIterable<StoredMemory>;
   memory(id: string): Promise<StoredMemory>;
-  /** Returns the new memory's id. */
-  createMemory(note: Note): Promise<string>;
+  /** Creates all or none; returns the new memories' ids in their order. */
+  createMemories(notes: readonly Note[]): Promise<readonly string[]>;
   /** @throws Refused with the reason version_mismatch when the memory was changed since it was read. */
   update(memory: StoredMemory, change: Change): Promise<void>;
-  createRelationship(from: string, to: string, link: Link): Promise<"created" | "existing">;
+  /** Creates all that do not exist, or none; returns how many existed. */
+  createRelationships(links: readonly PlacedLink[]): Promise<number>;
 }
 
 /** One item was refused; the import continues. */

@@ -39,7 +39,8 @@ export function parseJson(text: string): unknown {
   return value === undefined ? parseStrictly(tidyJson(text)) : value;
 }
 
-function parseStrictly(text: string): unknown {
+/** Undefined for what is no JSON. */
+export function parseStrictly(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

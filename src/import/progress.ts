@@ -8,7 +8,7 @@ const LINE_EVERY_MS = 5_000;
 const MEASURED_AFTER = 20;
 
 interface Progress extends Disposable {
-  readonly step: () => void;
+  readonly step: (items?: number) => void;
   readonly pause: (seconds: number, why: string) => void;
 }
 
@@ -51,7 +51,9 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
   };
   const timer = stream.isTTY ? setInterval(draw, REDRAW_MS) : setInterval(write, LINE_EVERY_MS);
   return {
-    step: () => void done++,
+    step(items = 1) {
+      done += items;
+    },
     pause(seconds, why) {
       pausedMs += seconds * 1_000;
       pause = { until: Date.now() + seconds * 1_000, why };

@@ -1,5 +1,8 @@
 import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asShare, asText, asTexts, plainName, showValue } from "./fields.js";
+import { MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
+import { MEM0 } from "./formats/mem0.js";
+import type { ToolFormat } from "./formats/tool-format.js";
 import {
   AMBIGUOUS_LISTS,
   FILE_FIELDS,
@@ -23,6 +26,8 @@ import type { FileRecord } from "./record-reader.js";
 import { type JsonObject, SUMMARY_MAX, cut, isLonger, isObject, quote } from "./text.js";
 
 type Shape = "memory" | "relationship" | undefined;
+
+const TOOLS: readonly ToolFormat[] = [MEM0, MCP_MEMORY_SERVICE];
 
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
@@ -125,7 +130,8 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const found = fields.take(TEXTS, asLines);
   const identifier = fields.takeLabelled(IDS, asKey);
   const id = identifier?.value;
-  const name = called ?? (found ? titleOf(found.lines) : id);
+  const tool = toolOf(value);
+  const name = called ?? (found ? titleOf(found.lines) : tool ? undefined : id);
   if (name === undefined) {
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
   }
@@ -136,6 +142,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const importance = fields.take(["importance"], asShare);
   const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
   leaveToService(fields, draft);
+  if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name) draft.notCarry(identifier.label);
   const grows = !found?.isProse || (called !== undefined && !isTitled);
   const memory = { place, name, id, type, tags, summary, importance, grows, texts: found?.lines ?? [] };
@@ -205,6 +212,16 @@ function isOfService(field: Field): boolean {
 
 function leaveToService(fields: Fields, draft: GraphDraft): void {
   for (const { label } of fields.takeAll(isOfService)) draft.notCarry(label);
+}
+
+function toolOf(value: JsonObject): ToolFormat | undefined {
+  const names = new Set(Object.keys(value).map(plainName));
+  return TOOLS.find(({ recognises }) => recognises(names));
+}
+
+function leaveOutDerived({ derived }: ToolFormat, fields: Fields, draft: GraphDraft): void {
+  const isDerived = ({ name, value, isInner }: Field) => !isInner && derived.has(name) && showValue(value) !== "";
+  for (const { label } of fields.takeAll(isDerived)) draft.notCarry(label);
 }
 
 interface Owner {

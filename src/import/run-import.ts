@@ -1,5 +1,6 @@
 import { type ImportedGraph, type Kind, type NotTaken, type Note, labelOf } from "./graph.js";
-import { type Change, type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
+import { batchesOf, storeAll } from "./batches.js";
+import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
 
 /** The result for what was read: at the end, the other numbers add up to `read`. */
@@ -31,57 +32,86 @@ export function newReport(graph: ImportedGraph): ImportReport {
   };
 }
 
+/** What an import has to do: items in calls of many, and updates in a call for each. */
+export interface Plan {
+  readonly items: number;
+  readonly updates: number;
+}
+
 interface RunOptions {
   readonly store: GraphStore;
   /** Updated during the run, so that it is correct even if the run ends early. */
   readonly report: ImportReport;
-  readonly onStep: () => void;
-  /** Called with the number of requests to come, when the existing memories are known. */
-  readonly onPlan?: (requests: number) => void;
+  /** Called with how many items are done, 1 unless given. */
+  readonly onStep: (items?: number) => void;
+  /** Called with what is to come, when the existing memories are known. */
+  readonly onPlan?: (plan: Plan) => void;
 }
 
-/** Concurrent requests: enough to hide network latency, few enough to leave capacity to others. */
+/** Concurrent updates: enough to hide network latency, few enough to leave capacity to others. */
 const CONCURRENCY = 4;
 
 /** Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. */
 export async function runImport(graph: ImportedGraph, { store, report, onStep, onPlan }: RunOptions): Promise<void> {
   const stored = await storedByTitle(graph, store);
-  const sameOf = (note: Note) => stored.get(note.title)?.find((memory) => isSame(note, memory));
-  const changes = [...graph.notes.values()].filter((note) => {
-    const same = sameOf(note);
-    return !same || changeOf(note, same) !== undefined;
+  const notes = [...graph.notes.values()].map((note) => {
+    return { note, same: stored.get(note.title)?.find((memory) => isSame(note, memory)) };
   });
-  onPlan?.(changes.length + graph.links.size);
+  const fresh = notes.flatMap(({ note, same }) => (same ? [] : [note]));
+  const grown = notes.filter(({ note, same }) => same && changeOf(note, same) !== undefined);
+  onPlan?.({ items: fresh.length + graph.links.size, updates: grown.length });
   const ids = new Map<string, string>();
-  /** Reports what the service refuses, and continues. */
-  const step = async (kind: Kind, what: string, work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      report.notTaken.push({ kind, what, reason: error.message });
-    }
+  /** Reports what the service refuses; the import continues. */
+  const leaveOut = (kind: Kind, what: string, { message }: Refused) => {
+    report.notTaken.push({ kind, what, reason: message });
     onStep();
   };
 
-  await inParallel(graph.notes.values(), (note) =>
-    step("memory", labelOf(note), async () => {
-      const same = sameOf(note);
-      if (same) ids.set(note.key, same.id);
-      else ids.set(note.key, await store.createMemory(note));
-      report.memories[same ? await grow(note, same, store) : "created"]++;
-    }),
-  );
-  const idOf = (key: string): string => {
-    const id = ids.get(key);
-    if (id === undefined) throw new Refused(`the memory ${quote(graph.notes.get(key)?.title ?? key)} was not imported`);
-    return id;
+  await inParallel(notes, async ({ note, same }) => {
+    if (!same) return;
+    ids.set(note.key, same.id);
+    try {
+      report.memories[await grow(note, same, store)]++;
+      onStep();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      leaveOut("memory", labelOf(note), error);
+    }
+  });
+  const createMemories = async (some: readonly Note[]) => {
+    const created = await store.createMemories(some);
+    for (const [index, { key }] of some.entries()) ids.set(key, created[index] ?? "");
+    report.memories.created += some.length;
+    onStep(some.length);
   };
-  await inParallel(graph.links.values(), (link) =>
-    step("relationship", link.label, async () => {
-      report.relationships[await store.createRelationship(idOf(link.from), idOf(link.to), link)]++;
-    }),
-  );
+  for (const batch of batchesOf(fresh)) {
+    await storeAll(batch, createMemories, (note, failure) => leaveOut("memory", labelOf(note), failure));
+  }
+  const createRelationships = async (some: readonly PlacedLink[]) => {
+    const existing = await store.createRelationships(some);
+    report.relationships.existing += existing;
+    report.relationships.created += some.length - existing;
+    onStep(some.length);
+  };
+  for (const batch of batchesOf(placed(graph, ids, leaveOut))) {
+    await storeAll(batch, createRelationships, (link, failure) => leaveOut("relationship", link.label, failure));
+  }
+}
+
+/** The relationships of which both memories are stored by now. */
+function placed(
+  graph: ImportedGraph,
+  ids: ReadonlyMap<string, string>,
+  leaveOut: (kind: Kind, what: string, failure: Refused) => void,
+): PlacedLink[] {
+  return [...graph.links.values()].flatMap((link) => {
+    const [fromId, toId] = [ids.get(link.from), ids.get(link.to)];
+    if (fromId !== undefined && toId !== undefined) return [{ ...link, fromId, toId }];
+    const key = fromId === undefined ? link.from : link.to;
+    const what = quote(graph.notes.get(key)?.title ?? key);
+    leaveOut("relationship", link.label, new Refused(`the memory ${what} was not imported`));
+    return [];
+  });
 }
 
 /** The stored memories that have the title of a note. */

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Budget } from "./estimate.js";
-import type { Link, Note } from "./graph.js";
-import { type Change, type GraphStore, Refused, type StoredMemory } from "./graph-store.js";
+import type { Note } from "./graph.js";
+import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
+import { parseStrictly } from "./json-text.js";
 import { isObject } from "./text.js";
 
 export interface ClientOptions {
@@ -17,7 +18,7 @@ export interface ClientOptions {
   readonly onPause: (seconds: number, why: string) => void;
 }
 
-const PAGE_LIMIT = 100;
+export const PAGE_LIMIT = 100;
 const ANSWER_TIMEOUT_MS = 30_000;
 /** How often a request is retried after a lost connection, or while the service is busy. */
 const RETRIES_MAX = 5;
@@ -82,24 +83,37 @@ export class ServiceClient implements GraphStore {
     return this.#ask("GET", `/v1/memories/${id}`);
   }
 
-  async createMemory({ type, title, content, summary, tags, importance }: Note): Promise<string> {
-    const body = { type, title, content, summary, tags, importance };
-    return (await this.#ask<StoredMemory>("POST", "/v1/memories", { body })).id;
+  async createMemories(notes: readonly Note[]): Promise<readonly string[]> {
+    const memories = notes.map(({ type, title, content, summary, tags, importance }) => {
+      return { type, title, content, summary, tags, importance };
+    });
+    return (await this.#askBulk({ memories })).memory_ids;
   }
 
   async update({ id, version }: StoredMemory, change: Change): Promise<void> {
     await this.#ask("PATCH", `/v1/memories/${id}`, { body: { ...change, expected_version: version } });
   }
 
-  async createRelationship(from: string, to: string, link: Link): Promise<"created" | "existing"> {
-    const { type: relationship_type, context, strength, confidence } = link;
-    const body = { from_memory_id: from, to_memory_id: to, relationship_type, context, strength, confidence };
+  async createRelationships(links: readonly PlacedLink[]): Promise<number> {
+    const relationships = links.map(({ fromId, toId, type: relationship_type, context, strength, confidence }) => {
+      return { from_memory_id: fromId, to_memory_id: toId, relationship_type, context, strength, confidence };
+    });
+    return (await this.#askBulk({ relationships })).existing_relationships;
+  }
+
+  /** Restores records of an export; all of them or none. */
+  async restore(list: "memories" | "relationships", records: readonly object[]) {
+    const answer = await this.#ask<RestoreAnswer>("POST", "/v1/memories/restore", { body: { [list]: records } });
+    return { restored: answer[list], existing: answer[`existing_${list}`] };
+  }
+
+  /** Says of a single item what is wrong with it without its place in the list. */
+  async #askBulk(body: object): Promise<BulkAnswer> {
     try {
-      await this.#ask("POST", "/v1/relationships", { body });
-      return "created";
+      return await this.#ask<BulkAnswer>("POST", "/v1/memories/bulk", { body });
     } catch (error) {
-      if (error instanceof Refused && error.reason === "relationship_exists") return "existing";
-      throw error;
+      if (!(error instanceof Refused)) throw error;
+      throw new Refused(error.message.replaceAll(/\b(?:memories|relationships)\.0\./g, ""), error.reason);
     }
   }
 
@@ -108,6 +122,23 @@ export class ServiceClient implements GraphStore {
     const query = { types: type, direction: "out", limit: "100" };
     const { memories } = await this.#ask<RelatedPage>("GET", `/v1/memories/${from}/related`, { query });
     return memories.some(({ id }) => id === to);
+  }
+
+  /** How many relationships the graph holds, as far as they are counted. */
+  async relationshipsTotal(): Promise<number> {
+    return (await this.#ask<{ readonly relationships_total: number }>("GET", "/v1/graph/statistics"))
+      .relationships_total;
+  }
+
+  /** All relationships of the graph, a hundred in a request. */
+  async *relationships(): AsyncGenerator<StoredLink> {
+    let cursor: string | null = null;
+    do {
+      const query: Record<string, string> = { limit: String(PAGE_LIMIT), ...(cursor !== null && { cursor }) };
+      const page: RelationshipPage = await this.#ask<RelationshipPage>("GET", "/v1/relationships", { query });
+      yield* page.relationships;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
   }
 
   /** Sends a request with retries. The type of the body is the one documented for the path. */
@@ -143,7 +174,7 @@ export class ServiceClient implements GraphStore {
       const text = await response.text();
       this.#hasAnswered = true;
       this.#budget = budgetOf(response.headers) ?? this.#budget;
-      return { status: response.status, body: jsonOf(text), retryAfterMs: retryAfterMs(response.headers) };
+      return { status: response.status, body: parseStrictly(text), retryAfterMs: retryAfterMs(response.headers) };
     } catch (error) {
       signal.throwIfAborted();
       return { status: 0, networkError: codeOf(error) };
@@ -205,16 +236,31 @@ interface MemoryPage {
   readonly next_cursor: string | null;
 }
 
-interface RelatedPage {
-  readonly memories: ReadonlyArray<Pick<StoredMemory, "id">>;
+interface StoredLink {
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+interface RelationshipPage {
+  readonly relationships: readonly StoredLink[];
+  readonly next_cursor: string | null;
+}
+
+interface RestoreAnswer {
+  readonly memories: number;
+  readonly existing_memories: number;
+  readonly relationships: number;
+  readonly existing_relationships: number;
+}
+
+interface BulkAnswer {
+  readonly memory_ids: readonly string[];
+  readonly existing_relationships: number;
+}
+
+interface RelatedPage {
+  readonly memories: ReadonlyArray<Pick<StoredMemory, "id">>;
 }
 
 function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {

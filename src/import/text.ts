@@ -2,7 +2,7 @@
 export const TITLE_MAX = 500;
 export const CONTENT_MAX = 50_000;
 export const SUMMARY_MAX = 1_000;
-export const CONTEXT_MAX = 1_000;
+export const CONTEXT_MAX = 10_000;
 export const TAGS_MAX = 50;
 export const TAG_MAX = 100;
 

@@ -11,29 +11,29 @@ export class AnswerTooLarge extends CommonFailure {
     super(
       `The answer would have more than ${graphqlPlaces.toLocaleString("en")} objects and list items, or more than ` +
         `${graphqlBytes / 1_048_576} MiB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. Changes ` +
-        "that the request made stay made: do not repeat them.",
+        "of this request were made: do not repeat them.",
     );
   }
 }
 
 /**
- * The size of the answer to one request, counted while it is built: the cost that was checked before is only an
- * estimate. Counts UTF-16 units instead of bytes; the door checks the bytes at the end.
+ * Counts the size of one request's answer while it is built: the cost that was checked before is only an estimate.
+ * Counts UTF-16 units instead of bytes; the door checks the bytes at the end.
  */
 export class AnswerBudget {
   #places = graphqlPlaces;
   #bytes = graphqlBytes;
-  /** Thrown by each of ten thousand fields that come too late; making one, with where it was made, costs 50 µs. */
+  /** Reused: thousands of fields may throw it, and creating one with its stack costs 50 µs. */
   #failure: AnswerTooLarge | undefined;
 
-  /** @throws AnswerTooLarge when a value, or the items of a list, have no room left. */
+  /** @throws AnswerTooLarge when there is no room for the value, or for the items of the list. */
   take(value: unknown): void {
     if (typeof value === "string") this.#takeBytes(value.length);
     else if (Array.isArray(value)) this.#takePlaces(value);
     else if (typeof value === "object" && value !== null) this.#takePlaces([value]);
   }
 
-  /** @throws AnswerTooLarge when there is no room left for so many bytes, of which none is taken yet. */
+  /** Takes nothing. @throws AnswerTooLarge when there is no room for this many bytes. */
   assertRoom(bytes: number): void {
     if (bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
   }

@@ -1,18 +1,21 @@
-/** Everything that an audit entry can be about: operations by their names, and what the service or its operator does. */
+/** Every action of the audit: the names of operations, and what the service or its operator does. */
 const AUDIT_ACTIONS = [
-  ...["confirmSignUp", "createApiKey", "rotateApiKey", "revokeApiKey", "deleteAccount"],
-  ...["deleteMemory", "shareMemories"],
+  ...["confirmSignUp", "createApiKey", "rotateApiKey", "revokeApiKey"],
+  ...["updateAccount", "changeEmail", "deleteAccount"],
+  ...["connectClient", "disconnectClient"],
+  ...["deleteMemory", "deleteMemories", "restoreMemories", "shareMemories"],
   ...["createTeam", "updateTeam", "deleteTeam", "leaveTeam", "transferTeam", "updateMemberRole", "removeMember"],
-  ...["inviteMember", "revokeInvitation", "acceptInvitation", "declineInvitation"],
-  ...["createTeamCheckout", "upgradeTeam", "cancelTeamSubscription"],
+  ...["inviteMember", "resendInvitation", "revokeInvitation", "acceptInvitation", "declineInvitation"],
+  ...["createTeamCheckout", "upgradeTeam", "downgradeTeam", "cancelTeamSubscription", "resumeTeamSubscription"],
+  ...["openBillingPortal"],
   ...["endSecondSubscription", "endOrphanedSubscription"],
   ...["setPlan", "renameUser", "verifyUser", "suspendUser", "unsuspendUser", "revokeKeys", "deleteUser"],
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * The action of an operation that is recorded; declarations hold that there is one.
- * @throws Error for a name that is none.
+ * The action with the name of a recorded operation. The types of declarations ensure that there is one.
+ * @throws Error for an unknown name.
  */
 export function actionNamed(name: string): AuditAction {
   const action = AUDIT_ACTIONS.find((known) => known === name);

@@ -2,13 +2,13 @@ import type { AuditAction } from "./audit-action.js";
 import type { Context } from "./context.js";
 import type { AuditNote } from "./operation.js";
 
-/** Who does something: a caller, a person who has just been verified and has no key yet, or nobody. */
+/** Who does something: a user with their key; without a key, a new user; without both, the service or its operator. */
 export interface Actor {
   readonly userId: string | null;
   readonly keyId: string | null;
 }
 
-/** Records what was done, in the transaction of `context`: both are there or neither. */
+/** Records a change in the transaction of `context`, so that both are stored together or not at all. */
 export async function recordAudit(
   context: Pick<Context, "database" | "newId" | "door">,
   action: AuditAction,
@@ -29,13 +29,13 @@ export async function recordAudit(
   await context.database.models.auditEntry.create({ data, select: { id: true } });
 }
 
-/** Something that an update may have changed: its name, what it was, and what it is. */
+/** A field of an update: its name, and its value before and after. */
 export type Change = readonly [name: string, was: string | number | null, is: string | number | null];
 
-/** What an update changed, in words: `role: member → admin`. Undefined where everything is as it was. */
+/** Describes the changes of an update: `role: member → admin`. Undefined if nothing changed. */
 export function tellChanges(changes: readonly Change[]): string | undefined {
-  const told = changes.flatMap(([name, was, is]) =>
+  const parts = changes.flatMap(([name, was, is]) =>
     was === is ? [] : [`${name}: ${was ?? "none"} → ${is ?? "none"}`],
   );
-  return told.length === 0 ? undefined : told.join(", ");
+  return parts.length === 0 ? undefined : parts.join(", ");
 }

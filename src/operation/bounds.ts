@@ -1,42 +1,42 @@
-import { IsOptional, ValidateBy, type ValidationArguments, ValidationTypes, getMetadataStorage } from "class-validator";
+import { IsOptional, ValidateBy, ValidationTypes, getMetadataStorage } from "class-validator";
 import { LIMITS } from "../limits.js";
-import { InvalidInput } from "./failure.js";
+import { type InputIssue, InvalidInput } from "./failure.js";
 
 type Class = new () => object;
 
 /** A text of `min` to `max` code points (not UTF-16 units: an emoji counts once). */
 export function TextLength(min: number, max: number): PropertyDecorator {
   const description = `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
-  return bound("textLength", [min, max], description, (value) => {
+  return defineBound("textLength", [min, max], description, (value) => {
     if (typeof value !== "string") return false;
-    const length = codePoints(value);
+    const length = countCodePoints(value);
     return length >= min && length <= max;
   });
 }
 
-/** A text in which something can be seen: more than spaces, fillers and invisible characters. */
+/** A text with at least one visible character: not only spaces, fillers and invisible characters. */
 export function NotBlank(): PropertyDecorator {
   const visible = /[^\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
-  return bound("notBlank", [], "must not be blank", (value) => typeof value === "string" && visible.test(value));
+  return defineBound("notBlank", [], "must not be blank", (value) => typeof value === "string" && visible.test(value));
 }
 
-/** A text, or each text of a list, of this form. */
+/** A text, or each text of a list, that matches the pattern. */
 export function Form(pattern: RegExp, description: string): PropertyDecorator {
-  return bound("form", [pattern], description, (value) =>
+  return defineBound("form", [pattern], description, (value) =>
     every(value, (item) => typeof item === "string" && pattern.test(item)),
   );
 }
 
 /** A number from `min` to `max`, both included. */
 export function Between(min: number, max: number): PropertyDecorator {
-  return bound("between", [min, max], `must be from ${min} to ${max}`, (value) => {
+  return defineBound("between", [min, max], `must be from ${min} to ${max}`, (value) => {
     return typeof value === "number" && value >= min && value <= max;
   });
 }
 
 /** A list of `min` to `max` items. */
 export function SetSize(min: number, max: number): PropertyDecorator {
-  return bound("setSize", [min, max], `must have ${min} to ${max} items`, (value) => {
+  return defineBound("setSize", [min, max], `must have ${min} to ${max} items`, (value) => {
     return Array.isArray(value) && value.length >= min && value.length <= max;
   });
 }
@@ -44,83 +44,130 @@ export function SetSize(min: number, max: number): PropertyDecorator {
 /** A list of `min` to `max` items, each a text of up to `itemMax` code points. */
 export function ListSize(min: number, max: number, itemMax: number): PropertyDecorator {
   const description = `must have ${min} to ${max} items of up to ${itemMax} characters`;
-  return bound("listSize", [min, max, itemMax], description, (value) => {
+  return defineBound("listSize", [min, max, itemMax], description, (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) return false;
-    return every(value, (item) => typeof item === "string" && codePoints(item) <= itemMax);
+    return every(value, (item) => typeof item === "string" && countCodePoints(item) <= itemMax);
   });
 }
 
-/** A time that the database can hold and everybody can write: the years 1 to 9999. */
+/** A time that the database can store and every format can write: the years 1 to 9999. */
 export function Era(): PropertyDecorator {
   const first = Date.parse("0001-01-01T00:00:00Z");
   const last = Date.parse("9999-12-31T23:59:59.999Z");
-  return bound("era", [], "must be a time in the years 1 to 9999", (value) => {
+  return defineBound("era", [], "must be a time in the years 1 to 9999", (value) => {
     return value instanceof Date && value.getTime() >= first && value.getTime() <= last;
   });
 }
 
-/** Must not equal another field of the same input. */
-export function DifferentFrom(other: string, description: string): PropertyDecorator {
-  return bound("differentFrom", [other], description, (value, all) => value !== all[other] || value === NOTHING);
+/** A JSON object of up to `bytesMax` bytes as compact JSON, nested up to `depthMax` levels, that can be stored. */
+export function JsonSize(bytesMax: number, depthMax: number): PropertyDecorator {
+  const description =
+    `must have at most ${bytesMax.toLocaleString("en")} bytes as compact JSON and ${depthMax} levels, ` +
+    "without the NUL character and broken Unicode";
+  return defineBound("jsonSize", [bytesMax, depthMax], description, (value) => {
+    return isStorable(value, depthMax) && Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
+  });
 }
 
 /**
- * What can be said of a field that bounds nothing. It holds an id. It is a text to be looked at as it was sent, since
- * NFC makes other letters ASCII (the Kelvin sign a K) and so one address pass for another. A selector says where to work
- * and not what to change, so by REST it may also stand in the query string of a change.
+ * A property of a field that is not a bound:
+ * - `id`: it holds an id.
+ * - `memoryId`: it holds the id of a memory, or the id that a client gave the memory.
+ * - `asSent`: it is not converted to NFC, which turns some characters into ASCII (the Kelvin sign into K), so that two
+ *   different addresses would become equal.
+ * - `selector`: it says where to work, not what to change, so in REST it may be in the query string of a change, too.
  */
-export type Mark = "id" | "asSent" | "selector";
+export type Mark = "id" | "memoryId" | "asSent" | "selector";
 
-export const Marked = (name: Mark): PropertyDecorator => bound(name, [], "", () => true);
+export const Marked = (name: Mark): PropertyDecorator => defineBound(name, [], "", () => true);
 
-/** May be null: an update clears the field, a query goes without it. A field that is absent is never checked. */
+/** Each item of this list is an input of its own, with the bounds of its class. */
+export const Nested = (inputClass: object): PropertyDecorator => defineBound("nested", [inputClass], "", () => true);
+
+/** May be null: an update clears the field, a query ignores it. An absent field is never checked. */
 export const Nullable: () => PropertyDecorator = IsOptional;
 
 /**
- * The input with every text in NFC and every id in its one form, checked against its class's bounds. From cheap to
- * costly: sizes first, then what a text is made of, then its form, then what it says.
+ * Converts texts to NFC and ids to lower case, and checks the input against the bounds of its class. Cheap checks come
+ * first: sizes, then characters, then the bounds.
  * @throws InvalidInput naming every field that is out of bounds.
  */
 export function withinBounds<Input extends object>(input: Input): Input {
-  const { ids, asSent, fields, sizes } = boundsOf(input.constructor as Class);
-  const entries = Object.entries(input);
-  const issues = entries.flatMap(([path, value]) => {
-    const problem = ids.has(path) ? sizeProblem(value, sizes.get(path), isNoText) : textProblem(value, sizes.get(path));
-    return problem === undefined ? [] : [{ path, message: problem }];
-  });
-  if (issues.length === 0) {
-    for (const [path, value] of entries) {
-      const normal = ids.has(path) ? normalId(value) : asSent.has(path) ? value : normalText(value);
-      if (normal !== value) Object.assign(input, { [path]: normal });
-    }
-    const all = input as Readonly<Record<string, unknown>>;
-    for (const { path, mayBeNull, checks } of fields) {
-      const value = all[path];
-      if (value === undefined || (value === null && mayBeNull)) continue;
-      const broken = checks.find(({ holds }) => !holds(value, all));
-      if (broken) issues.push({ path, message: broken.message });
-    }
-  }
+  const issues = issuesOf(input);
   if (issues.length > 0) throw new InvalidInput(issues);
   return input;
 }
 
+/** What is wrong with an input; nothing further is looked at where there is enough to tell. */
+function issuesOf(input: object): InputIssue[] {
+  const bounds = boundsOf(input.constructor as Class);
+  const issues = issuesOfTexts(input, bounds);
+  if (issues.length > 0) return issues;
+  normalize(input, bounds);
+  return [...issuesOfFields(input, bounds), ...issuesOfItems(input, bounds)];
+}
+
+/** A malformed id is unknown, so nothing is wrong with it but its size. */
+function issuesOfTexts(input: object, { ids, sizes }: Bounds): InputIssue[] {
+  return Object.entries(input).flatMap(([path, value]) => {
+    const size = sizes.get(path);
+    const problem = ids.has(path) ? findSizeProblem(value, size, findNoProblem) : findTextProblem(value, size);
+    return problem === undefined ? [] : [{ path, message: problem }];
+  });
+}
+
+function normalize(input: object, { normalizers }: Bounds): void {
+  for (const [path, value] of Object.entries(input)) {
+    const normal = (normalizers.get(path) ?? normalizeText)(value);
+    if (normal !== value) Object.assign(input, { [path]: normal });
+  }
+}
+
+function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
+  const given = input as Readonly<Record<string, unknown>>;
+  return fields.flatMap(({ path, mayBeNull, checks }) => {
+    const value = given[path];
+    if (value === undefined || (value === null && mayBeNull)) return [];
+    const broken = checks.find(({ holds }) => !holds(value));
+    return broken ? [{ path, message: broken.message }] : [];
+  });
+}
+
+/** Makes each item of a list one of its class, and checks it. */
+function issuesOfItems(input: object, { nested }: Bounds): InputIssue[] {
+  const issues: InputIssue[] = [];
+  for (const [path, inputClass] of nested) {
+    const given = (input as Readonly<Record<string, readonly object[]>>)[path] ?? [];
+    const items = given.map((item) => Object.assign(new inputClass(), item));
+    Object.assign(input, { [path]: items });
+    for (const [index, item] of items.entries()) {
+      if (issues.length >= LIMITS.refusal.issues) return issues;
+      issues.push(...issuesOf(item).map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
+    }
+  }
+  return issues;
+}
+
 interface Check {
-  readonly holds: (value: unknown, all: Readonly<Record<string, unknown>>) => boolean;
+  readonly holds: (value: unknown) => boolean;
   readonly message: string;
 }
-/** How large the value of a field may be at all, before anything of it is read. */
+/** The maximum size of a field's value, checked before the value is read. */
 interface Size {
   /** UTF-16 units of the text, or of each text of the list. */
   readonly units: number;
   readonly items: number;
   readonly message: string;
 }
-/** A class's bounds as class-validator knows them, made ready: its own validator reads them anew each time. */
+/** The bounds that class-validator knows of a class, prepared once: its own validator collects them at each check. */
 interface Bounds {
   readonly sizes: ReadonlyMap<string, Size>;
+  /** Fields with ids, of both kinds. */
   readonly ids: ReadonlySet<string>;
-  readonly asSent: ReadonlySet<string>;
+  /** What the values of some fields are converted by; those of others to NFC. */
+  readonly normalizers: ReadonlyMap<string, (value: unknown) => unknown>;
+  /** Lists of inputs, with the class of their items. */
+  readonly nested: ReadonlyMap<string, Class>;
   readonly fields: ReadonlyArray<{ path: string; mayBeNull: boolean; checks: readonly Check[] }>;
 }
 const boundsOfClass = new WeakMap<object, Bounds>();
@@ -129,18 +176,29 @@ function boundsOf(inputClass: Class): Bounds {
   const known = boundsOfClass.get(inputClass);
   if (known) return known;
   const rules = getMetadataStorage().getTargetValidationMetadatas(inputClass, "", false, false);
-  const marked = (mark: string) =>
-    new Set(rules.filter(({ name }) => name === mark).map(({ propertyName }) => propertyName));
+  const marked = (mark: Mark) => rules.filter(({ name }) => name === mark).map(({ propertyName }) => propertyName);
   const fields = [...new Set(rules.map(({ propertyName }) => propertyName))].map((path) => {
     const own = rules.filter(({ propertyName }) => propertyName === path);
     const mayBeNull = own.some(({ type }) => type === ValidationTypes.CONDITIONAL_VALIDATION);
     return { path, mayBeNull, checks: own.flatMap(checksOf) };
   });
   const sizes = new Map(fields.map(({ path }) => [path, sizeOf(rules.filter((rule) => rule.propertyName === path))]));
-  const bounds = { ids: marked("id"), asSent: marked("asSent"), fields, sizes };
+  const nested = new Map(rules.filter(({ name }) => name === "nested").map(nestedIn));
+  const ids = new Set([...marked("id"), ...marked("memoryId")]);
+  const normalizers = new Map([
+    ...marked("id").map((path) => [path, normalizeId] as const),
+    ...marked("memoryId").map((path) => [path, normalizeMemoryId] as const),
+    ...marked("asSent").map((path) => [path, (value: unknown) => value] as const),
+  ]);
+  const bounds = { nested, ids, normalizers, fields, sizes };
   boundsOfClass.set(inputClass, bounds);
   return bounds;
 }
+
+const nestedIn = ({ propertyName, constraints }: Rule): [string, Class] => [
+  propertyName,
+  (constraints as readonly Class[])[0] ?? Object,
+];
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidationMetadatas"]>[number];
 
@@ -148,13 +206,13 @@ type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidatio
 export const itemsMaxOf = (inputClass: object, path: string): number =>
   (boundsOf(inputClass as Class).sizes.get(path) ?? UNDECLARED).items;
 
-/** Whether a field of this input class bears a mark. */
+/** Whether a field of this input class has a mark. */
 export const isMarked = (inputClass: object, path: string, mark: Mark): boolean =>
   getMetadataStorage()
     .getTargetValidationMetadatas(inputClass as Class, "", false, false)
     .some(({ name, propertyName }) => name === mark && propertyName === path);
 
-/** One character of NFC stands for at most so many UTF-16 units of what was sent. */
+/** One character in NFC comes from at most this many UTF-16 units of the sent text. */
 const UNITS_PER_CHARACTER = 4;
 
 const UNDECLARED: Size = {
@@ -163,7 +221,7 @@ const UNDECLARED: Size = {
   message: `must have at most ${LIMITS.text.unitsUnlessDeclared} characters`,
 };
 
-/** What a field's rules say about its size: `TextLength`, `ListSize` and `SetSize`. */
+/** The size of a field by its rules: `TextLength`, `ListSize` or `SetSize`. */
 function sizeOf(rules: readonly Rule[]): Size {
   const rule = rules.find(({ name }) => ["textLength", "setSize", "listSize"].includes(name ?? ""));
   const [check] = rule ? checksOf(rule) : [];
@@ -175,30 +233,41 @@ function sizeOf(rules: readonly Rule[]): Size {
   return { units: itemMax * UNITS_PER_CHARACTER, items: max, message };
 }
 
-/** The check of a rule that `bound` made; none for one that only says when to check. */
+/** The check of a rule that was made by `bound`; none for a rule that only says when to check. */
 function checksOf({ type, constraintCls }: Rule): Check[] {
   if (type !== ValidationTypes.CUSTOM_VALIDATION) return [];
   return getMetadataStorage()
     .getTargetValidatorConstraints(constraintCls)
     .map(({ instance }) => ({
-      holds: (value, all) => instance.validate(value, { object: all } as ValidationArguments) === true,
+      holds: (value) => instance.validate(value) === true,
       message: instance.defaultMessage?.() ?? "",
     }));
 }
 
 /** A UUID that no row has. */
-const NOTHING = "00000000-0000-0000-0000-000000000000";
+const UNKNOWN_ID = "00000000-0000-0000-0000-000000000000";
 
-function normalId(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(normalId);
+function normalizeId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeId);
   if (typeof value !== "string") return value;
-  return value.length === NOTHING.length && UUID.test(value) ? value.toLowerCase() : NOTHING;
+  return value.length === UNKNOWN_ID.length && UUID.test(value) ? value.toLowerCase() : UNKNOWN_ID;
+}
+
+/** Longest id that a client may give a memory. */
+export const EXTERNAL_ID_MAX = 200;
+
+/** A UUID, in whichever case, or what may be a client's own id. */
+function normalizeMemoryId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeMemoryId);
+  if (typeof value !== "string") return value;
+  const isTooLong = value.length > EXTERNAL_ID_MAX * UNITS_PER_CHARACTER;
+  return isTooLong || findTextProblem(value, undefined) !== undefined ? UNKNOWN_ID : value.normalize("NFC");
 }
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Why a value is too large to be read, or what `problemOf` finds in one of its texts. */
-function sizeProblem(
+/** Says why a value is too large, or what `problemOf` finds in one of its texts. */
+function findSizeProblem(
   value: unknown,
   size: Size | undefined,
   problemOf: (text: string, size: Size) => string | undefined,
@@ -214,30 +283,40 @@ function sizeProblem(
   return undefined;
 }
 
-/** For ids: one that is too long is as unknown as any other that is no id. */
-const isNoText = (): undefined => undefined;
+/** For ids: one that is too long is treated like any other malformed id, as unknown. */
+const findNoProblem = (): undefined => undefined;
 
 const { combiningMarks } = LIMITS.text;
-/** Begins where a run begins: else each mark of a long one would be the beginning of another try. */
+/** Matches only at the start of a run: otherwise the search would try again at each mark of a long run. */
 const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${combiningMarks + 1}}`, "u");
 
-/** PostgreSQL cannot hold NUL, and a lone surrogate has no UTF-8: both are refused before they can be changed. */
-const textProblem = (value: unknown, size: Size | undefined): string | undefined =>
-  sizeProblem(value, size, (text, { units, message }) => {
+/** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
+const findTextProblem = (value: unknown, size: Size | undefined): string | undefined =>
+  findSizeProblem(value, size, (text, { units, message }) => {
     if (text.length > units) return message;
     if (text.includes("\0")) return "must not contain the NUL character";
     if (!text.isWellFormed()) return "must be well-formed Unicode";
-    // Normalising takes time by the square of such a run; no language has words with so many (UAX #15, Stream-Safe).
+    // The time of NFC grows with the square of such a run; no language has words with this many (UAX #15, Stream-Safe).
     if (TOO_MANY_MARKS.test(text)) return `must not have more than ${combiningMarks} combining marks in a row`;
     return undefined;
   });
 
-function normalText(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(normalText);
+function normalizeText(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeText);
   return typeof value === "string" ? value.normalize("NFC") : value;
 }
 
-function codePoints(text: string): number {
+/** Whether PostgreSQL can hold a value of JSON: finite numbers, texts as above, and not nested deeper. */
+function isStorable(value: unknown, depthLeft: number): boolean {
+  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (depthLeft === 0) return false;
+  const inner = Array.isArray(value) ? value : [...Object.keys(value), ...Object.values(value)];
+  return inner.every((item) => isStorable(item, depthLeft - 1));
+}
+
+function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
@@ -246,17 +325,17 @@ function codePoints(text: string): number {
 const every = (value: unknown, test: (item: unknown) => boolean): boolean =>
   Array.isArray(value) ? value.every(test) : test(value);
 
-function bound(
+function defineBound(
   name: string,
   constraints: unknown[],
   description: string,
-  holds: (value: unknown, all: Readonly<Record<string, unknown>>) => boolean,
+  holds: (value: unknown) => boolean,
 ): PropertyDecorator {
   return ValidateBy({
     name,
     constraints,
     validator: {
-      validate: (value, context) => holds(value, (context?.object ?? {}) as Readonly<Record<string, unknown>>),
+      validate: holds,
       defaultMessage: () => description,
     },
   });

@@ -1,43 +1,37 @@
 import { isIP, isIPv6 } from "node:net";
 import { LIMITS } from "../limits.js";
-import type { Context } from "./context.js";
+import type { Caller, Context } from "./context.js";
 import { CommonFailure } from "./failure.js";
-
-/** How much of something there may be within a time that begins with the first of it. */
-export interface Allowance {
-  readonly limit: number;
-  readonly windowMs: number;
-}
 
 export class RateLimited extends CommonFailure {
   static readonly example = new RateLimited(12);
   readonly kind = "rate_limited";
   override readonly retryAfterSeconds: number;
 
-  constructor(retryAfterSeconds: number) {
-    super(`Too many requests. Try again in ${retryAfterSeconds} s.`);
+  /** `limit` says in a sentence which limit was reached. */
+  constructor(retryAfterSeconds: number, limit = "Too many requests.") {
+    super(`${limit} Try again in ${retryAfterSeconds} s.`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
-/**
- * Takes one from the budget of this name.
- * @throws RateLimited when there is none left; then nothing is taken.
- */
-export async function spend({ budgets }: Pick<Context, "budgets">, name: string, allowance: Allowance): Promise<void> {
-  const { used, resetMs } = await budgets.take(name, { ...allowance, cost: 1 });
-  if (used + 1 > allowance.limit) throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)));
-}
+const { requestsByPlan, windowMs } = LIMITS.budgets;
 
-/** Takes one from the budget that whoever asks from this address has for something, with a key or without. */
-export async function spendAsClient(
-  context: Pick<Context, "budgets" | "clientAddress">,
-  name: string,
-  { limit, windowMs }: Allowance,
+/** The budget in which the requests of a user are counted. */
+export const accountBudget = ({ userId }: Pick<Caller, "userId">): string => `user:${userId}`;
+
+/**
+ * Takes requests from the budget of a user, which all doors share.
+ * @throws RateLimited when there are fewer left; then none is taken.
+ */
+export async function spendRequests(
+  { budgets }: Pick<Context, "budgets">,
+  caller: Caller,
+  cost: number,
 ): Promise<void> {
-  for (const { network, shares } of networksOf(context.clientAddress)) {
-    await spend(context, `${name}:from:${network}`, { limit: limit * shares, windowMs });
-  }
+  const limit = requestsByPlan[caller.plan];
+  const { used, resetMs } = await budgets.take(accountBudget(caller), { limit, windowMs, cost });
+  if (used + cost > limit) throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)));
 }
 
 /** Addresses that are counted together, and how many times the budget of one address they have. */
@@ -47,8 +41,8 @@ export interface Network {
 }
 
 /**
- * What an address is counted by, smallest first: who is refused as the smaller has taken nothing from the larger. An
- * address of IPv6 counts as the 2^64 of its network, and with the 2^16 such networks that a customer of a provider has.
+ * The networks for which an address is counted, smallest first: a request that the smaller one refuses takes nothing
+ * from the larger one. An IPv6 address counts for its /64, and for its /48, which one customer of a provider may have.
  */
 export function networksOf(address: string): Network[] {
   const network = networkOf(address);
@@ -60,7 +54,7 @@ export function networksOf(address: string): Network[] {
   ];
 }
 
-/** The address itself for IPv4, the first 64 bits for IPv6, in one spelling. What is no address is all counted as one. */
+/** The address itself for IPv4, the first 64 bits for IPv6, in one spelling. Anything else is `unknown`. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return isIP(address) ? address : "unknown";
   const groups = groupsOf(address);
@@ -82,7 +76,7 @@ function groupsOf(address: string): number[] {
   return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
-/** IPv6 may spell its last two groups as IPv4 does. */
+/** The last two groups of IPv6 may be written as in IPv4. */
 function groupsOfIPv4(text: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = text.split(".").map(Number);
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;

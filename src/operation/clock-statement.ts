@@ -1,7 +1,7 @@
 import type { Database } from "../platform/database.js";
 import { defineStatement } from "../platform/statement.js";
 
-/** SQL, because models give no time: servers whose clocks differ must agree on what has ended. */
+/** SQL, because models cannot read the clock: servers whose clocks differ must agree on what has expired. */
 const databaseClock = defineStatement({
   name: "database_clock",
   values: {},
@@ -9,7 +9,7 @@ const databaseClock = defineStatement({
   text: "SELECT now() AS now",
 });
 
-/** The time by the database's clock; in a transaction that of its beginning. */
+/** The time by the database's clock; in a transaction, the time when it began. */
 export async function timeOf(database: Database): Promise<Date> {
   const [clock] = await database.run(databaseClock, {});
   if (!clock) throw new Error("The database did not tell the time.");

@@ -2,10 +2,12 @@ import { v7 as uuidv7 } from "uuid";
 import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
 import type { Logger } from "../platform/logger.js";
+import type { Meaning } from "../platform/meaning.js";
+import type { Meter } from "../platform/meter.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
 import type { AnswerBudget } from "./answer-budget.js";
-import { networkOf } from "./budget.js";
+import { networkOf, spendRequests } from "./budget.js";
 import { Unauthorized } from "./failure.js";
 import type { Patience } from "./patience.js";
 import type { Idempotency } from "./idempotency.js";
@@ -13,15 +15,15 @@ import type { Scope } from "./permission.js";
 import { DatabaseShares } from "./shares.js";
 
 export type Plan = "free" | "pro" | "team";
-/** What a graph may hold: how many memories, and how many bytes in all. */
+/** The maximum size of a graph: the number of memories, and bytes in total. */
 export interface GraphBounds {
   readonly memories: number;
   readonly bytes: number;
 }
 export type TeamRole = "owner" | "admin" | "member";
-export type Door = "rest" | "graphql" | "page" | "billing" | "operator";
+export type Door = "rest" | "graphql" | "mcp" | "page" | "billing" | "operator";
 
-/** Who asks: resolved from the API key once a request, by every door alike. */
+/** The user who sends the request: found by the API key once per request, in the same way at every door. */
 export interface Caller {
   readonly userId: string;
   readonly email: string;
@@ -30,7 +32,7 @@ export interface Caller {
   readonly plan: Plan;
   readonly scopes: ReadonlySet<Scope>;
   readonly personalGraphId: string;
-  /** The caller's place in their one team; null for a caller in none. */
+  /** The caller's team and role in it; null for a caller without a team. */
   readonly team: CallersTeam | null;
 }
 
@@ -38,61 +40,69 @@ export interface CallersTeam {
   readonly id: string;
   readonly role: TeamRole;
   readonly graphId: string;
-  /** The plan that counts for the team's graph: `team` while it pays, else its owner's. */
+  /** The plan that counts for the team's graph: `team` while the team pays, otherwise its owner's. */
   readonly plan: Plan;
 }
 
-/** What operations work with besides their caller; one for the whole process. */
+/** What operations use besides their caller; one object for the whole process. */
 export interface Services {
   readonly database: Database;
-  /** The database by account: what is done for somebody goes through theirs. */
+  /** Each account's share of the database. */
   readonly shares: DatabaseShares;
-  /** What may be done only so often, beside the requests that the doors count. */
+  /** Rate limits, in addition to the requests that the doors count. */
   readonly budgets: Budgets;
   readonly billing: Billing;
-  /** For what an operator must hear of. */
+  /** For events that an operator must know. */
   readonly log: Logger;
-  /** What graphs may hold, by the plan that counts for them. */
+  /** Counts what operators watch; undefined unless metrics are served. */
+  readonly meter?: Meter | undefined;
+  /** For finding memories by meaning; undefined without an embeddings server. */
+  readonly meaning?: Meaning | undefined;
+  /** The maximum size of graphs, by the plan that counts for them. */
   readonly storage: Readonly<Record<Plan, GraphBounds>>;
-  /** For how long the first result under an Idempotency-Key is kept. */
+  /** How long the first result under an Idempotency-Key is kept. */
   readonly resultHours: number;
-  /** Where clients reach the service, without a slash at the end. */
+  /** The URL at which clients reach the service, without a slash at the end. */
   publicUrl(): string;
   now(): Date;
   /** Makes ids: UUIDv7, so that later ids sort after earlier ones. */
   newId(): string;
 }
 
-/** All that one operation works with. */
+/** Everything that one operation uses. */
 export interface Context extends Services {
-  /** For an operation that is open to everybody there may be none: then reading any of it throws Unauthorized. */
+  /** In a public operation there may be no caller: then reading any property throws Unauthorized. */
   readonly caller: Caller;
-  /** Which way the request came in, and from which address. */
+  /** The door through which the request came in. */
   readonly door: Door;
   readonly clientAddress: string;
-  /** Set for a change that the client may ask for again without a second effect. */
+  /** Set for a change that the client may repeat without a second effect. */
   readonly idempotency?: Idempotency | undefined;
-  /** What the answer may still hold, where the caller can follow fields without end. */
+  /** The remaining size of the answer, in GraphQL, where one request can follow many fields. */
   readonly answer?: AnswerBudget | undefined;
-  /** Asked between pieces of a request's work, so that others have their turn. */
+  /** Called between parts of a request's work, so that other requests get their turn. */
   readonly pause?: (() => Promise<void>) | undefined;
-  /** Whether the caller will see this field of the answer: work that nobody asked for is left out. */
-  selects(field: string): boolean;
+  /**
+   * Whether the answer contains this field, or its field `within` contains it: work for other fields can be skipped.
+   */
+  selects(field: string, within?: string): boolean;
+  /**
+   * Takes further requests from the caller's budget.
+   * @throws RateLimited when there are fewer; then none is taken.
+   */
+  charge(requests: number): Promise<void>;
 }
 
-type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours">>;
+type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "meaning">>;
 type Parts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl"> & OptionalParts;
 
-/** What clients are promised. */
-const RESULT_HOURS = 24;
-
-/** The services of a running process; a test gives its own clock, graphs that are soon full, and patience. */
+/** The services of a running process. A test gives its own clock, small graphs and short waits. */
 export function createServices(
   {
     database,
     shares = new DatabaseShares(database),
     storage = LIMITS.storage,
-    resultHours = RESULT_HOURS,
+    resultHours = LIMITS.idempotency.keptHours,
     ...others
   }: Parts,
   now: () => Date = () => new Date(),
@@ -100,26 +110,29 @@ export function createServices(
   return { database, shares, storage, resultHours, ...others, now, newId: () => uuidv7() };
 }
 
-/** What a door knows of the request that an operation is part of; unless it says else, all of the answer is seen. */
+/** What a door knows about the request of an operation. Without `selects`, the answer contains all fields. */
 export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "idempotency"> {
   readonly caller: Caller | undefined;
-  readonly selects?: Context["selects"];
-  /** What all waits of the request share. */
+  readonly selects?: Context["selects"] | undefined;
+  /** A door that tells what is left of the budget charges by itself. */
+  readonly charge?: Context["charge"];
+  /** The time limit that all waits of the request share. */
   readonly patience?: Patience | undefined;
 }
 
 /** The context of one operation. */
 export function contextOf(
   services: Services,
-  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true, patience }: RequestFacts,
+  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true, patience, charge }: RequestFacts,
 ): Context {
   const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
   const database = services.shares.of(account, patience);
-  // The services last: V8 takes twenty times as long for an object that first spreads another and then grows.
-  return { caller, door, clientAddress, idempotency, selects, ...services, database };
+  // The services last: in V8, properties after a spread make it twenty times as slow.
+  const further = charge ?? ((requests) => spendRequests(services, caller, requests));
+  return { caller, door, clientAddress, idempotency, selects, charge: further, ...services, database };
 }
 
-/** The services for what is done for nobody in particular: a share of the database, like an account's. */
+/** The services with a share of the database of their own, for work that belongs to no account. */
 export const servicesFor = (services: Services, account: string): Services => ({
   ...services,
   database: services.shares.of(account),
@@ -128,7 +141,7 @@ export const servicesFor = (services: Services, account: string): Services => ({
 /** The same context within a transaction. */
 export const within = (context: Context, database: Database): Context => ({ ...context, database });
 
-/** The caller where there is none. Contexts are copied, so having it is no failure; asking anything of it is. */
+/** Placeholder for an anonymous caller: may be copied, but reading any property throws Unauthorized. */
 const NOBODY = new Proxy({} as Caller, {
   get() {
     throw new Unauthorized();

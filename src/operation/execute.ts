@@ -1,18 +1,20 @@
 import { recordAudit } from "./audit.js";
 import { actionNamed } from "./audit-action.js";
 import { withinBounds } from "./bounds.js";
-import { type CallersTeam, type Context, within } from "./context.js";
+import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
 import { keyById } from "./key-statement.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
-import { type Standing, type TeamRule, standingByKey, standingLocked, standingNow } from "./standing.js";
+import { limitsBeforeHandler, takeUses } from "./use-limit.js";
+import { standingByKey, standingLocked, standingNow } from "./standing.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
  * @throws InvalidInput when the input is out of bounds.
  * @throws ScopeMissing when the caller's key does not allow the operation.
+ * @throws RateLimited when one of the operation's own limits is reached, or the account has too few requests left.
  * @throws any failure that the operation declares.
  */
 export async function execute<Input extends object, Output extends object>(
@@ -23,10 +25,14 @@ export async function execute<Input extends object, Output extends object>(
   const checked = withinBounds(input);
   for (const scope of scopesOf(operation.permission)) requireScope(context, scope);
   try {
+    operation.check?.(context, checked);
+    const cost = operation.cost?.(checked) ?? 1;
+    // The door has charged the first.
+    if (cost > 1) await context.charge(cost - 1);
     return await run(operation, context, checked);
   } catch (error) {
     if (error instanceof Failure) assertDeclared(operation, error);
-    else if (operation.permission !== "public" && (await isGone(context))) throw new Unauthorized();
+    else if (operation.permission !== "public" && (await isCallerDeleted(context))) throw new Unauthorized();
     throw error;
   }
 }
@@ -37,28 +43,26 @@ async function run<Input extends object, Output extends object>(
   input: Input,
 ): Promise<Output> {
   const idempotency = keepsResults(operation) ? context.idempotency : undefined;
-  switch (operation.effect) {
-    case "reads":
-      return operation.handle(context, input, await letIn(operation, context, input, standingByKey));
-    case "statement":
-      if (idempotency) break;
-      operation.check?.(context, input);
-      return operation.handle(context, input);
-    case "ownTransactions":
-      operation.check?.(context, input);
-      return operation.handle(context, input);
-    case "transaction": {
-      if (!operation.prepare) break;
-      const earlier = idempotency && (await earlierResult<Output>(context.database, resultsOf(context), idempotency));
-      if (earlier) return earlier;
-      await operation.prepare(context, input, await letIn(operation, context, input, standingNow));
-    }
+  const { effect, team } = operation;
+  const limits = limitsBeforeHandler(operation);
+  const prepare = effect === "transaction" ? operation.prepare : undefined;
+  if (idempotency && (prepare || limits.length > 0)) {
+    const earlier = await earlierResult<Output>(context.database, resultsOf(context), idempotency);
+    if (earlier) return earlier;
   }
+  await takeUses(context, limits, input);
+  if (effect === "reads") {
+    return operation.handle(context, input, team && standingByKey(context, team, input));
+  }
+  if (effect === "ownTransactions" || (effect === "statement" && !idempotency)) {
+    return operation.handle(context, input);
+  }
+  const answer = prepare && (await prepare(context, input, await (team && standingNow(context, team, input))));
   return context.database.transaction((inner) => {
     const here = within(context, inner);
     const change = async () => {
-      const standing = await letIn(operation, here, input, standingLocked);
-      const output = await operation.handle(here, input, standing);
+      const standing = await (team && standingLocked(here, team, input));
+      const output = await operation.handle(here, input, standing, answer);
       const { name, audit } = operation;
       if (typeof audit === "function") {
         await recordAudit(here, actionNamed(name), audit(here, input, output, standing), here.caller);
@@ -69,24 +73,13 @@ async function run<Input extends object, Output extends object>(
   });
 }
 
-/** Refuses in this order: for the input, then for the caller's place in the team. Answers with that place. */
-async function letIn<Input extends object, Found extends Standing | Standing<CallersTeam>>(
-  { check, team }: Operation<Input>,
-  context: Context,
-  input: Input,
-  find: (context: Context, rule: TeamRule, input: object) => Found | Promise<Found>,
-): Promise<Found | undefined> {
-  check?.(context, input);
-  return team && find(context, team, input);
-}
-
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
 
 /**
- * Whether the caller was deleted since this request began: then the database refused rows that refer to them, which is
- * no bug. False where the database cannot tell.
+ * Whether the caller was deleted during this request: then the database refuses rows that refer to them, which is not a
+ * bug. False if the database does not answer.
  */
-async function isGone({ database, caller }: Context): Promise<boolean> {
+async function isCallerDeleted({ database, caller }: Context): Promise<boolean> {
   const keys = await database.run(keyById, { id: caller.keyId }).catch(() => undefined);
   return keys?.length === 0;
 }
@@ -96,7 +89,7 @@ export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope):
   if (!caller.scopes.has(scope)) throw new ScopeMissing(scope);
 }
 
-/** A failure that is not declared is missing from the documentation, so it is a bug even where it is right. */
+/** A failure that is not declared is missing from the documentation, so raising it is a bug. */
 export function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
   if (failure instanceof CommonFailure || failures.some((declared) => failure instanceof declared)) return;
   throw new Error(`${name} raised ${failure.name}, which it does not declare.`, { cause: failure });

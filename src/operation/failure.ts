@@ -1,7 +1,7 @@
 import { LIMITS } from "../limits.js";
 import type { WhyUnavailable } from "../platform/database-errors.js";
 
-/** What went wrong, in words no transport owns; each door translates them once, exhaustively. */
+/** Kinds of failures, independent of the transport; each door maps every kind to its own codes. */
 export const FAILURE_KINDS = [
   "bad_request",
   "unauthorized",
@@ -21,29 +21,29 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 /** A failure the caller can act on. Anything else that is thrown is a bug. */
 export abstract class Failure extends Error {
   abstract readonly kind: FailureKind;
-  /** A finer word than the kind, stable across releases, where a client could act on it. */
+  /** More specific than the kind, where a client can act on it; stable across releases. */
   readonly reason?: string;
   /** What the client needs to act: for a bad request a list of `{ path, message }`. */
   readonly details?: unknown;
-  /** When to try again, where time alone helps. */
+  /** When to retry, if waiting is enough. */
   readonly retryAfterSeconds?: number;
 }
 
-/** A failure that any operation may raise and none has to declare. */
+/** A failure that any operation may raise without declaring it. */
 export abstract class CommonFailure extends Failure {}
 
-/** A class of failures that tells what they look like: one that is made from something gives an example of itself. */
+/** A class of failures. One whose constructor needs arguments has an example of itself. */
 export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
   | { new (...args: never[]): Failure; readonly example: Failure };
 
-/** What a failure of this class looks like. */
+/** An example of a failure of this class, for documentation. */
 export const exampleOf = (declared: FailureClass): Failure =>
   declared.example === undefined ? new declared() : declared.example;
 
 const { issues: MOST, issueLength, pathLength, bytes } = LIMITS.refusal;
 
-/** Something in the input that is wrong: where (field names joined by dots) and how. */
+/** A problem in the input: where (field names joined by dots), and what is wrong. */
 export interface InputIssue {
   readonly path: string;
   readonly message: string;
@@ -54,7 +54,7 @@ export class InvalidInput extends CommonFailure {
   readonly kind = "bad_request";
   override readonly details: readonly InputIssue[];
 
-  /** Of many issues the first are told: whoever sends a thousand mistakes needs no thousand answers. */
+  /** Keeps only the first issues, so that an input with a thousand mistakes does not cause a huge answer. */
   constructor(issues: readonly InputIssue[]) {
     const details = issues.slice(0, MOST).map(({ path, message }) => ({
       path: shorten(path, pathLength),
@@ -78,7 +78,7 @@ export function shorten(text: string, max: number): string {
         .replace(/\uFFFD$/, "")}…`;
 }
 
-/** No key, or one that is malformed, unknown, expired or revoked: told alike, so nothing can be learnt from it. */
+/** No key, or one that is malformed, unknown, expired or revoked. The message is the same, so it reveals nothing. */
 export class Unauthorized extends CommonFailure {
   readonly kind = "unauthorized";
 
@@ -87,13 +87,13 @@ export class Unauthorized extends CommonFailure {
   }
 }
 
-/** Told apart from a key that is wrong, since another key would not help. */
+/** Different from the failure for an invalid key, since another key would not help. */
 export class AccountSuspended extends CommonFailure {
   readonly kind = "forbidden";
   override readonly reason = "account_suspended";
 
   constructor() {
-    super("This account is suspended: nothing can be done with its keys. Ask the operator of this service.");
+    super("This account is suspended, so its keys do not work. Ask the operator of this service.");
   }
 }
 
@@ -107,18 +107,18 @@ export class ScopeMissing extends CommonFailure {
   }
 }
 
-/** The service cannot do its work for the moment; nothing was changed that was not acknowledged. */
+/** The service cannot work at the moment; it made no change that it did not confirm. */
 export class Unavailable extends CommonFailure {
   readonly kind = "unavailable";
   override readonly retryAfterSeconds = 2;
 
-  /** Why is for the log alone; `UNAVAILABLE` says what an operator does about it. */
+  /** `why` is only for the log; `UNAVAILABLE` says what an operator can do. */
   constructor(readonly why: WhyUnavailable = "busy") {
     super("The service is busy or its database cannot be reached. Try again in a few seconds.");
   }
 }
 
-/** A line in which one caller's requests, or steps of them, wait is full; what has begun goes on. */
+/** The queue of one caller's requests, or of their steps, is full. Requests that have begun continue. */
 export class TooManyAtOnce extends CommonFailure {
   readonly kind = "rate_limited";
   override readonly reason = "too_many_at_once";

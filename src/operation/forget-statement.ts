@@ -4,8 +4,8 @@ import { type DeclaredStatement, defineStatement } from "../platform/statement.j
 export type ForgetStatement = DeclaredStatement<{ keptHours: number }, { count: number }>;
 
 /**
- * Deletes a batch of a table's rows. SQL, because a model would wait for the rows that another server is deleting, and
- * these are left out. The condition is on an indexed time, after which rows are kept for `:keptHours`.
+ * Deletes a batch of a table's rows. SQL, because a model would wait for rows that another server is deleting; this
+ * skips them. The condition is on an indexed time, after which rows are kept for `:keptHours`.
  */
 export const forgetStatement = (table: string, condition: string, reason = "old"): ForgetStatement =>
   defineStatement({
@@ -21,5 +21,5 @@ export const forgetStatement = (table: string, condition: string, reason = "old"
       SELECT count(*)::int AS count FROM gone`,
   });
 
-/** The condition for rows whose time is longer ago than they are kept. */
+/** The condition for rows whose time was more than `:keptHours` ago. */
 export const isPast = (column: string): string => `${column} <= now() - make_interval(hours => :keptHours)`;

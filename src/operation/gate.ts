@@ -1,7 +1,7 @@
 import type { WhyUnavailable } from "../platform/database-errors.js";
 import { TooManyAtOnce, Unavailable } from "./failure.js";
 
-/** Lets a fixed number in at the same time; the others wait in a line, of any length unless it has an end. */
+/** Lets a fixed number in at the same time; the others wait in a queue, which may have a maximum length. */
 export class Gate {
   readonly #line = new Set<Waiting>();
   #free: number;
@@ -18,9 +18,9 @@ export class Gate {
   }
 
   /**
-   * Undefined: let in at once. Else waits for its turn: this long, where that is given.
-   * @throws TooManyAtOnce when the line is full.
-   * @throws Unavailable when the turn has not come in time, or will not come.
+   * Returns undefined if let in at once, otherwise a promise of its turn; `patienceMs` limits the wait.
+   * @throws TooManyAtOnce when the queue is full.
+   * @throws Unavailable when its turn did not come in time, or `refuse` was called.
    */
   enter(patienceMs?: number): Promise<void> | undefined {
     if (this.#free > 0) {
@@ -43,16 +43,16 @@ export class Gate {
 
   leave(): void {
     const [next] = this.#line;
-    // The place goes straight to the next in the line, so that a newcomer cannot take it first.
+    // The place goes directly to the first in the queue, so that a newcomer cannot take it.
     if (next) next();
     else this.#free++;
   }
 
-  /** Sends all away who wait. */
+  /** Refuses everyone in the queue. */
   refuse(why: WhyUnavailable): void {
     for (const end of this.#line) end(new Unavailable(why));
   }
 }
 
-/** Ends the wait of one in the line: by their turn, or by a refusal. */
+/** Ends a wait in the queue: with its turn, or with a refusal. */
 type Waiting = (refusal?: Unavailable) => void;

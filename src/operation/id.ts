@@ -1,13 +1,18 @@
 import { Field, ID } from "type-graphql";
-import { Marked } from "./bounds.js";
+import { type Mark, Marked } from "./bounds.js";
 
 /**
- * A field of an input that holds an id, or a list of them. A malformed id names nothing: `withinBounds` reads it as one
- * that no row has, so the answer is that of an unknown id. A well-formed one is lower-cased, as ids are stored.
+ * A field of an input that holds an id, or a list of ids. `withinBounds` replaces a malformed id by one that no row
+ * has, so the answer is the same as for an unknown id, and converts others to lower case, as ids are stored.
  */
-export function IdField(description: string): PropertyDecorator {
+export const IdField = (description: string): PropertyDecorator => MarkedId(description, "id");
+
+/** The same for the id of a memory: ours, or the one that a client has given it. */
+export const MemoryIdField = (description: string): PropertyDecorator => MarkedId(description, "memoryId");
+
+function MarkedId(description: string, mark: Mark): PropertyDecorator {
   return (target, property) => {
     Field(() => ID, { description })(target, property);
-    Marked("id")(target, property);
+    Marked(mark)(target, property);
   };
 }

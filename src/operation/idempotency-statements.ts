@@ -9,7 +9,7 @@ export const tryLock = defineStatement({
   text: "SELECT pg_try_advisory_xact_lock(:number) AS locked",
 });
 
-/** SQL, because it is hot: every creation under an Idempotency-Key asks it. */
+/** SQL, because it runs for every creation with an Idempotency-Key. */
 export const resultsOfKey = defineStatement({
   name: "idempotency_results_of_key",
   values: { userId: "uuid", keyHash: "bytea", keptHours: "int4" },
@@ -19,7 +19,7 @@ export const resultsOfKey = defineStatement({
     WHERE user_id = :userId AND key_hash = :keyHash AND created_at > now() - make_interval(hours => :keptHours)`,
 });
 
-/** SQL, because it is hot, and because no model replaces a row only if it is old. */
+/** SQL, because it runs as often, and because no model can replace a row only if it is old. */
 export const keepResult = defineStatement({
   name: "idempotency_keep_result",
   values: { userId: "uuid", keyHash: "bytea", part: "text", fingerprint: "bytea", result: "bytea", keptHours: "int4" },

@@ -6,13 +6,13 @@ import { CommonFailure } from "./failure.js";
 import { forgetResults, keepResult, resultsOfKey, tryLock } from "./idempotency-statements.js";
 import { forget } from "./retention.js";
 
-/** What a request that may be repeated is known by. */
+/** What identifies a request that may be repeated. */
 export interface Idempotency {
   /** The Idempotency-Key, as the client sent it. */
   readonly key: string;
-  /** Which of the request's changes: GraphQL's response name, or nothing where there is only one. */
+  /** Which of the request's changes: the response name in GraphQL; empty if there is only one. */
   readonly part: string;
-  /** What makes it the same request. */
+  /** The content that must be the same in a repetition. */
   readonly request: string;
 }
 
@@ -21,7 +21,7 @@ export class IdempotencyKeyReused extends CommonFailure {
   override readonly reason = "idempotency_key_reused";
 
   constructor() {
-    super("This Idempotency-Key was used for another request. Take a new key for a new request.");
+    super("This Idempotency-Key was used for another request. Use a new key for a new request.");
   }
 }
 
@@ -30,11 +30,11 @@ export class IdempotencyInProgress extends CommonFailure {
   override readonly reason = "idempotency_in_progress";
 
   constructor() {
-    super("A request with this Idempotency-Key is being worked on. Repeat it a little later for its result.");
+    super("A request with this Idempotency-Key is still running. Repeat it a little later to get its result.");
   }
 }
 
-/** Deletes a batch of results that are past their time; answers with whether there may be more. */
+/** Deletes a batch of old results; returns whether there may be more. */
 export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
   forget(database, forgetResults, keptHours);
 
@@ -45,17 +45,17 @@ export const idempotencyChores = (
   { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
 ];
 
-/** Whose results there are, and for how long each is kept. */
+/** The user whose results they are, and how long each is kept. */
 export interface Results {
   readonly userId: string;
   readonly keptHours: number;
 }
 
 /**
- * Does the work, or answers with its first result if the same request was done before. To be called within the
- * transaction of the work, so that effect and result are stored together or not at all. A failure is not kept: the
- * work left nothing, so the same key may try again.
- * @throws IdempotencyInProgress while another request with the key is at work.
+ * Does the work, or returns its first result if the same request was done before. Must be called in the transaction of
+ * the work, so that effect and result are stored together or not at all. A failure is not stored, since the work had no
+ * effect: the same key may be used again.
+ * @throws IdempotencyInProgress while another request with the key is running.
  * @throws IdempotencyKeyReused when the key was used for another request.
  */
 export async function once<Output extends object>(
@@ -68,7 +68,7 @@ export async function once<Output extends object>(
   const [lock] = await database.run(tryLock, { number: lockNumber(userId, keyHash) });
   if (!lock?.locked) throw new IdempotencyInProgress();
 
-  // A statement of its own, after the lock: it sees what whoever held the lock before has stored.
+  // A separate statement after the lock, so it sees what the previous holder of the lock has stored.
   const earlier = await earlierResult<Output>(database, { userId, keptHours }, { key, part, request });
   if (earlier) return earlier;
 
@@ -79,7 +79,7 @@ export async function once<Output extends object>(
 }
 
 /**
- * The first result of a request that was done before; undefined for one that was not.
+ * The first result of a request that was done before; undefined for a new one.
  * @throws IdempotencyKeyReused when the key was used for another request.
  */
 export async function earlierResult<Output extends object>(
@@ -102,7 +102,7 @@ const lockNumber = (userId: string, keyHash: Buffer): string =>
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A result may hold a secret that is shown only once, such as a new API key: whoever reads the table must not. */
+/** A result may contain a secret, such as a new API key, that nobody may learn from the table. */
 function encrypt(text: string, key: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", encryptionKey(key), nonce);
@@ -117,5 +117,5 @@ function decrypt(stored: Uint8Array, key: string): string {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
 }
 
-/** Another hash than the one that is stored. */
+/** A different hash from the stored one. */
 const encryptionKey = (key: string): Buffer => sha256(`encrypts a result\n${key}`);

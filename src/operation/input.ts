@@ -15,7 +15,7 @@ import { snakeCase } from "./names.js";
 import { type Operation, takesBody } from "./operation.js";
 import { Issues, REST_WORDS, addUnknown, readFields } from "./read-value.js";
 
-/** The GraphQL type of an operation's input: the one schema that every door checks against. */
+/** The GraphQL type of an operation's input, by which every door checks it. */
 export function inputTypeOf(schema: GraphQLSchema, operation: Operation): GraphQLInputObjectType {
   const root = operation.kind === "query" ? schema.getQueryType() : schema.getMutationType();
   const args = root?.getFields()[operation.name]?.args ?? [];
@@ -34,10 +34,10 @@ export interface RawInput {
   readonly body: unknown;
 }
 
-/** Reads an operation's input from snake_case names and plain values: the counterpart of GraphQL's own coercion. */
+/** Reads an operation's input from snake_case names and plain values; GraphQL's own coercion does the same there. */
 export type InputReader<Input> = (raw: RawInput) => Input;
 
-/** @throws InvalidInput (from the reader) naming each field that is missing, unknown, given twice or of a wrong type. */
+/** The reader throws InvalidInput, which names each field that is missing, unknown, given twice or of a wrong type. */
 export function inputReader<Input extends object>(
   type: GraphQLInputObjectType,
   { input: inputClass, rest }: Pick<Operation<Input>, "input" | "rest">,
@@ -72,11 +72,11 @@ export function inputReader<Input extends object>(
   };
 }
 
-/** Whether a list has too many items; in a query string they may be joined by commas. */
+/** Whether a list has too many items; in a query string they may be separated by commas. */
 const isTooLong = (value: unknown, itemsMax: number): boolean =>
   Array.isArray(value) ? value.length > itemsMax : typeof value === "string" && value.split(",").length > itemsMax;
 
-/** Text of a query string, as the declared type expects it; what does not fit stays text and is refused as such. */
+/** Converts text of a query string to the declared type. Text that does not fit is returned as it is, to be refused. */
 function fromText(type: GraphQLInputType, value: unknown): unknown {
   if (isListType(getNullableType(type))) {
     const item = getNamedType(type);

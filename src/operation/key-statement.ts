@@ -1,6 +1,6 @@
 import { defineStatement } from "../platform/statement.js";
 
-/** SQL, because it asks on the reserved connections: whoever failed for want of another must not wait for one again. */
+/** SQL, for the reserved connections: a request that failed because it got no other one must not wait for one again. */
 export const keyById = defineStatement({
   name: "key_by_id",
   reserved: true,

@@ -1,16 +1,16 @@
 import type { Database, Statement } from "../platform/database.js";
 
-/** The names of columns and their values; each of them is a UUID. */
+/** The names of columns with their values, which are UUIDs. */
 type Key = Readonly<Record<string, string>>;
 
 interface Wishes {
-  /** `KEY SHARE` keeps the row from being deleted or locked, and lets others hold it, too. */
+  /** `KEY SHARE` prevents a deletion or an UPDATE lock, but others can hold `KEY SHARE`, too. */
   readonly strength?: "UPDATE" | "KEY SHARE";
-  /** Answers at once where somebody else has locked the row: as if it were not there. */
+  /** Does not wait: a row that is locked by another transaction counts as missing. */
   readonly skipLocked?: boolean;
 }
 
-/** SQL, since no model can lock a row. */
+/** SQL, because no model can lock a row. */
 const lockStatement = (table: string, columns: readonly string[], { strength, skipLocked }: Wishes): Statement => ({
   name: ["lock", table, strength, skipLocked && "skip_locked"].filter(Boolean).join("_").toLowerCase(),
   text:
@@ -18,7 +18,7 @@ const lockStatement = (table: string, columns: readonly string[], { strength, sk
     `FOR ${strength ?? "UPDATE"}${skipLocked ? " SKIP LOCKED" : ""}`,
 });
 
-/** Locks a row until the transaction ends; answers with whether there is one. */
+/** Locks a row until the transaction ends; returns whether there is one. */
 export async function lockRow(database: Database, table: string, key: Key, wishes: Wishes = {}): Promise<boolean> {
   const rows = await database.run(lockStatement(table, Object.keys(key), wishes), Object.values(key));
   return rows.length > 0;

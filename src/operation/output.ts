@@ -10,27 +10,31 @@ export function outputTypeOf(schema: GraphQLSchema, operation: Operation): Graph
 }
 
 /**
- * For a field that GraphQL clients reach by following: plain answers have it too. Either always, with these of its
- * fields, or whole and only where the operation loads it. Other fields that are followed stand in no plain answer.
+ * For a field that is a relation in GraphQL, and that REST's answers contain as well: always, with these of its fields,
+ * or as a whole where the operation loads it. REST's answers contain no other relations.
  */
 export const Embedded = (...fields: readonly string[]): PropertyDecorator => Extensions({ embedded: fields });
 
+/** For such a field that REST's answers contain as null where there is nothing. */
+export const NullWhereNothing: PropertyDecorator = Extensions({ mayBeNull: true });
+
 /**
- * For a field that REST calls otherwise. Where an object shows another one as seen from somewhere, REST shows that
- * one's `id`; in GraphQL an `id` is its object's own, since clients keep what has the same type and `id` as one object.
+ * For a field with another name in REST. Where an object shows another one from some point of view, its `id` in REST is
+ * that of the other one. In GraphQL an `id` is always the object's own, since clients merge objects of equal type and
+ * `id`.
  */
 export const InRest = (name: string): PropertyDecorator => Extensions({ inRest: name });
 
-/** What REST calls a field of an answer. */
+/** The name of a field in REST's answers. */
 export const restNameOf = ({ name, extensions }: GraphQLField<unknown, unknown>): string =>
   typeof extensions["inRest"] === "string" ? extensions["inRest"] : snakeCase(name);
 
-/** Turns an answer into plain snake_case values. */
+/** Converts an output to plain values with snake_case names. */
 export type Projection = (value: object) => Record<string, unknown>;
 
 /**
- * Keeps the declared fields alone, so that a stray column can never leave. A declared field that the value lacks is
- * one that GraphQL clients reach by following; it is left out.
+ * Keeps only declared fields, so that no other column can reach a client. A declared field without a value is a GraphQL
+ * relation, and is left out.
  */
 export function projectionOf(type: GraphQLObjectType): Projection {
   const known = projections.get(type);
@@ -45,7 +49,7 @@ export function projectionOf(type: GraphQLObjectType): Projection {
     }
     return plain;
   };
-  // Its place is taken before its fields are looked at: types refer to each other in circles.
+  // Registered before its fields are read: types refer to each other in cycles.
   projections.set(type, project);
   for (const field of Object.values(type.getFields())) {
     const named = getNamedType(field.type);

@@ -4,10 +4,10 @@ import { LIMITS } from "../limits.js";
 import { InvalidInput } from "./failure.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
-const PAGE_LIMIT_MAX = 100;
-const NOT_A_CURSOR = "must be the next cursor of an earlier page";
+const PAGE_LIMIT_MAX = LIMITS.answer.pageItems;
+export const NOT_A_CURSOR = "must be the next cursor of a previous page";
 
-/** Adds to a query's input how its list is read page by page. */
+/** Adds `limit` and `cursor` to a query's input. */
 // TypeScript lets a class extend a parameter only if that is typed with `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function Paged<Base extends abstract new (...args: any[]) => object>(base: Base) {
@@ -15,12 +15,12 @@ export function Paged<Base extends abstract new (...args: any[]) => object>(base
   abstract class PageInput extends base {
     @Field(() => Int, {
       defaultValue: PAGE_LIMIT_DEFAULT,
-      description: `How many items to answer with at most, from 1 to ${PAGE_LIMIT_MAX}.`,
+      description: `The maximum number of items on the page, from 1 to ${PAGE_LIMIT_MAX}.`,
     })
     @Between(1, PAGE_LIMIT_MAX)
     limit!: number;
 
-    @Field(() => String, { nullable: true, description: "Where to go on: `nextCursor` of the page before." })
+    @Field(() => String, { nullable: true, description: "Where to continue: `nextCursor` of the previous page." })
     @Nullable()
     @Form(/^[\w-]{1,200}$/, NOT_A_CURSOR)
     cursor?: string | null;
@@ -28,11 +28,11 @@ export function Paged<Base extends abstract new (...args: any[]) => object>(base
   return PageInput;
 }
 
-export const NEXT_CURSOR = "Give it as `cursor` to read on; null on the last page.";
+export const NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page.";
 
 /**
- * The place that a cursor stands for; null for the first page.
- * @throws InvalidInput when the cursor does not stand for a place of this form.
+ * The place that a cursor encodes; null for the first page.
+ * @throws InvalidInput when the decoded place does not match the form.
  */
 export function placeOf(cursor: string | null | undefined, form: RegExp): string | null {
   if (cursor == null) return null;
@@ -41,10 +41,10 @@ export function placeOf(cursor: string | null | undefined, form: RegExp): string
   throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
 }
 
-/** The cursor that stands for a place. */
+/** Encodes a place as a cursor. */
 export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
 
-/** Cuts rows, of which one too many was read, into a page and the cursor of the next: shorter where rows are large. */
+/** Makes a page and the next cursor from rows, of which `limit + 1` were read. Fewer items if rows are large. */
 export function pageOf<Row extends object>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
   const items = withinPage(rows.slice(0, limit));
   const last = items.at(-1);
@@ -52,16 +52,16 @@ export function pageOf<Row extends object>(rows: readonly Row[], limit: number, 
   return { items, nextCursor };
 }
 
-/** One UTF-16 unit becomes at most so many bytes of JSON: `\\u0001`. */
+/** One UTF-16 unit becomes at most this many bytes of JSON: `\\u0001`. */
 const BYTES_PER_UNIT = 6;
-/** What stands around the items, and the names that REST gives their fields. */
+/** The rest is for the JSON around the items, and for longer field names in REST. */
 const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
 
-/** As many of the items as a page has room for, the first at any rate. */
+/** As many of the items as fit into a page, but at least the first. */
 export function withinPage<Item extends object>(items: readonly Item[]): Item[] {
   let bytes = 0;
   const end = items.findIndex((item, index) => {
-    // Hardly any page comes near the bound, so writing items to measure them is kept for those that might.
+    // Few pages come near the limit, so items are written as JSON only on those that might exceed it.
     const most = BYTES_PER_UNIT * unitsOf(item);
     bytes += most * items.length < PAGE_BYTES ? most : Buffer.byteLength(JSON.stringify(item));
     return bytes > PAGE_BYTES && index > 0;
@@ -69,7 +69,7 @@ export function withinPage<Item extends object>(items: readonly Item[]): Item[] 
   return end < 0 ? [...items] : items.slice(0, end);
 }
 
-/** About how many UTF-16 units an item has as JSON, its names among them. */
+/** An estimate of the UTF-16 units of an item as JSON, including its names. */
 function unitsOf(value: unknown): number {
   if (typeof value === "string") return value.length + 3;
   if (typeof value !== "object" || value === null) return 24;

@@ -1,8 +1,8 @@
 import { Unavailable } from "./failure.js";
 
 /**
- * How long one request may still wait before it is worked on: for a place, for whose key it has, for a connection. All
- * its waits share one time, whether they follow each other or run side by side; its work does not count.
+ * The time limit that all waits of one request share: for its slot, for authentication, for connections. Waits at the
+ * same time count once; work does not count.
  */
 export class Patience {
   readonly #wholeMs: number;
@@ -30,8 +30,8 @@ export class Patience {
   }
 
   /**
-   * Waits for what may be given up, such as a look-up.
-   * @throws Unavailable when the time is over before.
+   * Limits a wait that may be abandoned, such as a look-up.
+   * @throws Unavailable when the time is over first.
    */
   async limit<T>(wait: Promise<T>): Promise<T> {
     const { leftMs } = this;
@@ -46,7 +46,7 @@ export class Patience {
     }
   }
 
-  /** For a request that has waited in vain: it waits for nothing more. */
+  /** For a request whose wait failed: it may not wait again. */
   exhaust(): void {
     this.#spentMs = this.#wholeMs;
   }

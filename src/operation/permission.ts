@@ -5,14 +5,14 @@ export const SCOPE_DESCRIPTIONS = {
   "teams:read": "Read the team, its members and its invitations.",
   "teams:write": "Change the team, its members and its invitations.",
   "billing:read": "Read the team's subscription.",
-  "billing:write": "Buy, enlarge and cancel the team's subscription.",
-  "keys:write": "List, make, replace and revoke API keys.",
+  "billing:write": "Buy, upgrade and cancel the team's subscription.",
+  "keys:write": "List, create, replace and revoke API keys.",
 };
 export type Scope = keyof typeof SCOPE_DESCRIPTIONS;
-// TypeScript types keys as text, since an object may have more than its type tells of; this literal has no others.
+// `Object.keys` returns strings, since an object may have more keys than its type; this literal has no others.
 export const SCOPES = Object.keys(SCOPE_DESCRIPTIONS) as readonly Scope[];
 
-/** A scope, or `any` for what every valid key may do, `all` for what takes every scope, `public` for what needs no key. */
+/** A scope; or `any`: every valid key is enough, `all`: the key needs every scope, `public`: no key is needed. */
 export type Permission = Scope | "any" | "all" | "public";
 
 /** The scopes that a key must have. */

@@ -12,7 +12,7 @@ import { LIMITS } from "../limits.js";
 import { InvalidInput, type InputIssue } from "./failure.js";
 import { snakeCase } from "./names.js";
 
-/** How a door writes what code calls by another name. */
+/** How a door writes the names of fields and enum values. */
 export interface Words {
   /** The name of a field of an input. */
   field(name: string): string;
@@ -29,34 +29,34 @@ export const GRAPHQL_WORDS: Words = { field: (name) => name, choice: ({ name }) 
 /** Field names and positions in lists, from the outside in. */
 export type Path = ReadonlyArray<string | number>;
 
-/** What is wrong with an input. Reading stops when there are as many as an answer tells. */
+/** The problems of an input. Reading stops at the maximum that an answer contains. */
 export class Issues {
   readonly #found: InputIssue[] = [];
 
   constructor(private readonly max: number = LIMITS.refusal.issues) {}
 
-  /** @throws InvalidInput when these are enough. */
+  /** @throws InvalidInput when there are as many as the maximum. */
   add(path: Path, message: string): void {
     this.#found.push({ path: path.join("."), message });
     if (this.#found.length >= this.max) this.assertNone();
   }
 
-  /** @throws InvalidInput when anything is wrong. */
+  /** @throws InvalidInput when there are any. */
   assertNone(): void {
     if (this.#found.length > 0) throw new InvalidInput(this.#found);
   }
 }
 
-/** Where the value stands, in whose words an issue is told, and who collects them. */
+/** The names for issues, and the list that collects them. */
 export interface Reading {
   readonly words: Words;
   readonly issues: Issues;
 }
 
 /**
- * A JSON value as its type holds it. What graphql-js would forgive in a variable is an issue, so that every door says
- * the same: one item in place of a list ("a, b" was hardly meant as one tag), and a number in place of an id.
- * @returns what operations take; of no use where an issue was added.
+ * Reads a JSON value by its type. Stricter than graphql-js with variables, so that all doors are alike: it refuses one
+ * item in place of a list ("a, b" was hardly meant as one tag), and a number in place of an id.
+ * @returns the value for operations; meaningless if an issue was added.
  * @throws InvalidInput when there are enough issues.
  */
 export function readValue(type: GraphQLInputType, value: unknown, path: Path, reading: Reading): unknown {
@@ -80,7 +80,7 @@ export function readValue(type: GraphQLInputType, value: unknown, path: Path, re
   return isEnumType(type) ? readChoice(type, value, path, reading) : readScalar(type, value, path, reading);
 }
 
-/** Reads every field of a type, wherever its value comes from. `valueOf` gets the field's name in code. */
+/** Reads every field of a type. `valueOf` gets the field's name in code. */
 export function readFields(
   type: GraphQLInputObjectType,
   valueOf: (name: string) => unknown,
@@ -108,7 +108,7 @@ export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, is
 
 /** Says which fields there are. */
 export const describeUnknown = (known: readonly string[]): string =>
-  known.length > 0 ? `is unknown; known are ${known.join(", ")}` : "is unknown; leave it out";
+  known.length > 0 ? `is unknown; known are ${known.join(", ")}` : "is unknown; remove it";
 
 function readChoice(type: GraphQLEnumType, value: unknown, path: Path, { words, issues }: Reading): unknown {
   const known = type.getValues().find((choice) => words.choice(choice) === value);
@@ -125,17 +125,17 @@ function readScalar(
     try {
       return type.parseValue(value);
     } catch {
-      // The library's own message repeats the value and says what it is called inside.
+      // The library's own message repeats the value and contains internal names.
     }
   }
   return reading.issues.add(path, mustBe(type, reading.words));
 }
 
-/** What a value of a type must be, as an issue says it. */
+/** The issue for a value that is not of the type. */
 export function mustBe(type: GraphQLLeafType, words: Words): string {
   if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
   const message = MUST_BE[type.name];
-  if (!message) throw new Error(`The scalar ${type.name} has no words for what it must be yet: add it to MUST_BE.`);
+  if (!message) throw new Error(`There is no message for the scalar ${type.name}: add it to MUST_BE.`);
   return message;
 }
 
@@ -145,5 +145,6 @@ const MUST_BE: Readonly<Record<string, string>> = {
   Int: "must be a whole number from -2147483648 to 2147483647",
   Float: "must be a number",
   Boolean: "must be true or false",
+  JSONObject: "must be a JSON object",
   DateTimeISO: "must be a time with its zone, such as 2026-01-31T12:00:00Z",
 };

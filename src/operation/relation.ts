@@ -8,28 +8,28 @@ import { type Permission, scopesOf } from "./permission.js";
 import { failuresOfRule, teamNow } from "./standing.js";
 import type { TeamRole } from "./context.js";
 
-/** The names of the fields that are asked of what is followed to, or of what a field of that leads to. */
+/** The names of the fields that are selected in a relation's result, or within one of its fields. */
 export type AskedFields = (within?: string) => ReadonlySet<string>;
 
 type ReturnType = NonNullable<Parameters<typeof FieldResolver>[0]>;
 
 /**
- * A field by which GraphQL leads on from a thing, declared once. Plain answers do not have it, unless it is `Embedded`.
- * It is null where it is refused or what it leads to is gone, so that it takes nothing else of the answer along.
+ * A GraphQL field that leads to other objects, declared once. REST's answers do not have it, unless it is `Embedded`.
+ * It is null if it is refused or its target was deleted, so that the rest of the answer remains.
  */
 export interface Relation<Source extends object = object, Value = unknown> {
   /** The type that has the field, and the field's name. */
   readonly of: Class<Source>;
   readonly name: string;
-  /** What it leads to, and what that is in words. Left out where the type declares the field. */
+  /** The type and the description of its target. Absent if the type declares the field. */
   readonly to?: ReturnType;
   readonly description?: string;
-  /** Of a list, how many items there may well be: for its cost. */
+  /** For a list, the expected number of items: for its cost. */
   readonly items?: number;
   readonly permission: Permission;
-  /** For what is a team's: which team's, and the least role in it that the caller needs, as they are now. */
+  /** For data of a team: which team, and the least role that the caller needs. Both are read when it is followed. */
   readonly team?: { readonly role: TeamRole; idOf(source: Source): string };
-  /** What it may raise beyond the failures that any field may, those of its team's rule among it. */
+  /** What it may raise, except CommonFailures. Includes the failures of its team's rule. */
   readonly failures: readonly FailureClass[];
   follow(context: Context, source: Source, asked: AskedFields): Value | Promise<Value>;
 }
@@ -41,13 +41,13 @@ export function defineRelation<Source extends object, Value>(relation: Relation<
   return Object.freeze({ ...relation, failures: [...refusals, ...failures] });
 }
 
-/** What can be refused can be null. */
+/** A relation that can be refused can be null. */
 export const isNullable = ({ failures, permission }: Relation): boolean =>
   failures.length > 0 || scopesOf(permission).length > 0;
 
 /**
- * The only way to follow a relation. What the operation itself has answered with needs no permission beyond its own, as
- * in plain answers. Not an async function: ten thousand places of one answer may be followed.
+ * The only way to follow a relation. A value that the operation itself returned needs no further permission, as in
+ * REST. Not an async function, since one answer may follow ten thousand relations.
  * @throws ScopeMissing when the caller's key does not allow it, and any failure that the relation declares.
  */
 export function followRelation(relation: Relation, context: Context, source: object, asked: AskedFields): unknown {
@@ -58,7 +58,7 @@ export function followRelation(relation: Relation, context: Context, source: obj
   return teamNow(context, idOf(source), role).then(() => relation.follow(context, source, asked));
 }
 
-/** What following threw, for the answer: a failure that is not declared is a bug. */
+/** The error for the answer: a failure that is not declared becomes a bug. */
 export function thrownBy(relation: Relation, error: unknown): unknown {
   try {
     if (error instanceof Failure) assertDeclared(relation, error);
@@ -68,6 +68,6 @@ export function thrownBy(relation: Relation, error: unknown): unknown {
   }
 }
 
-/** The relation that a field of the schema is, if it is one: every door asks this. */
+/** The relation of a field of the schema; undefined for other fields. */
 export const relationAt = ({ extensions }: Pick<GraphQLField<unknown, unknown>, "extensions">): Relation | undefined =>
   extensions["relation"] as Relation | undefined;

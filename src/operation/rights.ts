@@ -4,18 +4,18 @@ import type { TeamRole } from "./context.js";
 import type { Relation } from "./relation.js";
 import { isAtLeast } from "./standing.js";
 
-/** Who may ask: somebody in the team by their role, somebody who is not in it, somebody without a key. */
+/** The kinds of callers: a member of the team by role, somebody outside it, somebody without a key. */
 export const ASKERS = ["owner", "admin", "member", "outsider", "nobody"] as const;
 export type Asker = (typeof ASKERS)[number];
 
-/** What an asker is told before anything depends on the state of things; an admin is `role_too_small` for an owner's. */
+/** The answer by the declaration alone, whatever the data. An admin gets `role_too_small` where only an owner may. */
 export type Right = "yes" | "unauthorized" | "not_found" | "role_too_small";
 
 interface Guarded extends Pick<Operation, "permission"> {
   readonly team?: { readonly role: TeamRole } | undefined;
 }
 
-/** Who may do an operation or follow a relation, as it declares it. The key's scope comes on top. */
+/** Who may use an operation or relation, by its declaration. The key also needs the scope. */
 export function rightOf({ permission, team }: Guarded, asker: Asker): Right {
   if (permission === "public") return "yes";
   if (asker === "nobody") return "unauthorized";
@@ -33,20 +33,20 @@ const SHOWN: Readonly<Record<Right, string>> = {
 
 const INTRODUCTION = `# Who may do what
 
-Made from the operations by \`npm run contract\`; not to be edited. An asker is let in (yes) or refused: 401 without a
-key, 403 when the role in the team is too small, 404 to whoever is not in the team, as if there were none. On top of it
-the API key needs the scope; without it the answer is 403.
+Generated from the operations by \`npm run contract\`; do not edit it. A caller is allowed (yes) or refused: 401 without
+a key, 403 if the role in the team is too small, 404 for somebody who is not in the team, as if the team did not exist.
+The API key also needs the scope; without it the answer is 403.
 
-An asker who is let in may still be refused for the state of things: the owner cannot leave the team, an invitation is
-answered by the invited person alone. Memories and relationships need no role: everybody works on their own graph, and
-members on their team's as well, into which \`shareMemories\` moves memories.
+A caller who is allowed may still be refused because of the data: the owner cannot leave the team, and only the invited
+person can answer an invitation. Memories and relationships need no role: everybody works on their own graph, and
+members also on their team's graph, into which \`shareMemories\` moves memories.
 `;
 
 const RELATIONS = `
-Fields by which GraphQL leads on from what one sees. One that is refused is null, with an error that says why.
+Relations: GraphQL fields that lead to other objects. A refused one is null, with an error that says why.
 `;
 
-/** The whole table of rights in Markdown, for people to read. */
+/** The tables of rights in Markdown, for documentation. */
 export function rightsTable(operations: readonly Operation[], relations: readonly Relation[]): string {
   const head = ["Operation", "REST", "Scope", "Owner", "Admin", "Member", "Outsider", "No key"];
   const rows = operations.map((operation) => {

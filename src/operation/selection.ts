@@ -13,18 +13,15 @@ import {
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 /**
- * The fields that are asked for, aliases and those inside fragments among them. A fragment is visited once, however
- * often it is spread: GraphQL merges what it repeats, and a few that spread each other stand for billions of fields.
+ * The selected fields, including aliases and fields inside fragments. A fragment is visited once, however often it is
+ * spread: GraphQL merges repetitions, and a few fragments that spread each other can expand to billions of fields.
  */
-export function fieldsOf(
-  set: SelectionSetNode | undefined,
-  { fragments, variables }: Given,
-  visited = new Set<string>(),
-): FieldNode[] {
+export function fieldsOf(set: SelectionSetNode | undefined, given: Given, visited = new Set<string>()): FieldNode[] {
+  const { fragments, variables, conditions } = given;
   return (set?.selections ?? []).flatMap((selection) => {
+    if (conditions && selection.directives?.length) conditions.count++;
     if (variables && !isIncluded(selection, variables)) return [];
     if (selection.kind === Kind.FIELD) return [selection];
-    const given = { fragments, variables };
     if (selection.kind === Kind.INLINE_FRAGMENT) return fieldsOf(selection.selectionSet, given, visited);
     if (visited.has(selection.name.value)) return [];
     visited.add(selection.name.value);
@@ -32,10 +29,12 @@ export function fieldsOf(
   });
 }
 
-/** What a selection refers to. Without variables, what `@skip` and `@include` say is not looked at. */
+/** What a selection refers to. Without variables, `@skip` and `@include` are ignored. */
 interface Given {
   readonly fragments: Fragments;
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
+  /** Counts the selections with directives, whose effect may depend on variables. */
+  readonly conditions?: { count: number } | undefined;
 }
 
 const isIncluded = (selection: SelectionNode, variables: Readonly<Record<string, unknown>>): boolean =>
@@ -45,18 +44,39 @@ const isIncluded = (selection: SelectionNode, variables: Readonly<Record<string,
 
 type Asked = Pick<GraphQLResolveInfo, "fieldNodes" | "fragments" | "variableValues">;
 
-/** The names of the fields that are asked of what a field answers with, or of what a field of that answers with. */
-export function selectedFields(info: Asked, within?: string): ReadonlySet<string> {
-  const given = { fragments: info.fragments, variables: info.variableValues };
-  const nodes = selectedOf(info.fieldNodes, given);
+/**
+ * The names of the fields that are selected in a field's result, or in the field `within` of that result. Computed once
+ * for each field of a document, unless it depends on variables.
+ */
+export function selectedFields(info: Asked, within = ""): ReadonlySet<string> {
+  const { fieldNodes, fragments, variableValues: variables } = info;
+  const [node, ...others] = fieldNodes;
+  const known = node && others.length === 0 ? namesIn(node) : undefined;
+  const remembered = known?.get(within);
+  if (remembered) return remembered;
+  const given = { fragments, variables, conditions: { count: 0 } };
+  const nodes = selectedOf(fieldNodes, given);
   const inner =
-    within === undefined
+    within === ""
       ? nodes
       : selectedOf(
           nodes.filter(({ name }) => name.value === within),
           given,
         );
-  return new Set(inner.map(({ name }) => name.value));
+  const names = new Set(inner.map(({ name }) => name.value));
+  if (given.conditions.count === 0) known?.set(within, names);
+  return names;
+}
+
+type Names = Map<string, ReadonlySet<string>>;
+
+/** By the field's node, which lives as long as its document is remembered. */
+const selected = new WeakMap<FieldNode, Names>();
+
+function namesIn(node: FieldNode): Names {
+  const known = selected.get(node) ?? new Map<string, ReadonlySet<string>>();
+  selected.set(node, known);
+  return known;
 }
 
 function selectedOf(nodes: readonly FieldNode[], given: Given): FieldNode[] {

@@ -6,12 +6,12 @@ import { Patience } from "./patience.js";
 
 const { connections, searchConnections, poolSharePerAccount } = LIMITS.database;
 const { searchesPerAccount, waitingPerAccount, lockWaitLeastMs } = LIMITS.database;
-/** How many connections one account may have at the same time, of those for everything but searches. */
+/** The maximum number of connections that one account uses at the same time, without those for searches. */
 export const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
 /**
- * The database, shared out by account: each has a part of the connections at the same time, and a few searches.
- * What it asks for beyond that waits in the account's own queue, so one busy account keeps nobody else waiting.
+ * Gives each account a share of the database's connections, and a few searches at the same time. Further statements
+ * wait in the account's own queue, so a busy account does not delay others.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();
@@ -24,8 +24,8 @@ export class DatabaseShares {
   ) {}
 
   /**
-   * The database for one account. `account` is any name for it, such as the user's id. What is done for one request
-   * shares its patience; without one, each step has all of it.
+   * The database for one account. `account` is any name for it, such as the user's id. The statements of one request
+   * share its patience; without one, each statement has its own.
    */
   of(account: string, patience?: Patience): Database {
     const { database } = this;
@@ -34,7 +34,7 @@ export class DatabaseShares {
     const all = <T>(work: Work<T>): Promise<T> => pass("all", work);
     return {
       get models() {
-        return letPass(database, all);
+        return gateModels(database, all);
       },
       run: (statement, values) =>
         statement.reserved ? database.run(statement, values) : all((locks) => database.run(statement, values, locks)),
@@ -44,7 +44,7 @@ export class DatabaseShares {
     };
   }
 
-  /** Waits for both gates together as long as there is patience; what is left of it is for locks. */
+  /** Waits at both gates, together no longer than the patience; the rest of it is for locks. */
   async #pass<T>(account: string, kind: keyof Share, patience: Patience, work: Work<T>): Promise<T> {
     const share = this.#accounts.get(account) ?? newShare();
     this.#accounts.set(account, share);
@@ -60,7 +60,7 @@ export class DatabaseShares {
     } catch (error) {
       const why = error instanceof Unavailable ? error.why : this.database.waitedInVain(error);
       if (why) patience.exhaust();
-      // Whoever waits here would find the same, and later.
+      // Others in these queues would only get the same failure, later.
       if (why === "unreachable") for (const gate of gates) gate.refuse(why);
       throw error;
     } finally {
@@ -74,7 +74,7 @@ export class DatabaseShares {
   }
 }
 
-/** What is done with a connection; locks may be waited for less than usual. */
+/** Work with a connection; `locks` limits its waits for locks. */
 type Work<T> = (locks: LockPatience | undefined) => Promise<T>;
 
 interface Share {
@@ -97,10 +97,10 @@ const newShare = (): Share => ({
 type Pass = <T>(work: Work<T>) => Promise<T>;
 
 /**
- * Prisma's models, each call of which waits at the gate. A call of Prisma's begins when it is awaited: inside the gate.
- * Where locks are to be waited for less than usual, it needs a transaction to say so.
+ * Prisma's models, of which each call waits at the gate. Prisma starts a call when it is awaited: inside the gate. A
+ * shorter wait for locks can only be set in a transaction.
  */
-function letPass(database: Database, pass: Pass): Models {
+function gateModels(database: Database, pass: Pass): Models {
   const call = (models: Models, model: string | symbol, method: string | symbol, values: unknown[]): unknown => {
     const target = Reflect.get(models, model) as object;
     return Reflect.apply(Reflect.get(target, method) as (...all: unknown[]) => unknown, target, values);
@@ -119,6 +119,6 @@ function letPass(database: Database, pass: Pass): Models {
   );
 }
 
-/** The same object with other properties. */
+/** A view of an object with changed properties. */
 const mapProperties = <T extends object>(target: T, change: (value: unknown, name: string | symbol) => unknown): T =>
   new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name), name) });

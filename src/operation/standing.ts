@@ -4,7 +4,7 @@ import { lockRow } from "./lock-row-statement.js";
 
 /** The team that an operation is about, and the least role in it that the caller needs. */
 export interface TeamRule {
-  /** The team whose id the input has as `teamId`, or the one that the caller is in. */
+  /** `given`: the team of the input's `teamId`; `own`: the caller's team. */
   readonly which: "given" | "own";
   readonly role: TeamRole;
 }
@@ -20,11 +20,11 @@ export interface MembersTeam {
   readonly role: TeamRole;
 }
 
-/** What a handler gets to know of the team that it was let in to. */
+/** What a handler gets to know about its team. */
 export interface Standing<Team = MembersTeam> {
   readonly team: Team;
   /**
-   * The team and the caller's role as they are now, for whoever has waited for others since.
+   * Reads the team and the caller's role again, after a wait.
    * @throws TeamNotFound, RoleTooSmall by the operation's own rule.
    */
   again(): Promise<MembersTeam>;
@@ -33,15 +33,15 @@ export interface Standing<Team = MembersTeam> {
 export class TeamNotFound extends Failure {
   readonly kind = "not_found";
 
-  constructor(message = "You are in no team with this id. `myTeam` tells which team you are in.") {
+  constructor(message = "You are in no team with this id. `myTeam` shows your team.") {
     super(message);
   }
 }
 
-/** Nobody gave an id: the caller's own team was asked for. */
+/** For operations on the caller's own team, which have no id in the input. */
 export class NotInTeam extends TeamNotFound {
   constructor() {
-    super("You are in no team. Found one with `createTeam`, or accept an invitation by the link in its mail.");
+    super("You are in no team. Create one with `createTeam`, or accept an invitation by the link in its mail.");
   }
 }
 
@@ -53,17 +53,17 @@ abstract class RoleTooSmall extends Failure {
 
 export class AdminNeeded extends RoleTooSmall {
   constructor() {
-    super("Only the team's owner and admins may do this. Ask one of them; `teamMembers` says who they are.");
+    super("Only the team's owner and admins may do this. Ask one of them; `teamMembers` shows who they are.");
   }
 }
 
 export class OwnerNeeded extends RoleTooSmall {
   constructor() {
-    super("Only the team's owner may do this. Ask the owner; `teamMembers` says who it is.");
+    super("Only the team's owner may do this. Ask the owner; `teamMembers` shows who it is.");
   }
 }
 
-/** Who may do an operation on a team, as its documentation says it at every door. */
+/** Who may use an operation on a team, for its documentation. */
 export const ROLE_NEEDED: Readonly<Record<TeamRole, string>> = {
   owner: "Only the team's owner may do this.",
   admin: "Only the team's owner and admins may do this.",
@@ -73,11 +73,11 @@ export const ROLE_NEEDED: Readonly<Record<TeamRole, string>> = {
 const REFUSALS: Readonly<Record<TeamRole, new () => Failure>> = {
   owner: OwnerNeeded,
   admin: AdminNeeded,
-  // Whoever is in the team has at least this role.
+  // Every member has at least this role.
   member: TeamNotFound,
 };
 
-/** What a rule refuses with. A query goes by the caller's key alone, so it cannot find out that its team is gone. */
+/** The failures of a rule. A query uses the team that was read with the key, so it cannot find that it was deleted. */
 export function failuresOfRule({ which, role }: TeamRule, kind: "query" | "mutation"): FailureClass[] {
   const absent = which === "given" ? [TeamNotFound] : kind === "query" ? [NotInTeam] : [NotInTeam, TeamNotFound];
   return role === "member" ? absent : [...absent, REFUSALS[role]];
@@ -95,7 +95,7 @@ function assertRole(role: TeamRole, needed: TeamRole): void {
 type Asked = Pick<Context, "database" | "caller">;
 
 /**
- * For reading: the caller's role was read with their key, at the beginning of this request.
+ * For queries: uses the caller's role, which was read with their key at the beginning of the request.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export function standingByKey(context: Asked, rule: TeamRule, input: object): Standing<CallersTeam> {
@@ -107,7 +107,7 @@ export function standingByKey(context: Asked, rule: TeamRule, input: object): St
 }
 
 /**
- * For what is done before a transaction: the team and the caller's role as they are now.
+ * For `prepare`: reads the team and the caller's role.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function standingNow(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
@@ -117,8 +117,8 @@ export async function standingNow(context: Asked, rule: TeamRule, input: object)
 }
 
 /**
- * For changes: lets those of one team follow each other until the transaction ends, and reads the caller's role after
- * the lock. Whoever was demoted or removed by the change that this one waited for may no longer do it.
+ * For changes: locks the team until the transaction ends, so that its changes run one after the other, and then reads
+ * the caller's role. A caller who was demoted or removed while waiting is refused.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function standingLocked(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
@@ -136,7 +136,7 @@ function teamIdOf({ team }: Caller, { which }: TeamRule, input: object): string 
 }
 
 /**
- * The team and the caller's role as they are now: a request may have founded, left or transferred the team before.
+ * Reads the team and the caller's role: the same request may have created, left or transferred the team before.
  * @throws TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function teamNow({ database, caller }: Asked, teamId: string, needed: TeamRole): Promise<MembersTeam> {

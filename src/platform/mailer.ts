@@ -13,6 +13,8 @@ export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Who gets the answers; the sender, unless given. */
+  readonly replyTo?: string;
 }
 
 export interface Mailer {
@@ -54,8 +56,16 @@ export function needsStartTls(smtpUrl: string): boolean {
   return setting === null ? !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname) : setting !== "false";
 }
 
-function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
-  const transport = createTransport({
+/**
+ * Connects and signs in to a mail server, and sends nothing.
+ * @throws an error that says why that is not possible.
+ */
+export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<void> {
+  await transportTo(url, !development && needsStartTls(url)).verify();
+}
+
+const transportTo = (url: string, requireTLS: boolean) =>
+  createTransport({
     url,
     ...(requireTLS && { requireTLS }),
     dnsTimeout: STEP_TIMEOUT_MS,
@@ -64,6 +74,9 @@ function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
     socketTimeout: STEP_TIMEOUT_MS,
     ...NO_EXTERNAL_CONTENT,
   });
+
+function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
+  const transport = transportTo(url, requireTLS);
   return {
     async send(message) {
       await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
@@ -92,8 +105,9 @@ function fileMailer(folder: string, from: string, log: Logger): Mailer {
 /** The text of a mail must never make nodemailer read a file or fetch a URL. */
 const NO_EXTERNAL_CONTENT = { disableFileAccess: true, disableUrlAccess: true } as const;
 
-const asSent = ({ to, subject, text, html }: Message, from: string) => ({
+const asSent = ({ to, subject, text, html, replyTo }: Message, from: string) => ({
   from,
+  ...(replyTo === undefined ? {} : { replyTo: { name: "", address: replyTo } }),
   // An object is not parsed, so one address cannot become two.
   to: { name: "", address: to },
   subject,

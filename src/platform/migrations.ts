@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
+import { PROJECT } from "./project.js";
 import { StartError, explainDatabase } from "./start-error.js";
 
-const FOLDER = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
+const FOLDER = join(PROJECT, "prisma", "migrations");
 /** Any constant works, as long as all servers on the same database use the same one. */
 const LOCK = 7_301_984_265;
 

@@ -9,15 +9,41 @@ export interface Billing {
   readonly payments: Payments | undefined;
   /** How many members a team may have without a paid subscription, if billing is configured. */
   readonly freeSeats: number;
+  /** How many days a failed payment keeps the plan and the seats. */
+  readonly graceDays: number;
+  /** Which mails owners get. */
+  readonly mails: ReadonlySet<BillingMail>;
+  readonly checkout: CheckoutSettings;
   /** Origins to which a checkout may return, in addition to the service's own. */
   readonly returnOrigins: readonly string[];
 }
 
+/** What a payment page offers. */
+export interface CheckoutSettings {
+  /** Stripe computes taxes, and asks for the address and the VAT id. */
+  readonly tax: boolean;
+  readonly promotionCodes: boolean;
+  /** How many days a team's first subscription is free; 0: none. */
+  readonly trialDays: number;
+}
+
+/** The ids of the prices of a seat, by the period that they are for. */
+export interface Prices {
+  readonly month: string;
+  readonly year: string | undefined;
+}
+
+export const pricesIn = ({ month, year }: Prices): readonly string[] => (year === undefined ? [month] : [month, year]);
+
+/** A mail to the owner of a team: when a payment failed, and when the plan falls back because of it. */
+export type BillingMail = "payment_failed" | "plan_suspended";
+
 export interface PaymentSettings {
   readonly secretKey: string;
   readonly webhookSecret: string;
-  /** The price of one seat. */
+  /** The price of one seat per month, and that per year; undefined: seats are not sold by the year. */
   readonly priceId: string;
+  readonly yearlyPriceId?: string | undefined;
   /** Undefined: Stripe itself. */
   readonly apiBase: string | undefined;
 }
@@ -27,8 +53,14 @@ export interface BillingSettings {
   readonly stripeSecretKey: string | undefined;
   readonly stripeWebhookSecret: string | undefined;
   readonly stripePriceId: string | undefined;
+  readonly stripeYearlyPriceId: string | undefined;
   readonly stripeApiBase: string | undefined;
   readonly freeTeamSeats: number;
+  readonly billingGraceDays: number;
+  readonly billingTax: boolean;
+  readonly billingPromotionCodes: boolean;
+  readonly billingTrialDays: number;
+  readonly billingMails: readonly BillingMail[];
   readonly allowedOrigins: readonly string[];
 }
 
@@ -44,9 +76,22 @@ export function billingOf(settings: BillingSettings, log: Logger, waits: Payment
   }
   return {
     payments: isComplete
-      ? new Payments({ secretKey, webhookSecret, priceId, apiBase: settings.stripeApiBase }, waits)
+      ? new Payments(
+          {
+            ...{ secretKey, webhookSecret, priceId },
+            ...{ yearlyPriceId: settings.stripeYearlyPriceId, apiBase: settings.stripeApiBase },
+          },
+          waits,
+        )
       : undefined,
     freeSeats: settings.freeTeamSeats,
+    graceDays: settings.billingGraceDays,
+    mails: new Set(settings.billingMails),
+    checkout: {
+      tax: settings.billingTax,
+      promotionCodes: settings.billingPromotionCodes,
+      trialDays: settings.billingTrialDays,
+    },
     returnOrigins: settings.allowedOrigins,
   };
 }
@@ -91,15 +136,15 @@ type Send<Answer> = (stripe: Stripe, options: Stripe.RequestOptions) => Promise<
 
 /** A client of Stripe that checks answers: they must arrive in time, succeed, and have the expected type. */
 export class Payments {
-  readonly priceId: string;
+  readonly prices: Prices;
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
 
   constructor(
-    { secretKey, webhookSecret, priceId, apiBase }: PaymentSettings,
+    { secretKey, webhookSecret, priceId, yearlyPriceId, apiBase }: PaymentSettings,
     readonly waits: PaymentWaits = LIMITS.payments,
   ) {
-    this.priceId = priceId;
+    this.prices = { month: priceId, year: yearlyPriceId };
     this.#webhookSecret = webhookSecret;
     this.#stripe = stripeClient(secretKey, apiBase);
   }

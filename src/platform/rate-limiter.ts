@@ -2,6 +2,8 @@ import { hash } from "node:crypto";
 import { Redis } from "ioredis";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
+import type { Meter } from "./meter.js";
+import { UseLog } from "./use-log.js";
 
 /** The state of a budget when it was charged. */
 export interface Taken {
@@ -25,6 +27,11 @@ export interface Budgets {
    * `used + cost <= limit`.
    */
   take(name: string, charge: Charge): Promise<Taken>;
+  /**
+   * How many milliseconds ago each use of the last `windowMs` was, oldest first. Notes another use, in the same atomic
+   * step, if there were fewer than `limit`.
+   */
+  use(name: string, allowance: { limit: number; windowMs: number }): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
@@ -41,6 +48,7 @@ const NAME_MAX_LENGTH = 64;
 export class ProcessBudgets implements Budgets {
   /** By window length, so that in each map those that end first come first. */
   readonly #windowsByLength = new Map<number, Map<string, Window>>();
+  readonly #uses = new UseLog();
   readonly #clock: () => number;
 
   /** `clock` returns milliseconds since any fixed moment. */
@@ -65,6 +73,10 @@ export class ProcessBudgets implements Budgets {
     const { used, endsAt } = window;
     if (used + cost <= limit) window.used += cost;
     return { used, resetMs: endsAt - now };
+  }
+
+  async use(name: string, allowance: { limit: number; windowMs: number }): Promise<readonly number[]> {
+    return this.#uses.use(name, allowance, this.#clock());
   }
 
   async close(): Promise<void> {}
@@ -92,23 +104,42 @@ const TAKE = `
   end
   return { used, left }`;
 
+/** The same for uses, by Redis's clock, which all processes share. */
+const USE = `
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+  local ages, over = {}, 0
+  for _, used in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+    if tonumber(used) > now - window then ages[#ages + 1] = now - tonumber(used) else over = over + 1 end
+  end
+  if over > 0 then redis.call('LTRIM', KEYS[1], over, -1) end
+  if #ages < limit then
+    redis.call('RPUSH', KEYS[1], now)
+    redis.call('PEXPIRE', KEYS[1], window)
+  end
+  return ages`;
+
 /** After a failure Redis is not used for this long, so that a hung Redis delays few requests. */
 const PAUSE_MS = 1_000;
 
-interface RedisWithTake extends Redis {
+interface RedisWithBudgets extends Redis {
   takeFromBudget(name: string, cost: number, limit: number, windowMs: number): Promise<[used: number, resetMs: number]>;
+  noteUse(name: string, limit: number, windowMs: number): Promise<number[]>;
 }
 
 /** Budgets in Redis, exact over all instances. While Redis is unavailable, each instance counts for itself. */
 export class RedisBudgets implements Budgets {
-  readonly #redis: RedisWithTake;
+  readonly #redis: RedisWithBudgets;
   readonly #fallback = new ProcessBudgets();
   readonly #log: Logger;
+  readonly #meter: Meter | undefined;
   #pausedUntil = 0;
   #lost = false;
   #asking = 0;
 
-  constructor(url: string, log: Logger) {
+  constructor(url: string, log: Logger, meter?: Meter) {
+    this.#meter = meter;
     this.#log = log;
     const redis = new Redis(url, {
       // By default a request would wait for a lost server, for seconds and more.
@@ -119,32 +150,48 @@ export class RedisBudgets implements Budgets {
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
     });
     redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
-    // Logged once in `take`; without a listener each failed attempt to connect would be printed.
+    redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
+    // Logged once by `#ask`; without a listener each failed attempt to connect would be printed.
     redis.on("error", () => {});
-    this.#redis = redis as RedisWithTake;
+    this.#redis = redis as RedisWithBudgets;
   }
 
   async take(name: string, charge: Charge): Promise<Taken> {
     const { limit, cost, windowMs = WINDOW_MS } = charge;
-    if (performance.now() >= this.#pausedUntil && this.#asking < LIMITS.budgets.askingRedis) {
-      this.#asking++;
-      try {
-        const [used, resetMs] = await this.#redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs);
-        if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
-        this.#lost = false;
-        return { used, resetMs };
-      } catch (err) {
-        const isFirst = performance.now() >= this.#pausedUntil;
-        this.#pausedUntil = performance.now() + PAUSE_MS;
-        // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
-        if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
-        if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
-        this.#lost = true;
-      } finally {
-        this.#asking--;
-      }
-    }
+    const taken = await this.#ask((redis) => redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs));
+    if (taken) return { used: taken[0], resetMs: taken[1] };
+    this.#meter?.redisFallback();
     return this.#fallback.take(name, charge);
+  }
+
+  async use(name: string, allowance: { limit: number; windowMs: number }): Promise<readonly number[]> {
+    const { limit, windowMs } = allowance;
+    const ages = await this.#ask((redis) => redis.noteUse(`mg:uses:${name}`, limit, windowMs));
+    if (ages) return ages;
+    this.#meter?.redisFallback();
+    return this.#fallback.use(name, allowance);
+  }
+
+  /** Redis's answer; undefined while it is unavailable, or too many wait for it. */
+  async #ask<T>(question: (redis: RedisWithBudgets) => Promise<T>): Promise<T | undefined> {
+    if (performance.now() < this.#pausedUntil || this.#asking >= LIMITS.budgets.askingRedis) return undefined;
+    this.#asking++;
+    try {
+      const answer = await question(this.#redis);
+      if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
+      this.#lost = false;
+      return answer;
+    } catch (err) {
+      const isFirst = performance.now() >= this.#pausedUntil;
+      this.#pausedUntil = performance.now() + PAUSE_MS;
+      // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
+      if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
+      if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
+      this.#lost = true;
+      return undefined;
+    } finally {
+      this.#asking--;
+    }
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { type Handler, Router } from "express";
 import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/migrations.js";
+import { PACKAGE } from "../platform/project.js";
 import { scopeOf } from "./http.js";
 
 export interface Health {
@@ -11,23 +12,31 @@ export interface Health {
   isStopping(): boolean;
 }
 
-/** `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers. */
+/**
+ * `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers; `/health`
+ * the same in the words of a client that asks before it calls.
+ */
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
+  const problemOf = readiness(health);
+  const answer =
+    (ready: object): Handler =>
+    async (_request, response) => {
+      const problem = await problemOf();
+      if (problem && !health.isStopping()) scopeOf(response).noteUnavailable(problem);
+      response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : ready);
+    };
   router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
-  router.get("/readyz", readiness(health));
+  router.get("/readyz", answer({ status: "ready" }));
+  router.get("/health", answer({ status: "healthy", version: PACKAGE.version }));
   return router;
 }
 
 /** Concurrent checks share one query to the database, and its result is cached for a short time. */
-function readiness({ pool, isStopping }: Health): Handler {
+function readiness({ pool, isStopping }: Health): () => Promise<string | null> {
   let check: Promise<string | null> | undefined;
   const expireLater = () => setTimeout(() => (check = undefined), LIMITS.database.readinessKeptMs).unref();
-  return async (_request, response) => {
-    const problem = isStopping() ? "stopping" : await (check ??= databaseProblem(pool).finally(expireLater));
-    if (problem && !isStopping()) scopeOf(response).noteUnavailable(problem);
-    response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : { status: "ready" });
-  };
+  return async () => (isStopping() ? "stopping" : (check ??= databaseProblem(pool).finally(expireLater)));
 }
 
 async function databaseProblem(pool: pg.Pool): Promise<string | null> {

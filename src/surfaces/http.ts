@@ -6,6 +6,7 @@ import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operati
 import { whyUnavailable } from "../platform/database-errors.js";
 import { Patience } from "../operation/patience.js";
 import { type Logger, firstFew } from "../platform/logger.js";
+import type { Meter, RequestFacts as MeteredRequest } from "../platform/meter.js";
 import { LIMITS } from "../limits.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
@@ -47,6 +48,7 @@ export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
 /** Shared by all requests of a server. */
 interface ScopeParts {
   readonly log: Logger;
+  readonly meter?: Meter | undefined;
   readonly work: Work;
   /** How long a request may wait in total. */
   readonly waitMs: number;
@@ -63,9 +65,12 @@ export class RequestScope {
   /** The work of the whole process, of which this request is a part. */
   readonly work: Work;
   readonly patience: Patience;
+  readonly meter?: Meter | undefined;
   caller?: Caller;
   /** Reads the caller again: the request's own changes may have changed it, such as its team. */
   readCaller?: () => Promise<Caller>;
+  /** What an answer without a valid key says about how to get one. */
+  challenge = "Bearer";
   /** Whether the caller's budget was charged, and whether that of its address was. */
   charged = false;
   keylessCharged = false;
@@ -75,7 +80,7 @@ export class RequestScope {
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, { log, work, waitMs }: ScopeParts) {
+  constructor(request: Request, response: Response, { log, meter, work, waitMs }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = request.ip ?? "";
@@ -84,6 +89,7 @@ export class RequestScope {
     this.work = work;
     this.patience = new Patience(waitMs);
     this.#log = log;
+    this.meter = meter;
   }
 
   /** Created on use: most requests log only their one line. */
@@ -117,18 +123,32 @@ export function requestScope(parts: ScopeParts): Handler {
     response.set("X-Request-Id", scope.id);
     response.set("X-Content-Type-Options", "nosniff");
     response.once("close", () => {
+      const status = response.writableFinished ? response.statusCode : "aborted";
+      const milliseconds = performance.now() - startedAt;
+      parts.meter?.request({
+        door: doorOf(request, scope),
+        operations: scope.operations,
+        outcome: status === "aborted" ? status : (scope.failures[0] ?? "ok"),
+        seconds: milliseconds / 1_000,
+      });
       parts.log.info({
         request_id: scope.id,
         user_id: scope.caller?.userId,
         method: request.method,
         operations: firstFew(scope.operations),
-        status: response.writableFinished ? response.statusCode : "aborted",
+        status,
         ...(scope.failures.length > 0 ? { failures: firstFew(scope.failures) } : {}),
-        duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+        duration_ms: Math.round(milliseconds * 100) / 100,
       });
     });
     next();
   };
+}
+
+function doorOf({ originalUrl }: Request, { operations }: RequestScope): MeteredRequest["door"] {
+  if (originalUrl.startsWith("/graphql")) return "graphql";
+  if (originalUrl.startsWith("/mcp")) return "mcp";
+  return operations.length > 0 || originalUrl.startsWith("/v1/") ? "rest" : "page";
 }
 
 /** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
@@ -193,7 +213,7 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   if (!failure) scope.log.error({ err: error });
   if (response.headersSent) return failure;
   response.status(HTTP_STATUS[failure?.kind ?? "internal_error"]);
-  if (failure?.kind === "unauthorized") response.set("WWW-Authenticate", "Bearer");
+  if (failure?.kind === "unauthorized") response.set("WWW-Authenticate", scope.challenge);
   if (failure?.retryAfterSeconds !== undefined) response.set("Retry-After", String(failure.retryAfterSeconds));
   return failure;
 }
@@ -290,4 +310,13 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
     if (error instanceof InvalidInput) throw error;
     throw new InvalidInput([{ path: "", message: "The body must be JSON in UTF-8." }]);
   }
+}
+
+/** Faster than `response.json`, which also handles other kinds of answers. */
+export function answerJson(response: Response, status: number, plain: object): void {
+  const text = JSON.stringify(plain);
+  response.statusCode = status;
+  response.setHeader("Content-Type", "application/json; charset=utf-8");
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
 }

@@ -3,21 +3,21 @@ import {
   type GraphQLEnumType,
   type GraphQLField,
   type GraphQLInputField,
+  type GraphQLInputObjectType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLScalarType,
-  type GraphQLSchema,
   type GraphQLType,
   getNamedType,
   getNullableType,
   isEnumType,
+  isInputObjectType,
   isListType,
   isNonNullType,
   isObjectType,
   isRequiredInputField,
   isScalarType,
 } from "graphql";
-import { inputTypeOf } from "../operation/input.js";
 import { inRestNames, snakeCase } from "../operation/names.js";
 import type { Operation } from "../operation/operation.js";
 import { restNameOf } from "../operation/output.js";
@@ -37,9 +37,14 @@ export interface PlainField {
 }
 
 /** The fields of an operation's input, required ones first, made from what checks it: its type and its bounds. */
-export function plainFieldsOf(schema: GraphQLSchema, operation: Operation): readonly PlainField[] {
-  const bounds = boundsStorage().getTargetValidationMetadatas(operation.input, "", false, false);
-  const fields = Object.values(inputTypeOf(schema, operation).getFields()).map((field) =>
+export const plainFieldsOf = (
+  type: GraphQLInputObjectType,
+  { input }: Pick<Operation, "input">,
+): readonly PlainField[] => fieldsOfInput(type, input);
+
+function fieldsOfInput(type: GraphQLInputObjectType, inputClass: object): readonly PlainField[] {
+  const bounds = boundsStorage().getTargetValidationMetadatas(inputClass as never, "", false, false);
+  const fields = Object.values(type.getFields()).map((field) =>
     plainField(
       field,
       bounds.filter(({ propertyName }) => propertyName === field.name),
@@ -71,7 +76,7 @@ interface Bound {
 
 function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainField {
   const { name, type, description, defaultValue } = field;
-  const schema = bounds.reduce(boundedBy, valueSchema(type));
+  const schema = bounds.reduce(boundedBy, valueSchema(type, bounds));
   // A bound refuses null as well, unless `Nullable` exempts it.
   const refusesNull = bounds.length > 0 && !bounds.some((bound) => bound.name === "isOptional");
   return {
@@ -95,11 +100,13 @@ const KEYWORDS: Readonly<Record<string, Keywords>> = {
   setSize: ([minItems, maxItems]) => ({ itself: { minItems, maxItems } }),
   listSize: ([minItems, maxItems, maxLength]) => ({ itself: { minItems, maxItems }, each: { maxLength } }),
   era: () => ({}),
-  differentFrom: () => ({}),
   id: () => ({}),
+  memoryId: () => ({}),
+  jsonSize: () => ({}),
   asSent: () => ({}),
   selector: () => ({}),
   isOptional: () => ({}),
+  nested: () => ({}),
 };
 
 function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): JsonSchema {
@@ -111,12 +118,16 @@ function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): 
 }
 
 /** The schema of an input's value, without null. Enum values are the strings that REST uses. */
-function valueSchema(type: GraphQLType): JsonSchema {
+function valueSchema(type: GraphQLType, bounds: readonly Bound[] = []): JsonSchema {
   const nullable = getNullableType(type);
-  if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType) };
+  if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType, bounds) };
+  if (isInputObjectType(nullable)) {
+    const [inputClass] = bounds.find(({ name }) => name === "nested")?.constraints ?? [];
+    return objectSchema(fieldsOfInput(nullable, inputClass as object));
+  }
   if (isEnumType(nullable)) return enumSchema(nullable);
   if (isScalarType(nullable)) return scalarSchema(nullable);
-  throw new Error(`${String(nullable)} cannot be the type of an input's field: inputs are flat.`);
+  throw new Error(`${String(nullable)} cannot be the type of an input's field.`);
 }
 
 const enumSchema = (type: GraphQLEnumType): JsonSchema => ({
@@ -131,6 +142,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   Float: { type: "number" },
   Boolean: { type: "boolean" },
   DateTimeISO: { type: "string", format: "date-time" },
+  JSONObject: { type: "object", additionalProperties: true },
 };
 
 function scalarSchema({ name }: GraphQLScalarType): JsonSchema {
@@ -192,8 +204,9 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
     const parts = partsOf(field);
     const inner = getNullableType(field.type);
     if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
-    // In GraphQL a relation that failed is null; REST leaves the field out instead, so null is not in its schema.
-    return followed.has(field.name) ? presentSchema(inner, named) : outputSchema(field.type, named);
+    // In GraphQL what was not asked for, or failed, is null; REST leaves the field out, so null is not in its schema.
+    const isLeftOut = (parts || followed.has(field.name)) && !field.extensions["mayBeNull"];
+    return isLeftOut ? presentSchema(inner, named) : outputSchema(field.type, named);
   };
   return {
     type: "object",
@@ -204,7 +217,7 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
         { ...fieldSchema(field), description: plainDescription(field.description, field.type) },
       ]),
     ),
-    required: fields.filter((field) => !followed.has(field.name) || partsOf(field)?.length).map(restNameOf),
+    required: fields.filter((field) => partsOf(field)?.length ?? !followed.has(field.name)).map(restNameOf),
   };
 }
 

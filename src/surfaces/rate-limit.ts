@@ -1,7 +1,6 @@
-import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
 import { LIMITS } from "../limits.js";
-import { RateLimited, networksOf } from "../operation/budget.js";
-import type { Budgets, Taken } from "../platform/rate-limiter.js";
+import { RateLimited, accountBudget, networksOf } from "../operation/budget.js";
+import type { Budgets } from "../platform/rate-limiter.js";
 import type { RequestScope } from "./http.js";
 
 const { windowMs, requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;
@@ -13,9 +12,9 @@ const { windowMs, requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LI
  */
 export async function chargeCaller(budgets: Budgets, scope: RequestScope, cost: number): Promise<void> {
   if (!scope.caller) return;
-  const { userId, plan } = scope.caller;
+  const { plan } = scope.caller;
   scope.charged ||= cost > 0;
-  await charge(budgets, scope, { name: `user:${userId}`, policy: plan, limit: requestsByPlan[plan], cost });
+  await charge(budgets, scope, { name: accountBudget(scope.caller), policy: plan, limit: requestsByPlan[plan], cost });
 }
 
 /**
@@ -59,48 +58,17 @@ interface Charge {
   readonly headers?: "always" | "refused";
 }
 
+/** One atomic step of ours: a library that reads, decides and writes lets requests at once all pass. */
 async function charge(budgets: Budgets, scope: RequestScope, request: Charge): Promise<void> {
   const { name, policy, limit, cost, headers = "always" } = request;
-  const account = new AtomicStore(budgets, { limit, cost });
-  const refuses = getGraphQLRateLimiter({ identifyContext: () => name, store: account });
-  const calls = Array.from({ length: cost });
-  const refused = await refuses(
-    { parent: undefined, args: { calls }, context: {}, info: ANY_FIELD },
-    { max: limit, window: `${windowMs}ms`, arrayLengthField: "calls", uncountRejected: true },
-  );
-  const { used, resetMs } = account.taken;
+  const { used, resetMs } = await budgets.take(name, { limit, cost });
+  const isRefused = used + Math.max(1, cost) > limit;
+  if (!isRefused && headers === "refused") return;
   const seconds = Math.max(1, Math.ceil(resetMs / 1_000));
-  const left = Math.max(0, limit - used - (refused ? 0 : cost));
-  if (!refused && headers === "refused") return;
+  const left = Math.max(0, limit - used - (isRefused ? 0 : cost));
   scope.setHeader("RateLimit-Policy", `"${policy}";q=${limit};w=${windowMs / 1_000}`);
   scope.setHeader("RateLimit", `"${policy}";r=${left};t=${seconds}`);
-  if (refused) throw new RateLimited(seconds);
-}
-
-/** graphql-rate-limit counts each field separately by default; here all fields share one budget. */
-const ANY_FIELD = { fieldName: "request" } as Parameters<ReturnType<typeof getGraphQLRateLimiter>>[0]["info"];
-
-/**
- * A store for one decision. graphql-rate-limit reads, decides and then writes, so 200 concurrent requests would all
- * read the same count. Here reading also takes, in one atomic step, and the library decides on the count before it.
- */
-class AtomicStore extends Store {
-  taken: Taken = { used: 0, resetMs: windowMs };
-
-  constructor(
-    private readonly budgets: Budgets,
-    private readonly charge: { readonly limit: number; readonly cost: number },
-  ) {
-    super();
-  }
-
-  override async getForIdentity({ contextIdentity }: { contextIdentity: string }): Promise<readonly number[]> {
-    const { limit, cost } = this.charge;
-    this.taken = await this.budgets.take(contextIdentity, this.charge);
-    // The library walks this list several times per request, so it is either empty or just long enough to refuse.
-    const hasRoom = this.taken.used + Math.max(1, cost) <= limit;
-    return hasRoom ? [] : Array.from({ length: limit }, () => Date.now());
-  }
-
-  override setForIdentity(): void {}
+  if (!isRefused) return;
+  scope.meter?.refused(policy);
+  throw new RateLimited(seconds);
 }

@@ -1,6 +1,10 @@
 /** The groups of paths in the documentation, by the first part of a path. */
 export const SUBJECTS = [
-  { name: "Memories", parts: ["memories"], description: "Notes of many kinds: store, find and follow them." },
+  {
+    name: "Memories",
+    parts: ["memories", "activity", "graph", "export"],
+    description: "Notes of many kinds: store, find and follow them.",
+  },
   {
     name: "Relationships",
     parts: ["relationships", "relationship-types"],

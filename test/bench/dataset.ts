@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import pg from "pg";
 import { built } from "./built.js";
 import { type Chance, capital, chanceOf, oneOf, prose, subjectWords, whole } from "./text.js";
 
+const { PROJECT } = await built<typeof import("../../src/platform/project.js")>("platform/project.js");
 const { migrate } = await built<typeof import("../../src/platform/migrations.js")>("platform/migrations.js");
 const { hashApiKey, apiKeyPrefix } =
   await built<typeof import("../../src/features/access/key-text.js")>("features/access/key-text.js");
@@ -130,23 +131,23 @@ export async function openDataset(serverUrl: string, say: (message: string) => v
 }
 
 /** The migrations and the code that makes the data, as it is built. */
-function hashOfMakers(): string {
+export function hashOfMakers(): string {
   const hash = createHash("sha256");
   for (const name of ["./dataset.js", "./text.js"]) hash.update(readFileSync(new URL(name, import.meta.url)));
-  const migrations = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
+  const migrations = join(PROJECT, "prisma", "migrations");
   for (const name of readdirSync(migrations, { recursive: true, encoding: "utf8" }).sort()) {
     if (name.endsWith(".sql")) hash.update(name).update(readFileSync(`${migrations}/${name}`));
   }
   return hash.digest("hex").slice(0, 12);
 }
 
-async function databases(server: pg.Client): Promise<string[]> {
+export async function databases(server: pg.Client): Promise<string[]> {
   const { rows } = await server.query<{ datname: string }>("SELECT datname FROM pg_database");
   return rows.map(({ datname }) => datname);
 }
 
 /** Drops what runs that were cut off, or other states of the data, left behind. */
-async function dropUnused(server: pg.Client, isOurs: (name: string) => boolean): Promise<void> {
+export async function dropUnused(server: pg.Client, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of (await databases(server)).filter(isOurs)) {
     // One that is in use belongs to another run, which drops it itself.
     await server.query(`DROP DATABASE IF EXISTS "${name}"`).catch(() => {});
@@ -156,7 +157,17 @@ async function dropUnused(server: pg.Client, isOurs: (name: string) => boolean):
 /** The indexes that are quicker made at the end than kept up to date on the way. */
 const TEXT_INDEXES = ["memory_search"];
 
-async function fill(url: string): Promise<void> {
+function fill(url: string): Promise<void> {
+  return fillDatabase(url, async (client) => {
+    await fillUsers(client, GRAPHS);
+    await fillMemories(client);
+    await fillRelationships(client);
+    await client.query("UPDATE graph_usage SET (memories, bytes) = (SELECT * FROM measure_graph(graph_id))");
+  });
+}
+
+/** Migrates a new database, lets something fill its tables, and makes it as it would be after a while. */
+async function fillDatabase(url: string, fillTables: (client: pg.Client) => Promise<void>): Promise<void> {
   await migrate(url);
   await onServer(url, async (client) => {
     const { rows } = await client.query<{ indexdef: string }>(
@@ -164,18 +175,22 @@ async function fill(url: string): Promise<void> {
       [TEXT_INDEXES],
     );
     await client.query(`DROP INDEX ${TEXT_INDEXES.join(", ")}`);
-    await fillUsers(client);
-    await fillMemories(client);
-    await fillRelationships(client);
-    await client.query("UPDATE graph_usage SET (memories, bytes) = (SELECT * FROM measure_graph(graph_id))");
+    await fillTables(client);
     for (const { indexdef } of rows) await client.query(indexdef);
     await client.query("SELECT count_words(id, 10000) FROM graph");
     await client.query("VACUUM (ANALYZE)");
   });
 }
 
-async function fillUsers(client: pg.Client): Promise<void> {
-  for (let graph = 0; graph < GRAPHS; graph++) {
+/** One graph, that of the first user, with so many memories and without relationships. */
+export const fillOneGraph = (url: string, memories: number): Promise<void> =>
+  fillDatabase(url, async (client) => {
+    await fillUsers(client, 1);
+    await fillMemories(client, memories, (index) => ({ ...memoryAt(index), graph: 0 }));
+  });
+
+async function fillUsers(client: pg.Client, graphs: number): Promise<void> {
+  for (let graph = 0; graph < graphs; graph++) {
     const { id, graphId, keyId, email, key } = userOf(graph);
     await client.query("INSERT INTO user_account (id, email, plan) VALUES ($1, $2, 'pro')", [id, email]);
     await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graphId, id]);
@@ -187,8 +202,12 @@ async function fillUsers(client: pg.Client): Promise<void> {
   }
 }
 
-async function fillMemories(client: pg.Client): Promise<void> {
-  await inBatches(MEMORIES, memoryAt, (rows) =>
+async function fillMemories(
+  client: pg.Client,
+  memories = MEMORIES,
+  make: (index: number) => { readonly graph: number } = memoryAt,
+): Promise<void> {
+  await inBatches(memories, make, (rows) =>
     client.query(
       `INSERT INTO memory (graph_id, id, type, title, content, summary, tags, importance,
          created_by, created_at, updated_by, updated_at)
@@ -230,13 +249,13 @@ async function inBatches(
 }
 
 /** The same server's address with another database. */
-function databaseOn(url: string, name: string): string {
+export function databaseOn(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `/${name}`;
   return address.href;
 }
 
-async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
+export async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
   const server = new pg.Client({ connectionString: url });
   await server.connect();
   try {

@@ -1,14 +1,16 @@
 /** What GraphQL clients ask in the cases; the hand-written server knows these texts and no others. */
 export const DOCUMENTS = {
   get: `query Get($id: ID!) {
-  memory(id: $id) { id type title content summary tags importance createdAt updatedAt version createdBy }
+  memory(id: $id) {
+    id type title content summary tags importance context confidence externalId expiresAt createdAt updatedAt version createdBy
+  }
 }`,
   related: `query Related($id: ID!) {
   relatedMemories(id: $id) { memories { memoryId type title relationship direction depth strength } }
 }`,
   create: `mutation Create($input: CreateMemoryInput!) {
   createMemory(input: $input) {
-    id type title content summary tags importance createdAt updatedAt version createdBy
+    id type title content summary tags importance context confidence externalId expiresAt createdAt updatedAt version createdBy
   }
 }`,
   search: `query Search($query: String!) {

@@ -17,6 +17,12 @@ const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js"
 /** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
 const { findMemories } =
   await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
+const { finderOf } = await built<typeof import("../../src/features/memories/search-occurrences.js")>(
+  "features/memories/search-occurrences.js",
+);
+const { snippetOf } = await built<typeof import("../../src/features/memories/search-snippet.js")>(
+  "features/memories/search-snippet.js",
+);
 const { memoryBytes } = await built<typeof import("../../src/features/memories/memory-columns.js")>(
   "features/memories/memory-columns.js",
 );
@@ -40,6 +46,9 @@ interface Relationship {
   readonly confidence: number;
   readonly createdAt: string;
 }
+// Whatever JSON: what the service keeps is of the same type.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
 interface Memory {
   readonly id: string;
   readonly type: string;
@@ -48,6 +57,10 @@ interface Memory {
   readonly summary: string | null;
   readonly tags: string[];
   readonly importance: number;
+  readonly context: Json;
+  readonly confidence: number;
+  readonly externalId: string | null;
+  readonly expiresAt: Date | null;
   readonly version: number;
   readonly createdBy: string;
   readonly createdAt: Date;
@@ -71,6 +84,10 @@ interface NewMemory {
   readonly summary: string | null;
   readonly tags: string[];
   readonly importance: number;
+  readonly context: Json;
+  readonly confidence: number;
+  readonly externalId: string | null;
+  readonly expiresAt: Date | null;
 }
 
 class Refusal extends Error {
@@ -132,12 +149,13 @@ async function answerTo(request: IncomingMessage): Promise<Answer> {
   if (rest === "search") {
     const parameters = new URLSearchParams(url.slice(queryAt));
     for (const name of parameters.keys()) if (name !== "query") throw new Refusal(400);
-    const hits = await found(caller, parameters.get("query"));
-    return { status: 200, body: { memories: hits.memories, total: hits.total, total_is_capped: hits.totalIsCapped } };
+    const hits = await found(caller, parameters.get("query"), true);
+    const { memories, total, totalIsCapped: total_is_capped } = hits;
+    return { status: 200, body: { memories, total, total_is_capped, truncated: false, meaning: false } };
   }
   if (queryAt >= 0) throw new Refusal(400);
   if (rest.endsWith("/related")) {
-    return { status: 200, body: { memories: await related(caller, rest.slice(0, -"/related".length)) } };
+    return { status: 200, body: await related(caller, rest.slice(0, -"/related".length)) };
   }
   const [memory] = await memoriesAt(caller, statements.memoryWithRelationships, [idOf(rest)]);
   if (!memory) throw new Refusal(404);
@@ -212,15 +230,28 @@ function notBlank(text: string): string {
   return text;
 }
 
-const FIELDS = new Set(["type", "title", "content", "summary", "tags", "importance"]);
+const FIELDS = new Set([
+  "type",
+  "title",
+  "content",
+  "summary",
+  "tags",
+  "importance",
+  "context",
+  "confidence",
+  "external_id",
+]);
 
 function newMemory(body: Record<string, unknown>): NewMemory {
   for (const name of Object.keys(body)) if (!FIELDS.has(name)) throw new Refusal(400);
-  const { summary = null, tags = [], importance = 0.5 } = body;
+  const { summary = null, tags = [], importance = 0.5, context = null, confidence = 0.8 } = body;
+  const { external_id: externalId = null } = body;
   const type = textOf(body["type"], 1, 50);
   if (!/^[a-z][a-z0-9_]{0,49}$/.test(type)) throw new Refusal(400);
   if (!Array.isArray(tags) || tags.length > 50) throw new Refusal(400);
   if (typeof importance !== "number" || !(importance >= 0 && importance <= 1)) throw new Refusal(400);
+  if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1)) throw new Refusal(400);
+  if (typeof context !== "object" || JSON.stringify(context).length > 16_384) throw new Refusal(400);
   const normalTags = tags.map((tag) => textOf(tag, 0, 100).trim().toLowerCase().normalize("NFC"));
   return {
     type,
@@ -229,6 +260,10 @@ function newMemory(body: Record<string, unknown>): NewMemory {
     summary: summary === null ? null : textOf(summary, 0, 1_000),
     tags: [...new Set(normalTags)].filter((tag) => tag !== ""),
     importance,
+    context: context as Json,
+    confidence,
+    externalId: externalId === null ? null : notBlank(textOf(externalId, 1, 200)),
+    expiresAt: null,
   };
 }
 
@@ -256,22 +291,32 @@ async function memoriesAt(caller: Caller, statement: Statement<object>, ids: rea
   return run<Memory, object>(statement, { graphIds: ids.map(() => graphOf(caller)), ids, withContent: true });
 }
 
-async function related(caller: Caller, id: unknown): Promise<Related[]> {
+const RELATED_LIMIT = 20;
+
+async function related(caller: Caller, id: unknown): Promise<{ memories: Related[]; truncated: boolean }> {
   requireScope(caller, "memories:read");
   const rows = await run<Related, object>(statements.related, {
-    ...{ graphId: graphOf(caller), start: idOf(id), types: null, direction: "any", limit: 20 },
+    ...{ graphId: graphOf(caller), start: idOf(id), types: null, direction: "any", limit: RELATED_LIMIT + 1 },
+    ...{ now: new Date() },
   });
   if (rows.length === 0) throw new Refusal(404);
-  return rows.filter((row) => row.id !== null);
+  const memories = rows.slice(0, RELATED_LIMIT).filter((row) => row.id !== null);
+  return { memories, truncated: rows.length > RELATED_LIMIT };
 }
 
-async function found(caller: Caller, given: unknown) {
+async function found(caller: Caller, given: unknown, withText: boolean) {
   requireScope(caller, "memories:read");
   const query = notBlank(textOf(given, 1, 1_000));
-  const rows = await findMemories(run, graphOf(caller), { query, limit: 20 });
-  const total = rows[0]?.total ?? 0;
+  const wishes = { query, limit: 20, offset: 0, explain: false, withText, expired: new Date() };
+  const { hits, total, concepts } = await findMemories(run, graphOf(caller), wishes);
+  const find = finderOf(concepts);
   return {
-    memories: rows.map(({ id, type, title, relevance }) => ({ id, type, title, relevance })),
+    memories: hits.map(({ id, type, title, relevance, ...hit }) => {
+      const { summary, tags, matches, text, continues, newer } = hit;
+      if (text === null) return { id, type, title, relevance };
+      const snippet = snippetOf({ text, summary, goesOn: continues === true }, find);
+      return { id, type, title, summary, tags, snippet, relevance, superseded_by: newer, matches };
+    }),
     total: Math.min(total, 1_000),
     totalIsCapped: total > 1_000,
   };
@@ -285,6 +330,10 @@ const restMemory = (memory: Memory): object => ({
   summary: memory.summary,
   tags: memory.tags,
   importance: memory.importance,
+  context: memory.context,
+  confidence: memory.confidence,
+  external_id: memory.externalId,
+  expires_at: memory.expiresAt,
   created_at: memory.createdAt,
   updated_at: memory.updatedAt,
   version: memory.version,
@@ -301,7 +350,16 @@ const restMemory = (memory: Memory): object => ({
     created_at: new Date(item.createdAt),
   })),
   relationships_total: memory.relationshipsTotal,
+  superseded_by: supersededBy(memory),
 });
+
+/** Memories here have few relationships: all of them are there. */
+function supersededBy({ relationships }: Memory): object | null {
+  const newest = relationships.find(
+    ({ type, direction }) => type === (direction === "in" ? "REPLACES" : "DEPRECATED_BY"),
+  );
+  return newest ? { id: newest.memory.id, title: newest.memory.title } : null;
+}
 
 async function graphqlAnswer(caller: Caller, body: Record<string, unknown>): Promise<Answer> {
   const { query, variables } = body;
@@ -316,7 +374,7 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
       return { memory: graphqlMemory(memory) };
     }
     case DOCUMENTS.related: {
-      const memories = (await related(caller, variables["id"])).map(upperCaseDirection);
+      const memories = (await related(caller, variables["id"])).memories.map(upperCaseDirection);
       return { relatedMemories: { memories } };
     }
     case DOCUMENTS.create: {
@@ -325,7 +383,7 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
       return { createMemory: graphqlMemory(await created(caller, newMemory(input))) };
     }
     case DOCUMENTS.search:
-      return { searchMemories: graphqlHits(await found(caller, variables["query"])) };
+      return { searchMemories: graphqlHits(await found(caller, variables["query"], false)) };
     case DOCUMENTS.nested:
       return { memory: await nested(caller, idOf(variables["id"])) };
     default:
@@ -358,6 +416,10 @@ function graphqlMemory(memory: Memory | undefined): object {
     summary: memory.summary,
     tags: memory.tags,
     importance: memory.importance,
+    context: memory.context,
+    confidence: memory.confidence,
+    externalId: memory.externalId,
+    expiresAt: memory.expiresAt,
     createdAt: memory.createdAt,
     updatedAt: memory.updatedAt,
     version: memory.version,

@@ -8,6 +8,7 @@ import type { Order } from "./child.js";
 import { type Ask, CASES, type Case } from "./cases.js";
 import { GRAPHS, MEMORIES, RELATIONSHIPS, memoryId, openDataset, userOf } from "./dataset.js";
 import { type Plan, type Result, type Servers, compareAnswers, compareRefusals, measure, median } from "./measure.js";
+import { benchSearch, tableOfCosts } from "./search.js";
 import { startServer } from "./server.js";
 import { statements } from "./statements.js";
 
@@ -23,8 +24,11 @@ interface Options {
   readonly quick?: true;
   readonly compare?: true;
   readonly json?: true;
+  readonly search?: true;
+  readonly graph: readonly number[];
 }
 
+const SEARCH_SIZES: readonly number[] = [10_000, 100_000];
 const FULL: Plan = { rounds: 9, turnMs: 1_500, warmUpMs: 1_500 };
 const QUICK: Plan = { rounds: 3, turnMs: 400, warmUpMs: 400 };
 
@@ -42,11 +46,18 @@ const program = commandLine({
     "BENCH_MEMORIES=2000 npm run bench -- --compare",
     `npm run bench -- --quick --case "${CASES[0]?.name}"`,
     "npm run --silent bench -- --json > bench.json",
+    "npm run bench -- --search",
+    "npm run bench -- --search --graph 1000000",
   ],
 })
   .option("--case <name>", `only this case; may be repeated (${CASES.map(({ name }) => name).join(", ")})`, chosen, [])
   .option("--quick", "few and short rounds: to see that it works, not how fast")
   .option("--compare", "only check that the service and the floor answer alike")
+  .option(
+    "--search",
+    "what searches cost PostgreSQL instead, likely and hostile ones, in graphs of some sizes (on Linux)",
+  )
+  .option("--graph <memories>", "with --search: a graph of this size; may be repeated (10000 and 100000)", sized, [])
   .option(...JSON_OPTION)
   .action(bench);
 
@@ -56,12 +67,24 @@ function chosen(name: string, before: readonly Case[]): readonly Case[] {
   return [...before, found];
 }
 
+function sized(memories: string, before: readonly number[]): readonly number[] {
+  if (!/^[1-9]\d{0,6}$/.test(memories)) throw new InvalidArgumentError("It must be a number of memories.");
+  return [...before, Number(memories)];
+}
+
 async function bench(options: Options): Promise<void> {
   const say = (message: string) => void process.stderr.write(`${message}\n`);
   const given = process.env["DATABASE_URL"];
   const embedded = given ? undefined : await startEmbeddedPostgres({ dataDir: "node_modules/.cache/bench-postgres" });
   try {
-    await using dataset = await openDataset(given ?? (await embedded?.administratorUrl()) ?? "", say);
+    const serverUrl = given ?? (await embedded?.administratorUrl()) ?? "";
+    if (options.search) {
+      const sizes = options.graph.length > 0 ? options.graph : SEARCH_SIZES;
+      const costs = await benchSearch(serverUrl, sizes, say);
+      console.log(options.json ? JSON.stringify(Object.fromEntries(costs)) : tableOfCosts(costs));
+      return;
+    }
+    await using dataset = await openDataset(serverUrl, say);
     await compare(dataset.url, options, say);
   } finally {
     await embedded?.stop();

@@ -29,8 +29,16 @@ export interface Statements {
 
 /** Taken from the operations themselves, by letting them run: nothing is written down twice, so nothing drifts. */
 export async function statements(): Promise<Statements> {
-  const newMemory = { type: "fix", title: "A title", content: "Some content.", tags: [], importance: 0.5 };
-  const walk = { id: ID, maxDepth: 1, direction: FollowDirection.ANY, limit: 20 };
+  const newMemory = {
+    type: "fix",
+    title: "A title",
+    content: "Some content.",
+    tags: [],
+    importance: 0.5,
+    confidence: 0.8,
+  };
+  const asked = { id: ID, maxDepth: 1, direction: FollowDirection.ANY, limit: 20 };
+  const walk = { ...asked, eachRelationship: false, full: false, includeExpired: false };
   const [caller] = await recorded((database) => callerOf(undefined, database));
   const [memoryAlone] = await recorded((database) => memory.handle(recording(database, "id"), { id: ID }));
   const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
@@ -82,6 +90,9 @@ const NOBODY: Caller = {
 const NO_BILLING: Billing = {
   payments: undefined,
   freeSeats: 5,
+  graceDays: 7,
+  mails: new Set<never>(),
+  checkout: { tax: false, promotionCodes: false, trialDays: 0 },
   returnOrigins: [],
 };
 

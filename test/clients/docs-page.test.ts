@@ -73,7 +73,7 @@ describeInBrowser("the REST reference", (browser) => {
     await page.getByRole("button", { name: "Apply credentials" }).click();
     await page.getByRole("button", { name: "Close" }).click();
     await page
-      .getByText("Who the key in use belongs to, what it may do, and how full the graphs are", { exact: true })
+      .getByText("Shows the user of the key in use, what the key may do, and how full the graphs are", { exact: true })
       .click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await page.getByRole("button", { name: "Execute" }).click();

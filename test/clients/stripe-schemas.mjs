@@ -1,6 +1,6 @@
 /**
  * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
- * stripe-answers.ts. Resources that no answer holds are made to match nothing, which keeps it small.
+ * the type of the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer holds are made to match nothing, which keeps it small.
  */
 import { fileURLToPath } from "node:url";
 import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";
@@ -29,8 +29,10 @@ ExposeNodeParser.prototype.getDefinitionName = function nameOf(node, context) {
   return `${file}:${name}${typeArguments.length > 0 ? `<${typeArguments.join(",")}>` : ""}`;
 };
 
+const [file, type] = process.argv.slice(2);
+
 const generator = createGenerator({
-  path: fileURLToPath(new URL("stripe-answers.ts", import.meta.url)),
+  path: fileURLToPath(new URL(`${file}.ts`, import.meta.url)),
   tsconfig: fileURLToPath(new URL("tsconfig.json", import.meta.url)),
   skipTypeCheck: true,
   expose: "export",
@@ -38,7 +40,7 @@ const generator = createGenerator({
   additionalProperties: false,
   functions: "hide",
 });
-const { definitions } = generator.createSchema("Answers");
+const { definitions } = generator.createSchema(type);
 
 /** A decimal is a class to the SDK, and text on the wire. Values that only a later version knows are not answered. */
 const schemaOf = (name) => {
@@ -58,5 +60,5 @@ const reach = (name) => {
     return value;
   });
 };
-reach("clients/stripe-answers:Answers");
+reach(`clients/${file}:${type}`);
 console.log(JSON.stringify({ definitions: reached }));

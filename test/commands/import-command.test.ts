@@ -1,7 +1,6 @@
-import { tmpdir } from "node:os";
 import type { WriteStream } from "node:tty";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { estimateSeconds, showDuration } from "../../src/import/estimate.js";
+import { estimateSeconds, requestsFor, showDuration } from "../../src/import/estimate.js";
 import { showProgress } from "../../src/import/progress.js";
 import {
   RETRY,
@@ -21,11 +20,12 @@ describe("an estimate", () => {
   const budget = { quota: 60, windowSeconds: 60, left: 10, resetSeconds: 20 };
 
   it.each([
-    [10, 0.1],
+    [10, 0.5],
     [11, 20],
     [70, 20],
     [71, 80],
     [10_000, 20 + 60 * 166],
+    [requestsFor(5_000), 20 + 60 * 3],
   ])(
     "holds: %d requests take %d seconds where 10 are left for 20 seconds and then 60 a minute",
     (requests, seconds) => {
@@ -135,14 +135,16 @@ describe("the command", () => {
     const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
 
     expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Reading the existing memories …");
-    expect(said.err[1]).toBe("103 changes to make, which would take about 60 s.");
+    expect(said.err[1]).toBe("103 changes to make, which would take about a few seconds.");
     expect(said.out[0]).toContain(`into ${url} would be:`);
     expect(said.out[0]).toContain(
       "103 read = 102 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
     );
     expect(said.out[0]).toContain("2 read = 1 without data + 1 left out");
     const alone = await command([file, "--dry-run"], "");
-    expect(alone.err[0]).toContain("into an empty graph, about 60 s on the plan free, a few seconds on the plan pro");
+    expect(alone.err[0]).toContain(
+      "into an empty graph, about a few seconds on the plan free, a few seconds on the plan pro",
+    );
   });
 
   it("changes nothing in a dry run, and says what would be done", async () => {
@@ -183,7 +185,7 @@ describe("the command", () => {
 
   it.each([
     ["a file that is not there", { file: "/nowhere/memory.jsonl" }, "There is no such file: /nowhere/memory.jsonl"],
-    ["a folder", { file: tmpdir() }, "This is a folder, not a file"],
+    ["a folder without notes", { file: "prisma/migrations" }, "There are no notes in /"],
     ["a file in another format", { text: "title,content" }, "There are no memories in /"],
     ["a file that is not text", { text: Buffer.from(`${jsonLines(...RETRY)}\xff`, "latin1") }, "is not text in UTF-8"],
     ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY, or give --key."],
@@ -225,14 +227,14 @@ describe("the command", () => {
       setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
       return { status: 429, headers: { "retry-after": "600" } };
     });
-    const many = Array.from({ length: 20 }, (_, index) => entity(`Entity ${index}`, "x"));
+    const many = Array.from({ length: 600 }, (_, index) => entity(`Entity ${index}`, "x"));
     const file = await fileWith(jsonLines(...many));
 
     const said = await command([file, "--url", service.url, "--json"], "key");
 
     expect(said.exitCode).toBe(130);
-    expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 20, created: 1 } });
-    expect(said.err.join("\n")).toContain("Stopped. Memories in the graph so far: 1; relationships: 0. Run the same");
+    expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 600, created: 500 } });
+    expect(said.err.join("\n")).toContain("Stopped. Memories in the graph so far: 500; relationships: 0. Run the same");
   });
 });
 

@@ -1,5 +1,8 @@
 import { expect, describe, it, vi } from "vitest";
-import { memoryOperations } from "../../src/features/memories/index.js";
+import { memory } from "../../src/features/memories/get-memory.js";
+import { updateMemory } from "../../src/features/memories/update-memory.js";
+import { dryRun } from "../../src/import/dry-run.js";
+import { newReport, runImport } from "../../src/import/run-import.js";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import {
@@ -11,13 +14,12 @@ import {
   importInto,
   jsonLines,
   memoriesOf,
+  readText,
   relation,
   reportOf,
   runText,
 } from "../support/imports.js";
 import { createWorld } from "../support/world.js";
-
-const [, memory, , updateMemory] = memoryOperations;
 
 describe("importing into the service", () => {
   it("stops when the graph is full, says so, and continues from there when there is room", async () => {
@@ -30,7 +32,7 @@ describe("importing into the service", () => {
     await expect(importInto(url, ann, text)).rejects.toThrow(/This graph is full: .* at most 5 memories/);
     storage.pro.memories = 100;
 
-    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 25, existing: 5 } }));
+    expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 30 } }));
   });
 
   it("stores memories and relationships, and adds nothing when it is run again", async () => {
@@ -198,7 +200,6 @@ describe("retries", () => {
     const result = await runText(client, jsonLines(...RETRY));
 
     expect(result).toEqual(reportOf({ memories: { created: 2 }, relationships: { created: 1 } }));
-    // Both memories were refused while they were under way together: one wait, one message.
     expect(pauses).toEqual([
       [1, "rate limit reached"],
       [1, "rate limit reached"],
@@ -207,8 +208,8 @@ describe("retries", () => {
     const keys = service.requests
       .filter(({ method }) => method === "POST")
       .map(({ headers }) => headers["idempotency-key"]);
-    expect(keys).toHaveLength(6);
-    expect(new Set(keys).size).toBe(3);
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(2);
   });
 
   it("retries after a lost connection, and while the service is busy", async () => {
@@ -237,4 +238,25 @@ describe("retries", () => {
     await expect(result).rejects.toThrow("is still busy after many attempts (status 503). Try again later.");
     expect(service.requests).toHaveLength(6);
   });
+});
+
+it("finds the existing relationships in a dry run, by a request for each or by reading all, whichever is less", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const names = Array.from({ length: 30 }, (_, index) => `Note ${index}`);
+  const links = names.slice(1).map((name) => relation(name, "uses", "Note 0"));
+  const notes = names.map((name) => entity(name, "x"));
+  await importInto(url, ann, jsonLines(...notes, ...links));
+  const dryRunOf = async (linksTotal: number) => {
+    const client = clientOf(url, ann.key);
+    const [asked, listed] = [vi.spyOn(client, "leadsTo"), vi.spyOn(client, "relationships")];
+    const graph = readText(jsonLines(...notes, ...links, relation("Note 0", "uses", "Note 1")));
+    const report = newReport(graph);
+    await runImport(graph, { store: dryRun(client, linksTotal), report, onStep: () => {} });
+    return { ...report.relationships, asked: asked.mock.calls.length, listed: listed.mock.calls.length };
+  };
+
+  expect(await dryRunOf(30)).toMatchObject({ created: 1, existing: 29, asked: 0, listed: 1 });
+  expect(await dryRunOf(0)).toMatchObject({ created: 1, existing: 29, asked: 30, listed: 0 });
 });

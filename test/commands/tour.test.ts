@@ -47,14 +47,14 @@ describe("beside one server", () => {
     expect(again).toMatchObject({ code: 0, errors: "" });
     const { walks } = JSON.parse(again.output) as { walks: { door: string; steps: { title: string }[] }[] };
     expect(walks.map(({ door, steps }) => [door, steps.length])).toEqual([
-      ["rest", 32],
-      ["graphql", 32],
+      ["rest", 38],
+      ["graphql", 38],
     ]);
     for (const { title } of walks.flatMap(({ steps }) => steps)) {
       // Each run has addresses of its own.
       expect(told.output).toContain(title.replace(/\.\w+@example\.com$/, "."));
     }
-    expect(told.output).toMatch(/All 64 steps were answered as expected\.\n$/);
+    expect(told.output).toMatch(/All 76 steps were answered as expected\.\n$/);
     expect(told.output).not.toContain("\u001b");
     const tooWide = told.output
       .split("\n")
@@ -70,7 +70,7 @@ describe("beside one server", () => {
     const key = /^ {3}(KEY=.*)$/m.exec(output)?.[1] ?? "";
     const pasted = await run("bash", ["-c", [key, ...requests.slice(0, 2)].join("\n")], { cwd: folder });
 
-    expect(requests.length).toBe(7);
+    expect(requests.length).toBe(11);
     expect(pasted).toMatchObject({ code: 0, errors: "" });
     expect(pasted.output).toContain('"title":"Payments time out"');
     expect(pasted.output).toContain('"title":"Retry with backoff"');
@@ -83,8 +83,9 @@ describe("beside one server", () => {
     const [request = ""] = /curl [^]*?\}'/.exec(printed) ?? [];
     const pasted = await run("bash", ["-c", request]);
 
-    expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/docs/limits"]);
-    for (const url of pages) {
+    expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/mcp", "/docs/limits"]);
+    // The door for agents is no page.
+    for (const url of pages.filter((one) => !one.endsWith("/mcp"))) {
       expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);
     }
     expect(JSON.parse(pasted.output)).toMatchObject({ title: "Retry" });

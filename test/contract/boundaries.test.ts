@@ -8,7 +8,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "serve.ts": [""],
   commands: [""],
   import: [],
-  "app.ts": ["chores.ts", "doors.ts", "surfaces/", "operation/", "platform/", "config.ts"],
+  "app.ts": ["backlog.ts", "chores.ts", "doors.ts", "surfaces/", "operation/", "platform/", "config.ts"],
+  "backlog.ts": ["operation/", "platform/"],
   "chores.ts": ["features/*/index.ts", "operation/", "platform/", "config.ts"],
   "doors.ts": [
     "failures.ts",

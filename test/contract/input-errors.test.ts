@@ -8,6 +8,7 @@ import {
   getNullableType,
   isEnumType,
   isListType,
+  isRequiredArgument,
   isRequiredInputField,
   parse,
   specifiedRules,
@@ -23,7 +24,7 @@ import { snakeCase } from "../../src/operation/names.js";
 import { type Operation, takesBody } from "../../src/operation/operation.js";
 import { explain } from "../../src/surfaces/graphql/literals.js";
 import { assertVariablesFit } from "../../src/surfaces/graphql/variables.js";
-import { restError, routesOf } from "../../src/surfaces/rest/errors.js";
+import { restError, routesOf } from "../../src/surfaces/plain-errors.js";
 
 import { named } from "../support/operations.js";
 
@@ -61,6 +62,7 @@ function mistakesWith(field: GraphQLInputField): Mistake[] {
     };
     return [...required, { sent: "Neither", literal: "Neither", ...said }, { sent: {}, literal: "{}", ...said }];
   }
+  if (named.name === "JSONObject") return [...required, alike([], "[]", "must be a JSON object")];
   return [...required, alike({}, "{}", /^must be (a string|a number|a whole number|true or false|a time)/)];
 }
 
@@ -77,12 +79,14 @@ const argumentsOf = ({ kind, name }: Operation) =>
 
 /** The same by GraphQL, with variables of other names than the fields have. */
 function issuesByVariables(operation: Operation, name: string, sent: unknown): readonly InputIssue[] {
-  const args = argumentsOf(operation);
+  const example = named({ ...operation.example?.input }, inputTypeOf(schema, operation));
+  const input = JSON.parse(JSON.stringify({ ...example, [name]: sent })) as Record<string, unknown>;
+  // A variable without a value is a mistake of its own, and only the first few mistakes are told.
+  const isNeeded = (arg: GraphQLArgument) => arg.name in input || isRequiredArgument(arg);
+  const args = argumentsOf(operation).filter((arg) => operation.kind === "mutation" || isNeeded(arg));
   const variables = args.map((arg, index) => `$v${index}: ${String(arg.type)}`).join(", ");
   const given = args.map((arg, index) => `${arg.name}: $v${index}`).join(", ");
   const document = parse(`${operation.kind}(${variables}) { ${operation.name}(${given}) { __typename } }`);
-  const example = named({ ...operation.example?.input }, inputTypeOf(schema, operation));
-  const input = JSON.parse(JSON.stringify({ ...example, [name]: sent })) as Record<string, unknown>;
   const values =
     operation.kind === "mutation"
       ? { v0: input }

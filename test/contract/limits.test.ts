@@ -5,7 +5,7 @@ import { STEPS } from "../../src/surfaces/pages/limits.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { type World, createWorld } from "../support/world.js";
 
-const { http, json, graphql, text, refusal } = LIMITS;
+const { http, json, graphql, mcp, text, refusal } = LIMITS;
 
 /** A request that is so large in one way, and what it is refused with when that is too large. */
 interface Probe {
@@ -29,6 +29,7 @@ const chain = (count: number, fields: string): string =>
   `${repeated(count - 1, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F${count - 1} on Query { ${fields} }`;
 const note = { type: "general", title: "A note", content: "Something." };
 const store = (body: unknown) => ({ path: "/v1/memories", body });
+const ping = (id: number | string, params = {}) => ({ jsonrpc: "2.0", id, method: "ping", params });
 const levels = (count: number, inner: unknown): unknown => (count === 0 ? inner : { a: levels(count - 1, inner) });
 
 const PROBES: readonly Probe[] = [
@@ -49,6 +50,31 @@ const PROBES: readonly Probe[] = [
     needsKey: false,
     status: 413,
     says: "1,048,576 bytes",
+  },
+  {
+    step: "Body",
+    what: "a body by MCP",
+    max: http.bodyBytes,
+    request: (size) => ({ path: "/mcp", body: JSON.stringify(ping(1)).padEnd(size, " ") }),
+    needsKey: true,
+    status: 413,
+    says: "1,048,576 bytes",
+  },
+  {
+    step: "JSON",
+    what: "levels by MCP",
+    max: json.depth,
+    request: (size) => ({ path: "/mcp", body: ping(1, levels(size - 2, {}) as object) }),
+    needsKey: true,
+    says: "nested deeper",
+  },
+  {
+    step: "MCP: message",
+    what: "characters of an id",
+    max: mcp.idLength,
+    request: (size) => ({ path: "/mcp", body: ping("x".repeat(size)) }),
+    needsKey: true,
+    says: "at most 256 characters",
   },
   {
     step: "JSON",
@@ -233,6 +259,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "Budget of an account": "test/surfaces/rate-limit.test.ts",
   "GraphQL: variables": "test/contract/limits.test.ts",
   Database: "test/platform/shares.test.ts",
+  OAuth: "test/surfaces/oauth-bounds.test.ts",
   "Size of a graph": "test/features/memories/graph-room.test.ts",
   "Size of a memory": "test/features/memories/memory-room.test.ts",
   Answer: "test/surfaces/answer-size.test.ts",

@@ -3,6 +3,7 @@ import { graphqlSchema, operations } from "../../src/operations.js";
 import { type Permission, SCOPES, scopesOf } from "../../src/operation/permission.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import { saidByMcp } from "../support/mcp.js";
 import { saidByGraphQL, saidByRest } from "../support/operations.js";
 
 const named = operations.map((operation) => [operation.name, operation] as const);
@@ -41,6 +42,8 @@ describe.each(guarded ?? [])("%s", (_name, operation) => {
       await saidByRest(url, ann.key, operation, input),
       await saidByGraphQL(url, ann.key, schema, operation, input),
     ];
+    // Agents are not told of tools that their key does not allow.
+    if (operation.mcp) await expect(saidByMcp(url, ann.key, operation, input)).rejects.toThrow("Unknown tool");
     // Every scope is needed where one makes things for which another is needed as well.
     const makesKeys = operation.name === "createApiKey" || operation.name === "rotateApiKey";
     await setScopes(makesKeys ? SCOPES : scopesOf(operation.permission));

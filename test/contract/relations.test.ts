@@ -27,8 +27,8 @@ const types = Object.values(schema.getTypeMap()).filter(
 const ENTITIES = ["ApiKey", "AuditEntry", "Invitation", "Memory", "Relationship", "Team", "User"];
 /** The same things as whoever owns them sees them, and what is told once of a change: alike from wherever one looks. */
 const OWN_VIEWS = ["ConfirmedSignUp", "Deletion", "NewApiKey", "RevokedApiKey", "Viewer"];
-/** The payment provider's id. */
-const FOREIGN = ["TeamSubscription"];
+/** The payment provider's ids. */
+const FOREIGN = ["TeamInvoice", "TeamSubscription"];
 
 it("gives an id to what has an identity alone, so that caches keep no view in another's place", () => {
   const withId = types.filter((type) => type.getFields()["id"]).map(({ name }) => name);

@@ -11,18 +11,33 @@ const STATEMENTS = [
   "features/accounts/audit-statement.ts: forgetAddressInAudit",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
   "features/billing/take-lock-statement.ts: takeLock",
+  "features/bulk/bulk-statements.ts: storeMemories",
+  "features/bulk/export-statement.ts: memoriesBetween",
   "features/mail/mail-statements.ts: claimDueMails",
+  "features/memories/embedding-statements.ts: claimDueMemories",
+  "features/memories/embedding-statements.ts: fillEmbeddings",
+  "features/memories/embedding-statements.ts: forgetVectors",
+  "features/memories/embedding-statements.ts: storeVectors",
+  "features/memories/embedding-statements.ts: vectorsAfter",
+  "features/memories/embedding-statements.ts: vectorsOfGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
   "features/memories/memory-statements.ts: keepVersion",
   "features/memories/memory-statements.ts: readStatement",
   "features/memories/memory-statements.ts: storeMemory",
+  "features/memories/memory-statements.ts: supersedingMemories",
+  "features/memories/memory-statements.ts: writeContext",
   "features/memories/related-statement.ts: walkStatement",
+  "features/memories/search-statements.ts: matchesOfHits",
   "features/memories/search-statements.ts: searchHits",
   "features/memories/search-statements.ts: searchWords",
   "features/memories/search-statements.ts: wordsAlike",
   "features/memories/word-statements.ts: countWords",
   "features/memories/word-statements.ts: forgetNextWords",
+  "features/views/recent-statement.ts: recentActivityOf",
+  "features/views/statistics-statement.ts: countGraph",
+  "features/views/walk-statements.ts: drawing",
+  "features/views/walk-statements.ts: stepFrom",
   "operation/clock-statement.ts: databaseClock",
   "operation/forget-statement.ts: forgetStatement",
   "operation/idempotency-statements.ts: keepResult",
@@ -32,7 +47,7 @@ const STATEMENTS = [
   "operation/lock-row-statement.ts: lockStatement",
   "platform/idle-statement.ts: idleProcesses",
 ];
-const STATEMENTS_MAX = 25;
+const STATEMENTS_MAX = 40;
 
 interface Source {
   readonly path: string;

@@ -4,7 +4,9 @@ import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import { snakeCase } from "../../src/operation/names.js";
 import { type Answer, ask } from "../support/http.js";
+import { askMcp, offered as offeredToAgents } from "../support/mcp.js";
 import { document } from "../support/openapi.js";
 import { askRest, operationNamed } from "../support/operations.js";
 import type { Actor, World } from "../support/world.js";
@@ -42,7 +44,9 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     return answer;
   },
   async "404"({ world, url, ann, operation, input }) {
-    const unknown = Object.entries(input).map(([name, value]) => [name, /(id|token)$/i.test(name) ? "nothing" : value]);
+    // An id that a client gives is new or known, and never wrong.
+    const isName = (name: string) => /(id|token)$/i.test(name) && name !== "externalId";
+    const unknown = Object.entries(input).map(([name, value]) => [name, isName(name) ? "nothing" : value]);
     if (unknown.some(([, value]) => value === "nothing")) {
       return askRest(url, ann.key, operation, Object.fromEntries(unknown));
     }
@@ -53,6 +57,8 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   async "409"(scene) {
     if (scene.operation.name === "confirmSignUp") return withoutRoomForKeys(scene);
     if (scene.operation.name === "deleteAccount") return asOwner(scene);
+    if (scene.operation.name === "changeEmail") return toAnothers(scene);
+    if (scene.operation.name === "teamUpgradePreview") return withoutSubscription(scene);
     // Any other change under the same key will do.
     const note = { type: "general", title: "First", content: "Under the same key." };
     const headers = { "idempotency-key": "used" };
@@ -117,6 +123,22 @@ async function asOwner(scene: Scene): Promise<Answer> {
   return answer;
 }
 
+/** As the owner of a team that never paid. */
+async function withoutSubscription({ world, url, operation, input }: Scene): Promise<Answer> {
+  const owner = await world.user();
+  await owner.did(operationNamed("createTeam"), { name: "Unpaid", maxMembers: 5 });
+  return askRest(url, owner.key, operation, input);
+}
+
+/** To the address of another account, whose code is right. */
+async function toAnothers(scene: Scene): Promise<Answer> {
+  const email = String(scene.input["email"]);
+  const { caller } = await scene.world.user({ email });
+  const answer = await rightly(scene);
+  await scene.world.database.models.user.update({ where: { id: caller.userId }, data: { email: `not.${email}` } });
+  return answer;
+}
+
 /** While the user with the address has as many keys as there may be. */
 async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
   const email = String(scene.input["email"]);
@@ -175,4 +197,85 @@ describe("every status that the document promises", () => {
     expect(produced).toEqual(Object.fromEntries(promised.map((status) => [status, Number(status)])));
     expect(promised.length).toBeGreaterThan(3);
   });
+});
+
+/** What a call of a tool comes to: the status of HTTP, and the code of the error that an agent is shown. */
+async function calledBy(
+  { url, ann, operation, input }: Scene,
+  { key = ann.key, args = input, headers = {} }: { key?: string; args?: object; headers?: Record<string, string> } = {},
+): Promise<readonly [status: number, code: string | undefined]> {
+  const named = Object.entries(args).map(([name, value]) => [snakeCase(name), value as unknown]);
+  const call = { name: operation.mcp?.name, arguments: Object.fromEntries(named) };
+  const { status, body } = await askMcp(url, key, "tools/call", call, { headers });
+  const { content, isError } = (body.result ?? {}) as { content?: Array<{ text: string }>; isError?: boolean };
+  if (!isError) return [status, undefined];
+  return [status, (JSON.parse(content?.[0]?.text ?? "") as { error: { code: string } }).error.code];
+}
+
+/** The same situations, as an agent is told of them. */
+const TOLD: Readonly<Record<string, (scene: Scene) => Promise<readonly [number, string | undefined]>>> = {
+  done: (scene) => calledBy(scene),
+  "nobody's key": (scene) => calledBy(scene, { key: "mg_live_unknown" }),
+  "another page": (scene) => calledBy(scene, { headers: { origin: "https://evil.example" } }),
+  "an unknown input": (scene) => calledBy(scene, { args: { ...scene.input, unknownField: 1 } }),
+  async "an unknown thing"(scene) {
+    const ids = Object.entries(scene.input).map(([name, value]) => [name, /id$/i.test(name) ? "nothing" : value]);
+    if (ids.some(([, value]) => value === "nothing"))
+      return calledBy(scene, { args: Object.fromEntries(ids) as object });
+    return calledBy(scene, { key: (await scene.world.user()).key, args: { ...scene.input, graph: "team" } });
+  },
+  async "another use of a key"(scene) {
+    const headers = { "idempotency-key": "used" };
+    await ask(`${scene.url}/v1/memories`, {
+      key: scene.ann.key,
+      headers,
+      body: { type: "general", title: "First", content: "Under the same key." },
+    });
+    return calledBy(scene, { headers });
+  },
+  async "a mistake of ours"(scene) {
+    const { pool } = scene.world.database;
+    await pool.query("ALTER TABLE memory RENAME TO memory_lost");
+    const told = await calledBy(scene);
+    await pool.query("ALTER TABLE memory_lost RENAME TO memory");
+    return told;
+  },
+  async "too many requests"(scene) {
+    const { world, ann, url } = scene;
+    await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
+    await firstOf(429, () => ask(`${url}/me`, { key: ann.key }));
+    return calledBy(scene);
+  },
+  async "no database"(scene) {
+    const { url } = await scene.world.serve({}, UNREACHABLE);
+    return calledBy({ ...scene, url });
+  },
+};
+
+describe("what comes of a tool", () => {
+  it.each(offeredToAgents.map((operation) => [operation.name, operation] as const))(
+    "is an answer with a code, or a status where no agent could do anything: %s",
+    async (_name, operation) => {
+      await using world = await worldFor(operation);
+      const { url } = await world.serve();
+      const ann = await world.user();
+      const input = exampleInput(operation, await thingsOf(world, ann, operation));
+      const told: Record<string, unknown> = {};
+      for (const [situation, produce] of Object.entries(TOLD)) {
+        told[situation] = await produce({ world, url, ann, operation, input });
+      }
+
+      expect(told).toEqual({
+        done: [200, undefined],
+        "nobody's key": [401, undefined],
+        "another page": [403, undefined],
+        "an unknown input": [200, "bad_request"],
+        "an unknown thing": [200, "not_found"],
+        "another use of a key": [200, operation.kind === "mutation" ? "conflict" : undefined],
+        "a mistake of ours": [200, "internal_error"],
+        "too many requests": [200, "rate_limited"],
+        "no database": [503, undefined],
+      });
+    },
+  );
 });

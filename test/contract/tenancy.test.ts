@@ -3,6 +3,7 @@ import { graphqlSchema, operations } from "../../src/operations.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import type { World } from "../support/world.js";
+import { callOperation } from "../support/mcp.js";
 import { askRest, idFields, saidByGraphQL } from "../support/operations.js";
 
 const schema = await graphqlSchema();
@@ -29,6 +30,12 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     }
     const byGraphQL = await saidByGraphQL(url, ann.key, schema, operation, inPlace(their));
 
+    if (operation.mcp) {
+      const called = [];
+      for (const id of [their, "not-an-id"]) called.push(await callOperation(url, ann.key, operation, inPlace(id)));
+      expect(called[0]).toEqual(called[1]);
+      expect(called[0]).toMatchObject({ isError: true, answer: { error: { code: "not_found" } } });
+    }
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(byGraphQL).toEqual({ ok: false, code: "not_found" });

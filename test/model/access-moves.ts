@@ -1,5 +1,6 @@
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import { CODE_GAP_MS, type Key, type Model, type User, newestFirst } from "./model.js";
+import type { Draw } from "./draw.js";
 import { Disagreement } from "./agree.js";
 import type { Real } from "./real.js";
 import { type Caller, Unasked, defineMove, drawId, refuse } from "./move.js";
@@ -48,28 +49,15 @@ const codesOf = ({ codes }: Model) => [...codes.keys()];
 
 export const confirmSignUp = defineMove<{ email: string; code: string; keyName?: string | undefined }>({
   weight: 2,
-  input(model, { user }, draw) {
-    const email = draw.one(draw.once(5) ? [user.email] : codesOf(model)) ?? user.email;
-    const known = draw.one(model.codes.get(email) ?? []);
-    const right = (draw.once(4) ? known?.long : known?.code) ?? "00000000";
-    return { email, code: draw.once(4) ? "not this" : right, keyName: draw.once(2) ? "Laptop" : undefined };
-  },
+  input: (model, me, draw) => ({ ...drawCode(model, me, draw), keyName: draw.once(2) ? "Laptop" : undefined }),
   expect(model, _me, { email, code, keyName = "Sign-up" }) {
-    const open = model.openCodes(email);
-    const triable = open.filter(({ triesLeft }) => triesLeft > 0);
-    const right = open.find(({ long }) => long === code) ?? triable.find((each) => each.code === code);
-    // A try counts against each code that it could have hit, also where it is refused; the long form counts nowhere.
-    if (right?.long !== code) for (const each of triable) each.triesLeft -= 1;
-    if (!right) return refuse("bad_request", "code_invalid");
+    const useUp = tryCode(model, email, code);
     const user = model.userNamed(email);
     return {
       output: { name: keyName, scopes: [...SCOPES], expiresAt: null, ...(user ? { userId: user.id } : {}) },
       audit: ({ id }) => ({ teamId: null, subject: String(id), detail: null }),
       effect(output) {
-        model.codes.set(
-          email,
-          (model.codes.get(email) ?? []).filter((each) => each !== right),
-        );
+        useUp();
         const person = user ?? newUser(model, String(output["userId"]), email);
         person.verified = true;
         person.keys.push(keyFrom(model, person, output, null));
@@ -78,8 +66,33 @@ export const confirmSignUp = defineMove<{ email: string; code: string; keyName?:
   },
 });
 
+/**
+ * Counts a try of a code. Returns what uses up the right one.
+ * @throws Refused for a wrong one.
+ */
+export function tryCode(model: Model, email: string, code: string): () => void {
+  const open = model.openCodes(email);
+  const triable = open.filter(({ triesLeft }) => triesLeft > 0);
+  const right = open.find(({ long }) => long === code) ?? triable.find((each) => each.code === code);
+  // A try counts against each code that it could have hit, also where it is refused; the long form counts nowhere.
+  if (right?.long !== code) for (const each of triable) each.triesLeft -= 1;
+  if (!right) return refuse("bad_request", "code_invalid");
+  return () => {
+    const others = (model.codes.get(email) ?? []).filter((each) => each !== right);
+    model.codes.set(email, others);
+  };
+}
+
+/** An address with codes as a rule, and a code that is right as a rule. */
+export function drawCode(model: Model, { user }: Caller, draw: Draw): { email: string; code: string } {
+  const email = draw.one(draw.once(5) ? [user.email] : codesOf(model)) ?? user.email;
+  const known = draw.one(model.codes.get(email) ?? []);
+  const right = (draw.once(4) ? known?.long : known?.code) ?? "00000000";
+  return { email, code: draw.once(4) ? "not this" : right };
+}
+
 function newUser(model: Model, id: string, email: string): User {
-  const user: User = { id, email, verified: true, keys: [], personal: { team: null } };
+  const user: User = { id, email, verified: true, name: null, keys: [], personal: { team: null } };
   model.users.push(user);
   return user;
 }

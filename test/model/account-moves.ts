@@ -1,8 +1,46 @@
+import { drawCode, tryCode } from "./access-moves.js";
 import { type Model, type User, newestFirst } from "./model.js";
 import { Unasked, defineMove, refuse } from "./move.js";
 
 /** With fewer people there is little left to see. */
 const PEOPLE_ENOUGH = 3;
+
+export const updateAccount = defineMove<{ name?: string | null | undefined }>({
+  weight: 1,
+  input: (_model, _me, draw) => ({ name: draw.one(["Ann", null, undefined]) }),
+  check({ name }) {
+    if (name === undefined) refuse("bad_request");
+  },
+  expect: (_model, { user }, { name }) => ({
+    output: { userId: user.id, email: user.email, name },
+    audit: () => ({ teamId: null, subject: user.id, detail: null }),
+    effect: () => void (user.name = name ?? null),
+  }),
+});
+
+export const changeEmail = defineMove<{ email: string; code: string }>({
+  weight: 1,
+  alone: true,
+  input: drawCode,
+  expect(model, { user }, { email, code }) {
+    const useUp = tryCode(model, email, code);
+    const other = model.userNamed(email);
+    if (other && other !== user) refuse("conflict", "email_taken");
+    const team = model.teamOf(user);
+    return {
+      output: { userId: user.id, email },
+      audit: () => ({ teamId: null, subject: user.id, detail: null }),
+      async effect(_output, real) {
+        await real.codesTo(email);
+        useUp();
+        user.email = email;
+        user.verified = true;
+        const needless = team && model.pendingOf(team).find((known) => known.email === email);
+        if (needless) needless.settled = "revoked";
+      },
+    };
+  },
+});
 
 export const deleteAccount = defineMove<{ email: string }>({
   weight: 1,

@@ -1,5 +1,6 @@
 import type { TeamRole } from "../../src/operation/context.js";
 import { ANY, type Model, type Team } from "./model.js";
+import type { Draw } from "./draw.js";
 import { type Caller, Unasked, defineMove, refuse } from "./move.js";
 import { inRole, members, standing } from "./team-moves.js";
 
@@ -14,11 +15,13 @@ function ownTeam(model: Model, me: Caller, needed: TeamRole): Team {
 
 /** What is paid for counts as soon as the provider is asked, even where the question is then refused. */
 export function grantPaidSeats({ billing, ...team }: Team): number {
-  return billing.status === "active" ? Math.max(team.members.size, billing.seats ?? 0) : team.maxMembers;
+  return billing.status === "active"
+    ? Math.max(team.members.size, billing.nextSeats ?? billing.seats ?? 0)
+    : team.maxMembers;
 }
 
 const shown = ({ billing, members }: Team) => {
-  const { status, seats, ending } = billing;
+  const { status, seats, nextSeats, ending } = billing;
   const plan = status === "active" ? "team" : null;
   const still = status === "active" && ending;
   return {
@@ -26,7 +29,7 @@ const shown = ({ billing, members }: Team) => {
     seats,
     plan,
     memberCount: members.size,
-    ...(status === "active" ? { cancelAtPeriodEnd: still } : {}),
+    ...(status === "active" ? { cancelAtPeriodEnd: still, nextSeats } : {}),
   };
 };
 
@@ -36,8 +39,10 @@ export const createTeamCheckout = defineMove<{ successUrl?: string | undefined }
   input: (_model, _me, draw) => ({
     successUrl: draw.once(5) ? draw.one(["https://app.example.com/paid", "https://evil.example.com/"]) : undefined,
   }),
-  expect(model, me, { successUrl }) {
+  check({ successUrl }) {
     if (successUrl?.includes("evil")) refuse("bad_request");
+  },
+  expect(model, me) {
     const team = ownTeam(model, me, "owner");
     team.maxMembers = grantPaidSeats(team);
     const { billing, maxMembers } = team;
@@ -76,7 +81,9 @@ export const upgradeTeam = defineMove<{ maxMembers: number }>({
     const { billing } = team;
     team.maxMembers = grantPaidSeats(team);
     if (billing.status !== "active") refuse("conflict", "subscription_required");
-    if (maxMembers <= (billing.seats ?? 0)) refuse("bad_request");
+    if (maxMembers < (billing.seats ?? 0)) refuse("bad_request");
+    if (maxMembers === billing.seats) return { output: { ...shown(team), seats: maxMembers } };
+    if (billing.nextSeats !== null) refuse("conflict", "decrease_pending");
     const detail = `seats: ${billing.seats} → ${maxMembers}`;
     return {
       output: { ...shown(team), seats: maxMembers },
@@ -108,6 +115,113 @@ export const cancelTeamSubscription = defineMove<object>({
         await world.stripe.delivered();
         billing.ending = true;
       },
+    };
+  },
+});
+
+export const resumeTeamSubscription = defineMove<object>({
+  who: inRole("owner", "admin"),
+  weight: 1,
+  input: () => ({}),
+  expect(model, me) {
+    const team = ownTeam(model, me, "owner");
+    const { billing } = team;
+    team.maxMembers = grantPaidSeats(team);
+    if (billing.status !== "active") refuse("conflict", "subscription_required");
+    const audit = () => ({ teamId: team.id, subject: ANY, detail: "it is renewed again" });
+    return {
+      output: { ...shown(team), cancelAtPeriodEnd: false },
+      ...(billing.ending ? { audit } : {}),
+      async effect(_output, { world }) {
+        await world.stripe.delivered();
+        billing.ending = false;
+      },
+    };
+  },
+});
+
+export const openBillingPortal = defineMove<{ returnUrl?: string | undefined }>({
+  who: inRole("owner", "admin"),
+  weight: 1,
+  input: (_model, _me, draw) => ({
+    returnUrl: draw.once(5) ? draw.one(["https://app.example.com/paid", "https://evil.example.com/"]) : undefined,
+  }),
+  check({ returnUrl }) {
+    if (returnUrl?.includes("evil")) refuse("bad_request");
+  },
+  expect(model, me) {
+    const team = ownTeam(model, me, "owner");
+    if (!hasCustomer(team)) refuse("conflict", "subscription_required");
+    return {
+      audit: () => ({ teamId: team.id, subject: null, detail: null }),
+      check: ({ url }) => (String(url).startsWith("http") ? undefined : "it is no link"),
+    };
+  },
+});
+
+/** A checkout makes the customer, and nothing takes it away. */
+const hasCustomer = ({ billing }: Team) => billing.status !== "none" || billing.checkout !== null;
+
+export const teamInvoices = defineMove<object>({
+  who: inRole("owner", "admin"),
+  weight: 1,
+  input: () => ({}),
+  expect(model, me) {
+    const team = ownTeam(model, me, "owner");
+    return {
+      check({ invoices }) {
+        const isRight = Array.isArray(invoices) && invoices.length > 0 === (team.billing.status !== "none");
+        return isRight ? undefined : "the invoices are not those of the subscription";
+      },
+    };
+  },
+});
+
+const aboutAsMany = (model: Model, { user }: Caller, draw: Draw) => ({
+  maxMembers: Math.min(1_000, Math.max(1, (model.teamOf(user)?.billing.seats ?? 5) + draw.one([1, 0, -1, -3]))),
+});
+
+export const downgradeTeam = defineMove<{ maxMembers: number }>({
+  who: inRole("owner", "admin"),
+  weight: 2,
+  input: aboutAsMany,
+  expect(model, me, { maxMembers }) {
+    const team = ownTeam(model, me, "owner");
+    const { billing } = team;
+    team.maxMembers = grantPaidSeats(team);
+    if (billing.status !== "active") refuse("conflict", "subscription_required");
+    const seats = billing.seats ?? 0;
+    if (maxMembers > seats) refuse("bad_request");
+    const nextSeats = maxMembers < seats ? maxMembers : null;
+    const output = { ...shown(team), nextSeats };
+    const before = billing.nextSeats ?? seats;
+    if (maxMembers === before) return { output };
+    if (team.members.size + model.pendingOf(team).length > maxMembers) refuse("conflict", "seats_in_use");
+    return {
+      output,
+      audit: () => ({ teamId: team.id, subject: ANY, detail: `seats: ${before} → ${maxMembers}` }),
+      async effect(_output, { world }) {
+        await world.stripe.delivered();
+        billing.nextSeats = nextSeats;
+        team.maxMembers = grantPaidSeats(team);
+      },
+    };
+  },
+});
+
+export const teamUpgradePreview = defineMove<{ maxMembers: number }>({
+  who: inRole("owner", "admin"),
+  weight: 1,
+  input: aboutAsMany,
+  expect(model, me, { maxMembers }) {
+    const team = ownTeam(model, me, "owner");
+    const { status, seats, nextSeats } = team.billing;
+    if (status !== "active") refuse("conflict", "subscription_required");
+    const isMore = maxMembers > (seats ?? 0);
+    if (isMore && nextSeats !== null) refuse("conflict", "decrease_pending");
+    return {
+      output: { seats: maxMembers, currency: "usd" },
+      check: ({ proration }) => (Number(proration) > 0 === isMore ? undefined : "the price is not for these seats"),
     };
   },
 });

@@ -31,9 +31,12 @@ export class TimePasses extends Event {
   check = ({ travelledMs }: Readonly<Model>): boolean => travelledMs < TRAVELLED_MAX_MS;
 
   async happen(model: Model, real: Real, draw: Draw): Promise<void> {
-    const next = model.nextEnd() ?? model.now() + DAY_MS;
-    const untilNext = Math.round(next - model.now());
-    const time = draw.one([untilNext + 1, untilNext - JUST_BEFORE_MS, HOUR_MS, DAY_MS, 3 * DAY_MS]);
+    const now = model.now();
+    const [next = now + DAY_MS, ...later] = model.ends();
+    // What ends soon after it must have ended too: it would end while it is compared.
+    const last = later.reduce((last, end) => (end - last < JUST_BEFORE_MS ? end : last), next);
+    const [untilNext, untilLast] = [next, last].map((end) => Math.round(end - now)) as [number, number];
+    const time = draw.one([untilLast + 1, untilNext - JUST_BEFORE_MS, HOUR_MS, DAY_MS, 3 * DAY_MS]);
     if (time <= 0) return;
     this.told = `${(time / HOUR_MS).toFixed(4)} hours pass`;
     await real.letTimePass(time);
@@ -57,6 +60,7 @@ export class CheckoutPaid extends Event {
       checkout: null,
       status: "active",
       seats: checkout.seats,
+      nextSeats: null,
       ending: false,
       upgrades: 0,
     });
@@ -75,7 +79,9 @@ export class MonthPasses extends Event {
     await world.stripe.delivered();
     for (const team of model.teams.filter(({ billing, deleted }) => !deleted && billing.status === "active")) {
       team.maxMembers = grantPaidSeats(team);
-      if (team.billing.ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
+      const { seats, nextSeats, ending } = team.billing;
+      Object.assign(team.billing, { seats: ending ? seats : (nextSeats ?? seats), nextSeats: null });
+      if (ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
     }
   }
 }

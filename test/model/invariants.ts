@@ -72,7 +72,8 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
   const memories = await query(
     `SELECT m.id, m.version, m.title, g.user_id AS owner, g.team_id AS team
-     FROM memory m JOIN graph g ON g.id = m.graph_id WHERE g.user_id = ANY($1) OR g.team_id = ANY($2) ORDER BY m.id`,
+     FROM memory m JOIN graph g ON g.id = m.graph_id WHERE g.user_id = ANY($1) OR g.team_id = ANY($2)
+     ORDER BY m.id, g.user_id NULLS LAST, g.team_id`,
     [users, teams],
   );
   const links = await query(
@@ -100,7 +101,7 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
     [users],
   );
   return {
-    memories: { stored: memories, known: model.memories.map(placed(model)).sort(byId) },
+    memories: { stored: memories, known: model.memories.map(placed(model)).sort(byPlace) },
     relationships: {
       stored: links,
       known: model.links.map(({ id, from, to, type }) => ({ id, from: from.id, to: to.id, type })).sort(byId),
@@ -119,6 +120,14 @@ const placed = (model: Model) => (memory: Memory) => ({
   owner: model.users.find(({ personal }) => personal === memory.graph)?.id ?? null,
   team: memory.graph.team?.id ?? null,
 });
+
+/** A memory that was restored into two graphs has the same id in both. */
+function byPlace(one: Placed, other: Placed): number {
+  const places = [one, other].map(({ id, owner, team }) => `${id} ${owner ?? "~"} ${team ?? "~"}`);
+  return (places[0] ?? "") < (places[1] ?? "") ? -1 : 1;
+}
+
+type Placed = ReturnType<ReturnType<typeof placed>>;
 
 const membersOf = ({ teams }: Model) =>
   teams.flatMap(({ id: team, members }) => Array.from(members, ([{ id }, role]) => ({ id, team, role })));

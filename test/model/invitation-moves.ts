@@ -20,6 +20,14 @@ const shown = (model: Model, invitation: Invitation) => {
   return { id, email, role, status: model.statusOf(invitation), expiresAt: model.toService(endsAt) };
 };
 
+/** @throws Refused when the address was sent too many. Returns when it was sent those of today. */
+function assertFewSent(model: Model, email: string): readonly number[] {
+  const sent = model.invitedAt.get(email) ?? [];
+  const within = (milliseconds: number) => sent.filter((time) => time > model.now() - milliseconds).length;
+  if (within(HOUR_MS) >= 5 || within(DAY_MS) >= 10) refuse("rate_limited", "too_many_invitations");
+  return sent;
+}
+
 export const inviteMember = defineMove<Place & { email: string; role: "admin" | "member" }>({
   who: inRole("owner", "admin", "member"),
   weight: 9,
@@ -28,8 +36,10 @@ export const inviteMember = defineMove<Place & { email: string; role: "admin" | 
     const email = draw.once(15) ? "nobody" : (draw.one(addresses) ?? "");
     return { ...drawTeam(model, me, draw), email, role: draw.one(["member", "admin"]) };
   },
-  expect(model, me, { teamId, email, role }) {
+  check({ email }) {
     if (!email.includes("@")) refuse("bad_request");
+  },
+  expect(model, me, { teamId, email, role }) {
     const team = standing(model, me, { teamId }, "admin");
     const pending = model.pendingOf(team);
     if ([...team.members.keys()].some((member) => member.email === email)) refuse("conflict", "already_member");
@@ -37,9 +47,7 @@ export const inviteMember = defineMove<Place & { email: string; role: "admin" | 
     const seated = team.members.size + pending.length;
     if (seated >= team.maxMembers) refuse("conflict", "team_full");
     assertPaid(team, seated + 1);
-    const sent = model.invitedAt.get(email) ?? [];
-    const within = (milliseconds: number) => sent.filter((time) => time > model.now() - milliseconds).length;
-    if (within(HOUR_MS) >= 5 || within(DAY_MS) >= 10) refuse("rate_limited", "too_many_invitations");
+    const sent = assertFewSent(model, email);
     return {
       output: { email, role, status: "pending" },
       audit: ({ id }) => ({ teamId, subject: String(id), detail: `${email}, role: ${role}` }),
@@ -73,14 +81,41 @@ export const teamInvitations = defineMove<Place & { status?: string | undefined;
   },
 });
 
+export const resendInvitation = defineMove<Place & { invitationId: string }>({
+  who: inRole("owner", "admin"),
+  weight: 2,
+  input: drawInvitation,
+  expect(model, me, { teamId, invitationId }) {
+    const team = standing(model, me, { teamId }, "admin");
+    const found = model.invitations.find((known) => known.team === team && known.id === invitationId);
+    if (!found) return refuse("not_found");
+    const status = model.statusOf(found);
+    if (status !== "pending") refuse("conflict", `invitation_${status}`);
+    const { email, role } = found;
+    const sent = assertFewSent(model, email);
+    return {
+      output: { id: found.id, email, role, status },
+      audit: () => ({ teamId, subject: invitationId, detail: email }),
+      async effect({ expiresAt }, real) {
+        await real.tokenOf(found.id, email);
+        found.endsAt = model.fromService(expiresAt);
+        model.invitedAt.set(email, [...sent, found.endsAt - WEEK_MS]);
+      },
+    };
+  },
+});
+
+/** One of the team's as a rule. */
+function drawInvitation(model: Model, me: Caller, draw: Draw): Place & { invitationId: string } {
+  const place = drawTeam(model, me, draw);
+  const near = model.invitations.filter(({ team }) => team.id === place.teamId);
+  return { ...place, invitationId: drawId(model, draw, near, model.invitations) };
+}
+
 export const revokeInvitation = defineMove<Place & { invitationId: string }>({
   who: inRole("owner", "admin"),
   weight: 2,
-  input(model, me, draw) {
-    const place = drawTeam(model, me, draw);
-    const near = model.invitations.filter(({ team }) => team.id === place.teamId);
-    return { ...place, invitationId: drawId(model, draw, near, model.invitations) };
-  },
+  input: drawInvitation,
   expect(model, me, { teamId, invitationId }) {
     const team = standing(model, me, { teamId }, "admin");
     const found = model.invitations.find((known) => known.team === team && known.id === invitationId);
@@ -121,7 +156,15 @@ export const invitation = defineMove<{ token: string }>({
     const { team, role, by, email, endsAt } = found;
     const maskedEmail = `${email[0] ?? ""}…@${email.split("@")[1] ?? ""}`;
     const until = { expiresAt: model.toService(endsAt), status: model.statusOf(found) };
-    return { output: { teamName: team.name, invitedBy: by.email, role, maskedEmail, ...until } };
+    return {
+      output: {
+        teamName: team.name,
+        invitedBy: by.name === null ? by.email : `${by.name} (${by.email})`,
+        role,
+        maskedEmail,
+        ...until,
+      },
+    };
   },
 });
 

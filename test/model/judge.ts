@@ -28,7 +28,8 @@ export async function answered(real: Real, question: Question): Promise<Verdict>
   const { operation, me, input, key, idempotencyKey } = question;
   const { url, schema } = real;
   const ask = (cursor?: unknown) => {
-    const whole = cursor === undefined ? input : { ...input, cursor };
+    const { offset: _, ...further } = input;
+    const whole = cursor === undefined ? input : { ...further, cursor };
     return patiently(() => askDoor({ url, schema, door: me.door, operation, key, idempotencyKey, input: whole }));
   };
   const first = await ask();
@@ -85,14 +86,15 @@ function predicted(model: Model, question: Question): Expected | Replay | Refuse
     if (scopesOf(operation.permission).some((scope) => !me.key.scopes.includes(scope))) {
       throw new Refused("forbidden", "scope_missing");
     }
+    const move = moves.get(operation.name);
+    if (!move) throw new Error(`No command asks for ${operation.name}.`);
+    move.check?.(input);
     if (idempotencyKey !== undefined && keepsResults(operation)) {
       const earlier = model.kept.filter((kept) => isKeptUnder(model, kept, me, idempotencyKey));
       if (earlier.some((kept) => !isSame(kept, question))) throw new Refused("conflict", "idempotency_key_reused");
       const [first] = earlier;
       if (first) return { output: first.output, isReplay: true };
     }
-    const move = moves.get(operation.name);
-    if (!move) throw new Error(`No command asks for ${operation.name}.`);
     return move.expect(model, me, input);
   } catch (error) {
     if (error instanceof Refused) return error;

@@ -2,8 +2,8 @@
 import { randomInt } from "node:crypto";
 import { InvalidArgumentError, Option } from "commander";
 import { startVitest } from "vitest/node";
-import { EXIT, JSON_OPTION, commandLine, runCommand } from "../../dist/commands/command-line.js";
-import { WrongUse } from "../../dist/commands/for-operator.js";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "../../dist/modules/commands/command-line.js";
+import { WrongUse } from "../../dist/modules/commands/for-operator.js";
 
 const program = commandLine({
   script: "model",

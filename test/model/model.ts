@@ -4,7 +4,8 @@ import type { Scope } from "../../src/operation/permission.js";
 /** What the service is taken to know: small, in memory, and written without a look at how the service does it. */
 export interface User {
   readonly id: string;
-  readonly email: string;
+  email: string;
+  name: string | null;
   verified: boolean;
   readonly keys: Key[];
   readonly personal: Graph;
@@ -43,6 +44,8 @@ export interface Billing {
   checkout: { readonly sessionId: string; readonly seats: number } | null;
   status: "none" | "active" | "canceled";
   seats: number | null;
+  /** From the next period on, if these are fewer. */
+  nextSeats: number | null;
   ending: boolean;
   /** How many were bought: only so many are allowed in a time. */
   upgrades: number;
@@ -55,6 +58,10 @@ export interface Said {
   readonly summary: string | null;
   readonly tags: readonly string[];
   readonly importance: number;
+  readonly context: unknown;
+  readonly confidence: number;
+  readonly externalId: string | null;
+  readonly expiresAt: null;
 }
 
 export interface Memory {
@@ -66,6 +73,7 @@ export interface Memory {
   firstVersion: number;
   readonly createdBy: User;
   readonly createdAt: number;
+  changedAt: number;
 }
 
 export interface Link {
@@ -85,7 +93,7 @@ export interface Invitation {
   readonly role: "admin" | "member";
   readonly by: User;
   readonly token: string;
-  readonly endsAt: number;
+  endsAt: number;
   settled: "accepted" | "declined" | "revoked" | null;
 }
 
@@ -185,6 +193,16 @@ export class Model {
     return Date.parse(String(time)) + this.travelledMs;
   }
 
+  /** An id of long ago. */
+  newId(): string {
+    return `01700000-0000-7000-8000-${String((this.words += 1)).padStart(12, "0")}`;
+  }
+
+  /** When something was stored, by its UUIDv7. */
+  timeOfId(id: string): number {
+    return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16) + this.travelledMs;
+  }
+
   toService(time: number): string {
     return new Date(time - this.travelledMs).toISOString();
   }
@@ -240,6 +258,12 @@ export class Model {
     return this.memories.filter((memory) => memory.graph === graph).sort(newestFirst);
   }
 
+  /** The memory that is called so: by its id, or by the one that a client has given it. */
+  memoryCalled(graph: Graph, name: string): Memory | undefined {
+    const all = this.memoriesIn(graph);
+    return all.find(({ id }) => id === name) ?? all.find((memory) => presentOf(memory).externalId === name);
+  }
+
   linksIn(graph: Graph): Link[] {
     return this.links.filter(({ from }) => from.graph === graph);
   }
@@ -266,8 +290,8 @@ export class Model {
     team.members.clear();
   }
 
-  /** The next moment at which something ends by itself, after now. */
-  nextEnd(): number | undefined {
+  /** The moments after now at which something ends by itself, the next one first. */
+  ends(): number[] {
     const ends = [
       ...this.users.flatMap(({ keys }) => keys.flatMap((key) => (this.opens(key) && key.endsAt ? [key.endsAt] : []))),
       ...this.invitations.filter((one) => this.statusOf(one) === "pending").map(({ endsAt }) => endsAt),
@@ -276,7 +300,7 @@ export class Model {
         codes.flatMap(({ sentAt, endsAt }) => [sentAt + CODE_GAP_MS, endsAt]),
       ).flat(),
     ];
-    return ends.filter((end) => end > this.now()).sort((one, other) => one - other)[0];
+    return ends.filter((end) => end > this.now()).sort((one, other) => one - other);
   }
 }
 

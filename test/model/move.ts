@@ -34,6 +34,8 @@ export interface Move<Input extends object = object> {
   who?(model: Model): readonly User[];
   /** @throws Unasked where it would be no honest question, such as one that a limit of requests in a time refuses. */
   input(model: Model, me: Caller, draw: Draw): Input;
+  /** @throws Refused, if the service must refuse such an input before it looks for an earlier result. */
+  check?(input: Input): void;
   /** @throws Refused, if the service must refuse it. */
   expect(model: Model, me: Caller, input: Input): Expected;
 }

@@ -6,13 +6,14 @@ import * as memories from "./memory-moves.js";
 import type { Move } from "./move.js";
 import * as relationships from "./relationship-moves.js";
 import * as teams from "./team-moves.js";
+import * as views from "./view-moves.js";
 
 /** A move is exported under the name of its operation; what else a subject exports is a function. */
 const isMove = (entry: [string, unknown]): entry is [string, Move] => typeof entry[1] === "object";
 
 /** How every operation is asked for, by its name. */
 export const moves: ReadonlyMap<string, Move> = new Map(
-  [access, accounts, memories, relationships, teams, invitations, billing]
+  [access, accounts, memories, relationships, views, teams, invitations, billing]
     .flatMap((subject): [string, unknown][] => Object.entries(subject))
     .filter(isMove),
 );

@@ -47,6 +47,27 @@ const PAIRS: Readonly<Record<string, (scene: Scene) => Promise<readonly [Ask, As
       ["ann", "relatedMemories", { id: start, maxDepth: 3, direction: "any", limit: 20 }],
     ];
   },
+  async "a memory is deleted on a path"(scene) {
+    const [start, middle, , end] = await scene.chain(4);
+    return [
+      ["ann", "deleteMemory", { id: middle }],
+      ["ann", "memoryPath", { fromMemoryId: start, toMemoryId: end, maxDepth: 6, direction: "any" }],
+    ];
+  },
+  async "a memory is deleted while the graph is drawn"(scene) {
+    const [, middle] = await scene.chain(3);
+    return [
+      ["ann", "deleteMemory", { id: middle }],
+      ["ann", "memoryGraph", { limit: 100, maxDepth: 2 }],
+    ];
+  },
+  async "a memory is changed while somebody asks what changed"(scene) {
+    const [id] = await scene.chain(3);
+    return [
+      ["ann", "updateMemory", { id, type: "problem" }],
+      ["ann", "recentActivity", { days: 7 }],
+    ];
+  },
   async "a memory is deleted while something is linked to it"(scene) {
     const ends = { fromMemoryId: await scene.memory(), toMemoryId: await scene.memory() };
     return [

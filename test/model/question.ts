@@ -45,7 +45,7 @@ export function questionOf(
     operation,
     me,
     input: Object.fromEntries(Object.entries(wrong || input).filter(([, value]) => value !== undefined)),
-    isSpoiled: Boolean(wrong) || leadsToItself(input),
+    isSpoiled: Boolean(wrong),
     key: operation.permission === "public" ? undefined : isUnknown ? "mg_live_unknown" : key.secret,
     idempotencyKey,
   };
@@ -62,9 +62,6 @@ function inputOf(move: Move, ...circumstances: Parameters<Move["input"]>): objec
 
 const drawIdempotencyKey = ({ kept }: Model, draw: Draw): string =>
   (draw.once(3) ? draw.one(kept)?.idempotencyKey : undefined) ?? `try-${kept.length}`;
-
-const leadsToItself = ({ fromMemoryId, toMemoryId }: { fromMemoryId?: unknown; toMemoryId?: unknown }): boolean =>
-  fromMemoryId !== undefined && fromMemoryId === toMemoryId && fromMemoryId !== "no-id";
 
 /** The same question about another copy of the model. */
 export function within(model: Model, question: Question): Question {

@@ -5,6 +5,7 @@ export interface Walk {
   readonly maxDepth: number;
   readonly direction: "any" | "out" | "in";
   readonly limit: number;
+  readonly eachRelationship?: boolean;
 }
 
 interface Step {
@@ -14,11 +15,13 @@ interface Step {
 }
 
 /** Level by level: each memory once, by the strongest way to it; a level is walked only while there is room. */
-export function relatedTo(start: Memory, links: readonly Link[], { types, maxDepth, direction, limit }: Walk) {
+export function relatedTo(start: Memory, links: readonly Link[], walk: Walk) {
+  const { types, maxDepth, direction, limit, eachRelationship = false } = walk;
   const seen = new Set([start]);
   const found: { step: Step; isClear: boolean; depth: number }[] = [];
+  const reached = () => new Set(found.map(({ step }) => step.memory)).size;
   let level: Memory[] = [start];
-  for (let depth = 1; depth <= maxDepth && found.length < limit; depth++) {
+  for (let depth = 1; depth <= maxDepth && reached() < limit; depth++) {
     const steps = links
       .filter(({ type }) => types?.includes(type) ?? true)
       .flatMap((link): Step[] => [
@@ -31,8 +34,11 @@ export function relatedTo(start: Memory, links: readonly Link[], { types, maxDep
       ]);
     level = [...new Set(steps.map(({ memory }) => memory))].filter((memory) => !seen.has(memory));
     for (const memory of level) {
-      const [best, ...others] = steps.filter((step) => step.memory === memory).sort(strongestFirst);
-      if (best) found.push({ step: best, depth, isClear: others.every((other) => strongestFirst(best, other) !== 0) });
+      const ways = steps.filter((step) => step.memory === memory).sort(strongestFirst);
+      const [best, ...others] = ways;
+      if (eachRelationship) found.push(...ways.map((step) => ({ step, depth, isClear: true })));
+      else if (best)
+        found.push({ step: best, depth, isClear: others.every((other) => strongestFirst(best, other) !== 0) });
       seen.add(memory);
     }
   }
@@ -41,7 +47,9 @@ export function relatedTo(start: Memory, links: readonly Link[], { types, maxDep
     .slice(0, limit)
     .map(({ step: { memory, link, direction: way }, depth, isClear }) => {
       const { type, title } = presentOf(memory);
-      const how = { relationship: link.type, strength: link.strength, direction: isClear ? way : ANY };
+      const { id: relationshipId, confidence, context } = link;
+      const said = eachRelationship && { link: { relationshipId, confidence, context } };
+      const how = { relationship: link.type, strength: link.strength, direction: isClear ? way : ANY, ...said };
       return { memoryId: memory.id, type, title, depth, ...how };
     });
 }
@@ -52,6 +60,7 @@ const strongestFirst = (one: Step, other: Step): number =>
 const bestFirst = (one: Step, other: Step): number =>
   other.link.strength - one.link.strength ||
   presentOf(other.memory).importance - presentOf(one.memory).importance ||
-  compare(one.memory.id, other.memory.id);
+  compare(one.memory.id, other.memory.id) ||
+  compare(one.link.id, other.link.id);
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,4 +1,4 @@
-import { type Link, type Model, newestFirst } from "./model.js";
+import { type Link, type Model, newestFirst, presentOf } from "./model.js";
 import { type Caller, type GraphChoice, defineMove, drawGraph, drawId, graphOf, refuse } from "./move.js";
 import type { Draw } from "./draw.js";
 import { drawMemory } from "./memory-moves.js";
@@ -22,7 +22,8 @@ function linkAt(model: Model, me: Caller, { graph, id }: Place): Link {
   return model.linksIn(graphOf(model, me, graph)).find((link) => link.id === id) ?? refuse("not_found");
 }
 
-const placeOf = ({ memories }: Model, memoryId: string) => memories.find(({ id }) => id === memoryId)?.graph;
+const placeOf = ({ memories }: Model, name: string) =>
+  memories.find((memory) => memory.id === name || presentOf(memory).externalId === name);
 
 interface Wanted {
   readonly graph?: GraphChoice;
@@ -40,7 +41,8 @@ export const createRelationship = defineMove<Wanted>({
     const graph = drawGraph(draw);
     const [from, to] = [drawMemory(model, me, draw, graph), drawMemory(model, me, draw, graph)];
     // Few lead to themselves, though there may be few memories.
-    const others = model.memories.filter(({ id, graph: own }) => id !== from && own === placeOf(model, from));
+    const start = placeOf(model, from);
+    const others = model.memories.filter((other) => other !== start && other.graph === start?.graph);
     const another = from === to && !draw.once(12) ? draw.one(others)?.id : undefined;
     return {
       graph,
@@ -54,9 +56,10 @@ export const createRelationship = defineMove<Wanted>({
   },
   expect(model, me, input) {
     const { graph, fromMemoryId, toMemoryId, relationshipType: type } = input;
-    const all = model.memoriesIn(graphOf(model, me, graph));
-    const [from, to] = [fromMemoryId, toMemoryId].map((id) => all.find((memory) => memory.id === id));
+    const here = graphOf(model, me, graph);
+    const [from, to] = [fromMemoryId, toMemoryId].map((id) => model.memoryCalled(here, id));
     if (!from || !to) return refuse("not_found");
+    if (from === to) refuse("bad_request");
     const isSame = (link: Link) => link.from === from && link.to === to && link.type === type;
     if (model.links.some(isSame)) refuse("conflict", "relationship_exists");
     const { strength = 0.5, confidence = 0.8, context = null } = input;
@@ -91,10 +94,12 @@ export const relationships = defineMove<{
     };
   },
   expect(model, me, { graph, types, memoryId }) {
+    const here = graphOf(model, me, graph);
+    const end = memoryId === undefined ? undefined : model.memoryCalled(here, memoryId);
     const found = model
-      .linksIn(graphOf(model, me, graph))
+      .linksIn(here)
       .filter(({ type }) => types?.includes(type) ?? true)
-      .filter(({ from, to }) => memoryId === undefined || [from.id, to.id].includes(memoryId))
+      .filter(({ from, to }) => memoryId === undefined || from === end || to === end)
       .sort(newestFirst);
     return { list: { field: "relationships", items: found.map(shown) } };
   },

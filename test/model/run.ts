@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { operations } from "../../src/operations.js";
 import { createUser } from "../../src/features/access/index.js";
@@ -81,8 +81,6 @@ export async function lookForDisagreement(wishes: Wishes, progress: (steps: numb
   }
 }
 
-export const anySeed = (): number => randomInt(1, 2 ** 30);
-
 const PEOPLE = [
   { who: "ann", verified: true },
   { who: "bob", verified: true },
@@ -97,7 +95,7 @@ export async function newModel({ world }: Real): Promise<Model> {
   for (const { who, verified } of PEOPLE) {
     const email = `${who}.${model.name}@example.com`;
     const { userId, apiKey } = await createUser(world.services, { email, plan: "pro", verified });
-    const user: User = { id: userId, email, verified, keys: [], personal: { team: null } };
+    const user: User = { id: userId, email, verified, name: null, keys: [], personal: { team: null } };
     user.keys.push(keyFrom(model, user, { ...apiKey, createdAt: apiKey.createdAt.toISOString() }, null));
     model.christen("user", userId);
     model.christen("key", apiKey.id);

@@ -13,12 +13,16 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   tags: [["x".repeat(101)]],
   types: [["not a type"]],
   minImportance: [2],
+  project: ["", "x".repeat(501)],
   createdAfter: ["yesterday"],
   strength: [1.01],
+  externalId: ["", " ", "x".repeat(201)],
   confidence: [-1],
   relationshipType: ["solves"],
   // One more than a list may have; much more would be refused by GraphQL for what it would cost, not for its bound.
   limit: [0, 101],
+  offset: [-1, 1_001],
+  tagsMatch: ["some"],
   cursor: ["no cursor!"],
   maxDepth: [0, 6],
   direction: ["sideways"],
@@ -35,6 +39,16 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   status: ["lost"],
 };
 
+/** Bounds of single operations that are wider. */
+const OWN_WRONG: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>> = {
+  memories: { offset: [-1, 1_000_001] },
+  // By GraphQL, all fields of 1,001 hits would cost too much before the bound is looked at.
+  searchMemories: { limit: [0, -1] },
+  relatedMemories: { limit: [0, 1_001] },
+  memoryGraph: { limit: [0, 501] },
+  memoryPath: { maxDepth: [0, 11] },
+};
+
 /** The input with one field that is out of bounds; undefined where no field of the operation has any. */
 export function spoiled(
   schema: GraphQLSchema,
@@ -45,6 +59,6 @@ export function spoiled(
   const fields = inputFields(inputTypeOf(schema, operation)).filter(({ name }) => name in WRONG);
   const name = fields[whichField % Math.max(1, fields.length)]?.name;
   if (name === undefined) return undefined;
-  const values = name === "limit" && operation.name === "searchMemories" ? [0, 1_001] : (WRONG[name] ?? []);
+  const values = OWN_WRONG[operation.name]?.[name] ?? WRONG[name] ?? [];
   return { ...input, [name]: values[whichValue % values.length] };
 }

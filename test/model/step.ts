@@ -29,7 +29,7 @@ abstract class Asking implements fc.AsyncCommand<Model, Real> {
 
   async run(model: Model, real: Real): Promise<void> {
     this.told = "";
-    for (let end = model.nextEnd(); end !== undefined && end - model.now() < UNCLEAR_MS; end = model.nextEnd()) {
+    for (let [end] = model.ends(); end !== undefined && end - model.now() < UNCLEAR_MS; [end] = model.ends()) {
       await sleep(end - model.now() + 2);
     }
     await this.ask(model, real);
@@ -100,5 +100,6 @@ export class Together extends Asking {
 /** A list of several pages is read at several moments, each of which may show something else. */
 function inOnePage(question: Question | undefined): Question | undefined {
   if (!question || question.isSpoiled || question.input["limit"] === undefined) return question;
-  return { ...question, input: { ...question.input, limit: 100 } };
+  // A search that explains its hits has one page, and that of fewer hits.
+  return question.input["explain"] === true ? question : { ...question, input: { ...question.input, limit: 100 } };
 }

@@ -58,7 +58,7 @@ export const createTeam = defineMove<{ name: string; maxMembers: number }>({
 
 function newTeam({ id, name, maxMembers, owner }: { id: string; name: string; maxMembers: number; owner: User }): Team {
   const graph: { team: Team | null } = { team: null };
-  const billing = { checkout: null, status: "none", seats: null, ending: false, upgrades: 0 } as const;
+  const billing = { checkout: null, status: "none", seats: null, nextSeats: null, ending: false, upgrades: 0 } as const;
   const members = new Map<User, TeamRole>([[owner, "owner"]]);
   const team: Team = { id, name, maxMembers, members, graph, billing: { ...billing }, deleted: false };
   graph.team = team;
@@ -87,12 +87,15 @@ export const updateTeam = defineMove<Place & { name?: string | undefined; maxMem
     name: draw.once(2) ? draw.one(["Crew", "Renamed"]) : undefined,
     maxMembers: draw.once(2) ? draw.one([3, 2, 7, 1, 9]) : undefined,
   }),
-  expect(model, me, { teamId, name, maxMembers }) {
+  check({ name, maxMembers }) {
     if (name === undefined && maxMembers === undefined) refuse("bad_request");
+  },
+  expect(model, me, { teamId, name, maxMembers }) {
     const found = standing(model, me, { teamId }, "owner");
     const isResized = maxMembers !== undefined && maxMembers !== found.maxMembers;
     if (isResized && found.billing.status === "active") refuse("conflict", "size_managed_by_billing");
-    if (maxMembers !== undefined && maxMembers < found.members.size) refuse("conflict", "too_many_members");
+    const seated = found.members.size + model.pendingOf(found).length;
+    if (isResized && maxMembers < seated) refuse("conflict", "too_many_members");
     const changes = { name: name ?? found.name, maxMembers: maxMembers ?? found.maxMembers };
     const details = [
       changes.name === found.name ? [] : [`name: "${found.name}" → "${changes.name}"`],

@@ -18,6 +18,10 @@ it("accepts all settings of billing or none of them, and names those that are mi
 it.each([
   [{ FREE_TEAM_SEATS: "0" }, "FREE_TEAM_SEATS must be a whole number from 1 to 1000"],
   [{ FREE_TEAM_SEATS: "1001" }, "FREE_TEAM_SEATS must be"],
+  [{ BILLING_TRIAL_DAYS: "731" }, "BILLING_TRIAL_DAYS must be a whole number from 0 to 730"],
+  [{ BILLING_TAX: "true" }, "BILLING_TAX must be one of yes, no"],
+  [{ BILLING_GRACE_DAYS: "61" }, "BILLING_GRACE_DAYS must be a whole number from 0 to 60"],
+  [{ BILLING_MAILS: "payment_failed,all" }, "BILLING_MAILS must be none, or some of payment_failed, plan_suspended"],
   [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],

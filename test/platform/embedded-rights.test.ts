@@ -170,7 +170,7 @@ function runThere(home: string, dataDir: string, sql: string, identity: { uid?: 
   const script = `
     import { readFileSync } from "node:fs";
     import pg from "pg";
-    import { startEmbeddedPostgres } from ${JSON.stringify(join(home, "dist/platform/embedded/index.js"))};
+    import { startEmbeddedPostgres } from ${JSON.stringify(join(home, "dist/modules/platform/embedded/index.js"))};
     const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
     const client = new pg.Client(postgres.url);
     await client.connect();

@@ -23,6 +23,7 @@ it(
       DATABASE_URL: world.databaseUrl,
       LOG_LEVEL: "error",
       TRUSTED_PROXIES: "1",
+      PUBLIC_URL: "https://memory.example.com",
     });
     const before = residentMegabytes(server.child.pid);
     const surprises: unknown[] = [];

@@ -86,7 +86,7 @@ it.each([
   ["a full disk", "/dev/full"],
 ] as const)("lets a process go on and end whose output is %s", async (_what, output) => {
   const script = `
-    const { createLogger } = await import("./dist/platform/logger.js");
+    const { createLogger } = await import("./dist/modules/platform/logger.js");
     const log = createLogger("info", { buffered: false });
     for (let n = 0; n < 3_000; n++) log.info({ text: "x".repeat(500) });
     await new Promise((done) => setTimeout(done, 200));

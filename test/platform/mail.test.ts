@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { acceptInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
+import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { needsStartTls } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
@@ -17,12 +18,16 @@ import { type World, createWorld } from "../support/world.js";
 
 const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
-const settings = (smtpUrl: string) => ({ SMTP_URL: smtpUrl, MAIL_FROM: "Memory Graph <mail@example.com>" });
+const settings = (smtpUrl: string) => ({
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: "Memory Graph <mail@example.com>",
+  PUBLIC_URL: "https://memory.example.com",
+});
 
 it("invites by a mail with the inviter, the team, the role, the end, and a link and a token that work", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  await world.serve({ ...settings(smtp.url), PUBLIC_URL: "https://memory.example.com" });
+  await world.serve(settings(smtp.url));
   const { owner, invitation } = await invited(world, { team: "Platform" });
 
   const mail = await smtp.take(BOB);
@@ -31,6 +36,7 @@ it("invites by a mail with the inviter, the team, the role, the end, and a link 
   const ends = `${invitation.expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   expect(mail.from).toBe('"Memory Graph" <mail@example.com>');
   expect(mail.subject).toBe(`${owner.email} invites you to the team Platform`);
+  expect(mail.replyTo).toBe(owner.email);
   expect(mail.headers.get("auto-submitted")).toBe("auto-generated");
   for (const form of [mail.text, mail.html]) {
     expect(form).toContain(owner.email);
@@ -40,6 +46,9 @@ it("invites by a mail with the inviter, the team, the role, the end, and a link 
     expect(form).toContain(`https://memory.example.com/invitations/${token}`);
     expect(form).toContain(`curl -X POST https://memory.example.com/teams/invitations/${token}/accept`);
   }
+  // It fits a phone, and the link comes before the token.
+  expect(mail.html).toContain('name="viewport"');
+  expect(mail.text.indexOf("/invitations/")).toBeLessThan(mail.text.indexOf("use the token"));
   expect(mail.html).not.toMatch(/<(img|script|link|iframe)|@import|url\(/i);
   const bob = await world.user({ email: BOB });
   expect(await bob.did(acceptInvitation, { token })).toMatchObject({ status: "accepted", role: "admin" });
@@ -79,7 +88,7 @@ it("sends a code that says how long it can be used, and what to do if it was not
   for (const form of [mail.text, mail.html]) {
     expect(form).toContain(codeIn(mail));
     expect(form).toContain("15 minutes");
-    expect(form).toContain("If it was not you");
+    expect(form).toContain("If you did not request it");
   }
   const answer = await ask(`${url}/signup/confirm`, { body: { email: BOB, code: codeIn(mail) } });
   expect(answer).toMatchObject({ status: 201, body: { key: expect.stringMatching(/^mg_live_/) } });
@@ -161,6 +170,24 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   expect(retriedIds).toEqual({ ids: [mails[0]?.id] });
   expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 4, responseCode: 550 }]);
   expect(world.log.join("\n")).not.toContain(BOB);
+});
+
+it("gives up at once when a mail server does not know the address, marks the invitation and tells the inviter", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  smtp.refuseAddress(BOB);
+  const { owner, invitation } = await invited(world, { team: "Platform" });
+  await world.serve(settings(smtp.url));
+
+  const told = await smtp.take(owner.email);
+  await nothingWaits(world);
+
+  expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
+  expect(told.text).toContain('the team "Platform"');
+  const { invitations } = await owner.did(teamInvitations, { teamId: invitation.teamId });
+  expect(invitations).toMatchObject([{ status: "pending", bouncedAt: expect.any(Date) as Date }]);
+  expect(smtp.mails.map(({ to }) => to)).toEqual([owner.email]);
+  expect(world.bugs).toEqual([]);
 });
 
 it("retries a code at least every minute, always with the same code, until it would have expired", async () => {
@@ -298,6 +325,7 @@ it.each([
   [{ SMTP_URL: "http://mail.example.com" }, "SMTP_URL must be a URL that begins with smtp:// or smtps://"],
   [{ SMTP_URL: "smtp:mail" }, "SMTP_URL must be a URL"],
   [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "MAIL_FROM must be set"],
+  [{ SMTP_URL: "smtp://mail.example.com", NODE_ENV: "production" }, "PUBLIC_URL must be set"],
   [{ RETENTION_MAILS_DAYS: "0" }, "RETENTION_MAILS_DAYS must be a whole number from 1 to 36500"],
   [{ MAIL_FROM: "somebody" }, "MAIL_FROM must be an address"],
   [{ MAIL_FROM: "a@example.com, b@example.com" }, "MAIL_FROM must be an address"],

@@ -45,6 +45,36 @@ it("starts a new window in Redis when the old one has less than a millisecond le
   redis.disconnect();
 });
 
+it("lets exactly as many uses through as there may be over two processes with one Redis", async ({ skip }) => {
+  const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
+  redis.on("error", () => {});
+  await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
+  const budgets = ["one", "another"].map(() => new RedisBudgets(REDIS_URL, loggerTo({ write: () => {} }, "warn")));
+  const [name, windowMs] = [randomUUID(), 400];
+  const isInRedis = async (of: RedisBudgets, probe: string) => {
+    await of.use(probe, { limit: 1, windowMs: 60_000 });
+    return redis.exists(`mg:uses:${probe}`);
+  };
+  for (const one of budgets) {
+    const probe = randomUUID();
+    await expect.poll(() => isInRedis(one, probe), { timeout: 30_000 }).toBe(1);
+  }
+
+  const use = (limit: number) =>
+    Promise.all(budgets.flatMap((one) => Array.from({ length: 50 }, () => one.use(name, { limit, windowMs }))));
+  const together = await use(7);
+  await expect.poll(() => redis.exists(`mg:uses:${name}`), { timeout: 10_000 }).toBe(0);
+  const later = await use(7);
+
+  const lengths = (answers: ReadonlyArray<readonly number[]>) =>
+    answers.map(({ length }) => length).sort((a, b) => a - b);
+  const expected = [0, 1, 2, 3, 4, 5, 6, ...Array.from({ length: 93 }, () => 7)];
+  expect([lengths(together), lengths(later)]).toEqual([expected, expected]);
+  expect(together.flat().every((age) => age >= 0 && age <= windowMs)).toBe(true);
+  for (const one of budgets) await one.close();
+  redis.disconnect();
+});
+
 it.each([
   ["192.0.2.1", "192.0.2.1"],
   ["::ffff:192.0.2.1", "192.0.2.1"],

@@ -6,7 +6,7 @@ import { aTeam, anInvitee } from "../support/teams.js";
 
 const DAYS = { RETENTION_KEYS_DAYS: "10", RETENTION_INVITATIONS_DAYS: "20", RETENTION_AUDIT_DAYS: "30" };
 
-it("deletes keys, invitations, counts and audit after their retention time, and nothing before", async () => {
+it("deletes keys, invitations, counts, audit and records of OAuth after their retention time, and nothing before", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { pool, models } = world.database;
@@ -21,7 +21,12 @@ it("deletes keys, invitations, counts and audit after their retention time, and 
     audit: (await models.auditEntry.findMany({ where: { action: { startsWith: "test " } } })).map(
       ({ action }) => action,
     ),
+    oauth: (await models.oAuthRecord.findMany()).map(({ kind }) => kind),
   });
+  await pool.query(
+    `INSERT INTO oauth_record (kind, hash, payload, expires_at)
+     VALUES ('expired', sha256('1'), '{}', now()), ('lives', sha256('2'), '{}', now() + interval '1 hour')`,
+  );
   await pool.query(
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes, created_at, revoked_at, expires_at)
      SELECT gen_random_uuid(), $1, name, '', sha256(name::bytea), '{}', now() - interval '1 year', revoked, expires
@@ -56,6 +61,7 @@ it("deletes keys, invitations, counts and audit after their retention time, and 
     tokens: 1,
     allowances: 2,
     audit: ["test young"],
+    oauth: ["lives"],
   });
   expect(world.bugs).toEqual([]);
 });

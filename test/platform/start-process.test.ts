@@ -64,7 +64,7 @@ it("keeps no process running after the database is migrated", async () => {
   const name = `${prefix}${randomUUID().replaceAll("-", "")}`;
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
   const script = `
-    import { migrate } from "./dist/platform/migrations.js";
+    import { migrate } from "./dist/modules/platform/migrations.js";
     const applied = await migrate(${JSON.stringify(databaseOn(url, name))});
     console.log(JSON.stringify({ applied: applied.length, timers: process.getActiveResourcesInfo().filter(isTimer) }));
     function isTimer(name) { return name === "Timeout"; }`;

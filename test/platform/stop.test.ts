@@ -34,6 +34,7 @@ it("stops in time, even if its database, a request or a mail server hangs", asyn
       DATABASE_URL: network.url,
       SMTP_URL: `smtp://${mail.address}`,
       MAIL_FROM: "no-reply@example.com",
+      PUBLIC_URL: "https://memory.example.com",
     },
     { stop: STOP },
   );

@@ -13,11 +13,13 @@ export interface Quality {
   readonly empty: readonly string[];
 }
 
-interface Outcome {
+export interface Outcome {
   readonly query: LabelledQuery;
   readonly recall: number;
   readonly reciprocalRank: number;
   readonly isEmpty: boolean;
+  /** The place of each memory that answers, from 1; 0 where it is not among the first `FOUND_MAX`. */
+  readonly places: readonly number[];
 }
 
 /** Puts memories into somebody's graph as the service would, many at a time; answers with their labels by their ids. */
@@ -40,6 +42,9 @@ export async function storeMemories({ database }: World, { caller }: Actor, memo
   return labels;
 }
 
+/** How many hits are looked through: to see how far those that answer are from the first five. */
+const FOUND_MAX = 100;
+
 /** Asks every query and compares what it finds with its labels. */
 export async function measureQuality(
   actor: Actor,
@@ -48,18 +53,16 @@ export async function measureQuality(
 ) {
   const outcomes: Outcome[] = [];
   for (const query of queries) {
-    const { memories } = await actor.did(searchMemories, {
-      query: query.query,
-      limit: process.env["SEARCH_MISSES"] ? 200 : 10,
-    });
+    const { memories } = await actor.did(searchMemories, { query: query.query, limit: FOUND_MAX });
     const found = memories.map(({ memoryId }) => labels.get(memoryId) ?? "");
-    const place = found.findIndex((label) => query.relevant.includes(label));
+    const place = found.slice(0, 10).findIndex((label) => query.relevant.includes(label));
     const expected = Math.min(5, query.relevant.length);
     outcomes.push({
       query,
       recall: found.slice(0, 5).filter((label) => query.relevant.includes(label)).length / expected,
       reciprocalRank: place < 0 ? 0 : 1 / (place + 1),
       isEmpty: found.length === 0,
+      places: query.relevant.map((label) => found.indexOf(label) + 1),
     });
   }
   return outcomes;

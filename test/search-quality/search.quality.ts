@@ -1,27 +1,104 @@
 import { expect, it } from "vitest";
-import { createWorld } from "../support/world.js";
-import { labelledSet } from "./labelled.js";
-import { measureQuality, storeMemories, summarizeByClass } from "./measure.js";
+import { embedDueMemories, fillModel } from "../../src/features/memories/embed-memories.js";
+import { EmbeddingsServer } from "../../src/platform/embeddings.js";
+import { Meaning } from "../../src/platform/meaning.js";
+import { type World, createWorld } from "../support/world.js";
+import { type LabelledMemory, type LabelledSet, labelledSet } from "./labelled.js";
+import { type Outcome, type Quality, measureQuality, storeMemories, summarizeByClass } from "./measure.js";
 import { stranger } from "./strangers.js";
 
-const STRANGERS = 6_000;
+const STRANGERS = Array.from({ length: 6_000 }, (_, index) => stranger(index));
 
 it("finds what was meant among the memories of others", { timeout: 600_000 }, async () => {
-  await using world = await createWorld();
-  const ann = await world.user();
-  const { memories, queries } = labelledSet("first");
-  const strangers = Array.from({ length: STRANGERS }, (_, index) => stranger(index));
-  const labels = await storeMemories(world, ann, [...memories, ...strangers]);
+  const { EMBEDDINGS_URL: url, EMBEDDINGS_MODEL: model = "", EMBEDDINGS_KEY: key } = process.env;
+  const meaning = url
+    ? new Meaning(new EmbeddingsServer({ url, model, key }), undefined, { searchMs: 60_000 })
+    : undefined;
+  await using world = await createWorld(meaning && { meaning });
+  const [first, own] = [labelledSet("first"), labelledSet("own")];
+  // Both know of the same things, so in one graph each would have answers to the other's queries.
+  const measuredFirst = await measure(world, first);
+  const measuredOwn = await measure(world, own);
+  const [open, held] = [false, true].map((isHeld) => measuredOwn.filter(({ query }) => query.held === isHeld));
 
-  const quality = summarizeByClass(await measureQuality(ann, labels, queries));
+  const all = print("first set", measuredFirst);
+  print("own set", open ?? []);
+  const unseen = print("own set, held half", held ?? []);
+  if (process.env["SEARCH_MISSES"]) listMisses([...measuredFirst, ...(open ?? [])]);
 
-  for (const [name, { queries: asked, recall, reciprocalRank, empty }] of quality) {
-    const numbers = `recall@5 ${recall.toFixed(3)}  MRR@10 ${reciprocalRank.toFixed(3)}`;
-    console.log(`${name.padEnd(10)} ${String(asked).padStart(4)} queries  ${numbers}  ${empty.length} without a hit`);
-  }
-  const of = (name: string) => quality.get(name) ?? { recall: 0, reciprocalRank: 0 };
-  expect(of("all").recall).toBeGreaterThanOrEqual(0.8);
-  expect(of("all").reciprocalRank).toBeGreaterThanOrEqual(0.8);
-  for (const name of ["exact", "ident"]) expect(of(name).reciprocalRank, name).toBeGreaterThanOrEqual(0.98);
-  expect(of("typo").recall).toBeGreaterThanOrEqual(0.93);
+  const outcomes = [...measuredFirst, ...measuredOwn];
+  const memories = [...first.memories, ...own.memories];
+  expect(
+    await sharingWords(
+      world,
+      outcomes.filter(({ isEmpty }) => isEmpty),
+      memories,
+    ),
+  ).toEqual([]);
+  expect(of(all, "all").recall).toBeGreaterThanOrEqual(0.82);
+  expect(of(all, "all").reciprocalRank).toBeGreaterThanOrEqual(0.8);
+  for (const name of ["exact", "ident"]) expect(of(all, name).reciprocalRank, name).toBeGreaterThanOrEqual(0.98);
+  expect(of(all, "typo").recall).toBeGreaterThanOrEqual(0.93);
+  expect(of(unseen, "all").recall).toBeGreaterThanOrEqual(0.88);
+  expect(of(unseen, "all").reciprocalRank).toBeGreaterThanOrEqual(0.84);
+  expect(of(unseen, "prefix").reciprocalRank).toBeGreaterThanOrEqual(0.8);
 });
+
+/** In a graph of its own, among 6,000 memories of others. */
+async function measure(world: World, { memories, queries }: LabelledSet): Promise<Outcome[]> {
+  const actor = await world.user();
+  const labels = await storeMemories(world, actor, [...memories, ...STRANGERS]);
+  await embedAll(world);
+  return measureQuality(actor, labels, queries);
+}
+
+/** What the background jobs do, where an embeddings server is given. */
+async function embedAll({ services }: World): Promise<void> {
+  const { meaning } = services;
+  if (!meaning) return;
+  const context = { ...services, meaning };
+  for (let more = true; more;) {
+    more = await fillModel(context);
+    while (await embedDueMemories(context));
+  }
+}
+
+const NOTHING = { recall: 0, reciprocalRank: 0 };
+const of = (quality: ReadonlyMap<string, Quality>, name: string) => quality.get(name) ?? NOTHING;
+
+function print(title: string, outcomes: readonly Outcome[]): ReadonlyMap<string, Quality> {
+  const qualities = summarizeByClass(outcomes);
+  const lines = Array.from(qualities, ([name, { queries, recall, reciprocalRank, empty }]) => {
+    const numbers = `recall@5 ${recall.toFixed(3)}  MRR@10 ${reciprocalRank.toFixed(3)}`;
+    return `${name.padEnd(10)} ${String(queries).padStart(4)} queries  ${numbers}  ${empty.length} without a hit`;
+  });
+  console.log([`${title}:`, ...lines].join("\n"));
+  return qualities;
+}
+
+/** What to look at when search is improved; never the held half. */
+function listMisses(outcomes: readonly Outcome[]): void {
+  for (const { query, recall, reciprocalRank, places } of outcomes) {
+    if (recall < 1 || reciprocalRank < 1) console.log(query.class, JSON.stringify(query.query), query.relevant, places);
+  }
+}
+
+/** Those of some queries that have a word, in any form, of a memory that answers them. */
+async function sharingWords(
+  { database }: World,
+  outcomes: readonly Outcome[],
+  memories: readonly LabelledMemory[],
+): Promise<string[]> {
+  const sharing: string[] = [];
+  for (const { query } of outcomes) {
+    const relevant = memories.filter(({ id }) => query.relevant.includes(id));
+    const texts = relevant.map(({ title, content, tags }) => [title, content, ...tags].join(" "));
+    const { rows } = await database.pool.query(
+      `SELECT FROM unnest(tsvector_to_array(to_tsvector('english', $1))) AS word
+       WHERE word = ANY (tsvector_to_array(to_tsvector('english', $2)))`,
+      [query.query, texts.join(" ")],
+    );
+    if (rows.length > 0) sharing.push(query.query);
+  }
+  return sharing;
+}

@@ -11,7 +11,7 @@ type Kind = "customer" | "product" | "price" | "session" | "subscription" | "inv
 let problemsOf: (kind: Kind, answer: unknown) => unknown;
 
 beforeAll(async () => {
-  const schemas = JSON.parse(await runTool("stripe-schemas.mjs")) as object;
+  const schemas = JSON.parse(await runTool("stripe-schemas.mjs", "stripe-answers", "Answers")) as object;
   const ajv = new Ajv({ strict: false }).addSchema(schemas, "stripe");
   problemsOf = (kind, answer) => {
     const check = ajv.getSchema(`stripe#/definitions/clients%2Fstripe-answers%3AAnswers/properties/${kind}`);

@@ -41,10 +41,11 @@ export interface BillingWorld extends StripeWorld {
 /** `deaf`: no event arrives, as if each got lost. */
 export async function createBillingWorld({
   deaf = false,
+  environment = {},
   ...wishes
-}: WorldsWishes & { deaf?: boolean } = {}): Promise<BillingWorld> {
+}: WorldsWishes & { deaf?: boolean; environment?: Record<string, string> } = {}): Promise<BillingWorld> {
   const world = await createStripeWorld(wishes);
-  const app = await world.serve();
+  const app = await world.serve(environment);
   if (!deaf) world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   return { ...world, app };
 }
@@ -81,6 +82,19 @@ export async function customerOf(world: World, payer: Payer): Promise<string> {
 /** The requests that changed something at the provider, as "POST /v1/customers". */
 export const changesAsked = ({ stripe }: BillingWorld): string[] =>
   stripe.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+/** Its subscription at the provider, by the copy. */
+export async function subscriptionOf(world: World, payer: Payer): Promise<string> {
+  return (await accountNow(world, payer)).subscriptionId ?? "";
+}
+
+/** Lets the grace periods of failed payments end. */
+export async function endGrace({ database }: World): Promise<void> {
+  await database.models.billingAccount.updateMany({
+    where: { graceUntil: { not: null } },
+    data: { graceUntil: new Date(Date.now() - 1_000) },
+  });
+}
 
 /** How many members a team may have by its row. */
 export async function seatsOf({ database }: World, { teamId }: Payer): Promise<number> {

@@ -31,7 +31,15 @@ const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
   deleteAccount: "member",
 };
 
-const NEED_SUBSCRIPTION: ReadonlySet<string> = new Set(["upgradeTeam", "cancelTeamSubscription"]);
+const NEED_SUBSCRIPTION: ReadonlySet<string> = new Set([
+  "upgradeTeam",
+  "downgradeTeam",
+  "teamUpgradePreview",
+  "teamInvoices",
+  "cancelTeamSubscription",
+  "resumeTeamSubscription",
+  "openBillingPortal",
+]);
 
 /**
  * A team of theirs, or of another where the operation wants that, with two members and two pending invitations. Three
@@ -102,12 +110,32 @@ export function exampleInput(
     confirmSignUp: { email, code: CODE },
     viewer: {},
     exportAccount: {},
+    updateAccount: { name: "Ann" },
+    changeEmail: { email, code: CODE },
     deleteAccount: { email: address },
     createApiKey: { name: "CI", scopes: ["memories:read"] },
     apiKeys: {},
     revokeApiKey: { id: keys[0] },
     rotateApiKey: { id: keys[1] },
     createMemory: { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." },
+    putMemory: { type: "solution", title: "Retry", content: "Wait longer.", externalId: "retry" },
+    createMemories: {
+      memories: [
+        { type: "solution", title: "Retry", content: "Wait longer.", ref: "new" },
+        { type: "general", title: "Another", content: "Something." },
+      ],
+      relationships: [{ fromMemoryId: "new", toMemoryId: other, relationshipType: "SOLVES" }],
+    },
+    deleteMemories: { ids: [memory] },
+    exportGraph: {},
+    restoreMemories: {
+      memories: [
+        {
+          ...{ id: "019bb153-8740-7c2d-8e3f-405162738495", type: "general", title: "Old", content: "Of an export." },
+          ...{ createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-02T00:00:00Z" },
+        },
+      ],
+    },
     memory: { id: memory },
     memories: {},
     updateMemory: { id: memory, title: "Another title" },
@@ -121,6 +149,10 @@ export function exampleInput(
     updateRelationship: { id: relationships[0], strength: 0.9 },
     deleteRelationship: { id: relationships[0] },
     relationshipTypes: {},
+    recentActivity: {},
+    memoryPath: { fromMemoryId: memory, toMemoryId: other },
+    memoryGraph: { memoryId: memory },
+    graphStatistics: {},
     shareMemories: { ids: [personal] },
     createTeam: { name: "Another", maxMembers: 5 },
     myTeam: {},
@@ -135,6 +167,7 @@ export function exampleInput(
     removeMember: { teamId, userId },
     inviteMember: { teamId, email: "carol@example.com", role: "member" },
     teamInvitations: { teamId },
+    resendInvitation: { teamId, invitationId },
     revokeInvitation: { teamId, invitationId },
     invitation: { token },
     acceptInvitation: { token },
@@ -142,7 +175,12 @@ export function exampleInput(
     createTeamCheckout: { successUrl: "https://app.example.com/paid" },
     teamSubscription: {},
     upgradeTeam: { maxMembers: 60 },
+    downgradeTeam: { maxMembers: 20 },
+    teamUpgradePreview: { maxMembers: 60 },
     cancelTeamSubscription: {},
+    resumeTeamSubscription: {},
+    openBillingPortal: { returnUrl: "https://app.example.com/billing" },
+    teamInvoices: {},
   }[name];
   if (!example) throw new Error(`The operation ${name} needs an example in this file.`);
   return example;

@@ -115,6 +115,8 @@ const documents: ReadonlyArray<readonly [name: string, query: string, variables?
   ],
 ];
 
+const REVISION = "io.modelcontextprotocol/protocolVersion";
+
 /** Bodies for REST, with their path. */
 const bodies: ReadonlyArray<readonly [name: string, path: string, body: unknown]> = [
   ["combining marks in a content", "/v1/memories", { type: "general", title: "a", content: MARKS.repeat(500_000) }],
@@ -163,6 +165,60 @@ const bodies: ReadonlyArray<readonly [name: string, path: string, body: unknown]
   ],
 ];
 
+const call = (name: unknown, args: unknown) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+
+/** Messages of MCP. */
+const messages: ReadonlyArray<readonly [name: string, message: unknown]> = [
+  ["an id of 1 MB", { jsonrpc: "2.0", id: "1".repeat(MEGABYTE - 300), method: "ping" }],
+  ["an id of a million digits", `{"jsonrpc":"2.0","id":${"9".repeat(1_000_000)},"method":"ping"}`],
+  ["a method of 1 MB", { jsonrpc: "2.0", id: 1, method: "ping".repeat(250_000) }],
+  ["a tool of 1 MB", call("search_memories".repeat(60_000), {})],
+  ["a tool that is an object", call({ a: "x".repeat(MEGABYTE - 300) }, {})],
+  ["a batch of 9,000 calls", Array.from({ length: 9_000 }, () => ({ jsonrpc: "2.0", id: 1, method: "ping" }))],
+  ["a tool with a query of combining marks", call("search_memories", { query: MARKS.repeat(500_000) })],
+  ["a tool with 19,000 unknown inputs", call("get_memory", Object.fromEntries(Array(19_000).entries()))],
+  ["a tool with 19,000 wrong tags", call("store_memory", { tags: Array(19_000).fill(1) })],
+  ["a tool with a part of a million digits", call("get_memory", { id: "a", content_from: 1e300 })],
+  ["a revision of 1 MB", { ...call("get_memory", {}), params: { _meta: { [REVISION]: "2".repeat(1_000_000) } } }],
+  ["lists nested in a message", `{"jsonrpc":"2.0","params":${"[".repeat(100_000)}`],
+];
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+const uris = (count: number) => Array.from({ length: count }, (_, n) => `https://${"a.".repeat(400)}com/${n}`);
+
+/** Requests for the authorization server, which need no key. */
+const oauth: readonly Omit<Hostile, "withKey">[] = [
+  [
+    "a registration with a name of 15 KB",
+    "/oauth/register",
+    { redirect_uris: uris(1), client_name: MARKS.repeat(7_000) },
+  ],
+  ["a registration of 18 addresses", "/oauth/register", { redirect_uris: uris(18) }],
+  ["a registration with a deep field", "/oauth/register", `{"jwks":${"[".repeat(15_000)}`],
+  ["a registration of a name with NUL", "/oauth/register", { redirect_uris: ["a:b"], client_name: "\0\ud800" }],
+  ["a form of 5,000 fields", "/oauth/token", "a&".repeat(7_500)],
+  ["a form with one field 5,000 times", "/oauth/token", "client_id&".repeat(1_500)],
+  ["a form with a long code", "/oauth/token", `client_id=a&grant_type=authorization_code&code=${"%00".repeat(5_000)}`],
+  ["a form in brackets", "/oauth/revoke", `client_id=a&token${"[a]".repeat(5_000)}=b`],
+  ["an answer to no request", `/oauth/connect/${"a".repeat(7_000)}/answer`, "answer=allow&code=".padEnd(15_000, "1")],
+].map(([name, path, body]) => ({
+  name: String(name),
+  path: String(path),
+  ask: { body, ...(typeof body === "string" && !body.startsWith("{") ? { headers: FORM } : {}) },
+}));
+const beginnings: readonly Omit<Hostile, "withKey">[] = [
+  ["a client whose document is nowhere", `client_id=https://${"a".repeat(60)}.invalid/${"b".repeat(6_000)}`],
+  ["a client with a long name", `client_id=${"%F0%9F%98%80".repeat(500)}`],
+  ["two thousand scopes", `client_id=a&scope=${"a+".repeat(3_500)}`],
+  ["a thousand resources", `client_id=a&${"resource=b&".repeat(600)}`],
+  ["claims that are nested", `client_id=a&claims=${"[".repeat(7_000)}`],
+].map(([name = "", query = ""]) => ({ name: `a beginning of ${name}`, path: `/oauth/authorize?${query}`, ask: {} }));
+
 const zipped = (body: unknown): Uint8Array =>
   gzipSync(typeof body === "string" ? body : JSON.stringify(body), { level: 9 });
 const GZIP = { "content-encoding": "gzip" };
@@ -208,6 +264,7 @@ const files = [
 /** All of them, each with a key and without, plainly and in a few bytes of gzip. */
 export const HOSTILE: readonly Hostile[] = [
   ...documents.map(([name, query, variables]) => ({ name, path: "/graphql", ask: { body: { query, variables } } })),
+  ...messages.map(([name, body]) => ({ name, path: "/mcp", ask: { body } })),
   ...bodies.map(([name, path, body]) => ({ name, path, ask: { body } })),
   ...bodies.map(([name, path, body]) => ({
     name: `${name}, zipped`,
@@ -219,6 +276,8 @@ export const HOSTILE: readonly Hostile[] = [
     path: "/v1/memories",
     ask: { body: gzipSync(Buffer.alloc(300 * MEGABYTE)), headers: { ...GZIP, "content-type": "application/json" } },
   },
+  ...oauth,
+  ...beginnings,
   ...heads,
   accepts,
   ...spaces,

@@ -29,7 +29,7 @@ export async function ask(url: string, wish: Ask = {}): Promise<Answer> {
     ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  const isJson = /json(?!l)/.test(response.headers.get("content-type") ?? "");
   return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text };
 }
 

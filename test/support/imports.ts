@@ -1,18 +1,18 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { memoryOperations } from "../../src/features/memories/index.js";
+import { memories } from "../../src/features/memories/list-memories.js";
 import type { FinishOptions } from "../../src/import/draft.js";
 import type { ImportedGraph } from "../../src/import/graph.js";
 import { GraphReader } from "../../src/import/read-graph.js";
 import { type ImportReport, newReport, runImport } from "../../src/import/run-import.js";
 import { type ClientOptions, ServiceClient } from "../../src/import/service-client.js";
 import type { Actor } from "./world.js";
-
-const [, , memories] = memoryOperations;
 
 export const entity = (name: string, entityType: string, ...observations: unknown[]) => ({
   type: "entity",
@@ -144,17 +144,29 @@ interface FakeAnswer {
   body?: unknown;
 }
 
+interface Bulk {
+  readonly memories?: readonly unknown[];
+  readonly relationships?: readonly unknown[];
+}
+
+const bulkAnswer = ({ memories: made = [], relationships = [] }: Bulk) => ({
+  memory_ids: made.map(() => randomUUID()),
+  relationship_ids: relationships.map(() => randomUUID()),
+  existing_relationships: 0,
+});
+
 /** A fake service that is empty and accepts everything, unless the test answers first. */
 export async function fakeService(answer: (request: IncomingMessage) => FakeAnswer | undefined) {
   const requests: IncomingMessage[] = [];
-  const respond = (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     requests.push(request);
-    const plain = request.method === "GET" ? { memories: [], next_cursor: null } : { id: String(requests.length) };
+    const plain =
+      request.method === "GET" ? { memories: [], next_cursor: null } : bulkAnswer((await json(request)) as Bulk);
     const { status, headers, body } = answer(request) ?? { status: request.method === "GET" ? 200 : 201, body: plain };
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(JSON.stringify(body ?? { error: { code: "busy", message: "Not now." } }));
   };
-  const server = createServer(respond);
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();

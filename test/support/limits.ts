@@ -11,3 +11,10 @@ export function useLimits<Room extends "mails" | "budgets">(room: Room, limits: 
   beforeAll(() => void Object.assign(LIMITS[room], limits));
   afterAll(() => void Object.assign(LIMITS[room], before));
 }
+
+/** Sets these limits until the end of the block. */
+export function withLimits<Room extends keyof Rooms>(room: Room, limits: SomeLimits[Room]): Disposable {
+  const before = { ...LIMITS[room] };
+  Object.assign(LIMITS[room], limits);
+  return { [Symbol.dispose]: () => void Object.assign(LIMITS[room], before) };
+}

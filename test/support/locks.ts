@@ -1,4 +1,13 @@
 import pg from "pg";
+import type { World } from "./world.js";
+
+/** How many statements wait for a lock. */
+export async function waitingForLocks({ database: { pool } }: World): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows[0]?.count ?? 0;
+}
 
 /** A connection that holds a lock on a table. */
 export interface TableLock extends AsyncDisposable {

@@ -3,6 +3,7 @@ import { SMTPServer } from "smtp-server";
 
 /** A mail as its recipient reads it. */
 export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
+  readonly replyTo?: string | undefined;
   readonly from: string;
   readonly to: string;
   readonly text: string;
@@ -16,6 +17,8 @@ export interface MailServer extends AsyncDisposable {
   readonly mails: readonly ReadMail[];
   /** Waits for a mail to this address that no earlier call has returned. */
   take(to: string): Promise<ReadMail>;
+  /** Refuses mails to this address, as a server that does not know it. */
+  refuseAddress(address: string): void;
   /** Refuses every further mail with this answer; undefined accepts mails again. */
   refuse(answer: string | undefined): void;
   /** Accepts no connections until it starts again at the same address. */
@@ -27,11 +30,15 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: ReadMail[] = [];
   const taken = new Set<ReadMail>();
   let refusal: string | undefined;
+  const unknown = new Set<string>();
   let port = 0;
   const make = () =>
     new SMTPServer({
       authOptional: true,
       disabledCommands: ["STARTTLS", "AUTH"],
+      onRcptTo({ address }, _session, done) {
+        done(unknown.has(address) ? Object.assign(new Error("no such user here"), { responseCode: 550 }) : undefined);
+      },
       onData(stream, _session, done) {
         simpleParser(stream, {}, (error: Error | null, mail: ParsedMail) => {
           if (refusal !== undefined) return done(Object.assign(new Error(refusal), { responseCode: 550 }));
@@ -63,6 +70,7 @@ export async function startMailServer(): Promise<MailServer> {
       }
       throw new Error(`No mail to ${to} arrived within 10 s.`);
     },
+    refuseAddress: (address) => void unknown.add(address),
     refuse: (answer) => void (refusal = answer),
     stop,
     start,
@@ -72,7 +80,8 @@ export async function startMailServer(): Promise<MailServer> {
 
 const addressOf = (part: ParsedMail["from"] | ParsedMail["to"]): string => [part].flat()[0]?.text ?? "";
 
-const asRead = ({ subject, headers, from, to, text = "", html }: ParsedMail): ReadMail => ({
+const asRead = ({ subject, headers, from, to, replyTo, text = "", html }: ParsedMail): ReadMail => ({
+  replyTo: replyTo?.text,
   subject,
   headers,
   from: addressOf(from),

@@ -36,6 +36,17 @@ export const idFields = (schema: GraphQLSchema, operation: Operation): string[] 
     .filter(({ type }) => getNamedType(type) === GraphQLID && (isNonNullType(type) || isListType(type)))
     .map(({ name }) => name);
 
+/** The names of REST, also of the inputs in its lists. */
+export const plainNames = (input: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(input).map(([name, value]: [string, unknown]) => [
+      snakeCase(name),
+      Array.isArray(value) ? value.map((item: unknown) => (isInput(item) ? plainNames(item) : item)) : value,
+    ]),
+  );
+
+const isInput = (item: unknown): item is object => typeof item === "object" && item !== null && !Array.isArray(item);
+
 /** Asks by REST. The input has code's names and REST's values; what a URL cannot say is the caller's to leave out. */
 export async function askRest(
   url: string,
@@ -44,7 +55,7 @@ export async function askRest(
   input: Readonly<Record<string, unknown>>,
   headers: Record<string, string> = {},
 ) {
-  const left = new Map(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
+  const left = new Map(Object.entries(plainNames(input)));
   const path = rest.path.replaceAll(/:(\w+)/g, (_part, name: string) => {
     const value = left.get(name);
     left.delete(name);

@@ -18,10 +18,14 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits where given. */
+/**
+ * Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits, from another folder
+ * or as another user where given.
+ */
 export async function startServerProcess(
   environment: Record<string, string>,
   limits: SomeLimits = {},
+  { folder = ".", uid }: { folder?: string; uid?: number | undefined } = {},
 ): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
@@ -32,8 +36,9 @@ export async function startServerProcess(
     DATA_DIR: dataDir,
     ...environment,
   };
-  const child = spawn(process.execPath, ["--import", changeOf(limits), "dist/main.js"], {
+  const child = spawn(process.execPath, ["--import", changeOf(limits), join(folder, "dist/main.js")], {
     env,
+    ...(uid !== undefined && { uid, gid: uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let printed = "";

@@ -9,23 +9,24 @@ import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { LIMITS } from "../../src/limits.js";
 import { createUser } from "../../src/features/access/index.js";
+import type { Meaning } from "../../src/platform/meaning.js";
 import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
 import { Failure } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
-import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import { type OpenDatabase, type WaitBounds, sqlStateOf } from "../../src/platform/database.js";
 import { type Logger, loggerTo } from "../../src/platform/logger.js";
-import { type PaymentWaits, Payments } from "../../src/platform/payments.js";
+import { type Billing, type PaymentWaits, Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
 import { callerOf } from "../../src/features/access/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { onServer } from "./database-server.js";
 import { giveBack, takeDatabase } from "./databases.js";
 import { PATIENT, PATIENT_DOORS } from "./patience.js";
+import { plainNames } from "./operations.js";
 
 /** The result of an operation. */
 export type Verdict<Output> = { ok: true; output: Output } | { ok: false; failure: Failure };
@@ -78,9 +79,7 @@ export class Actor {
       const caller = await callerOf(`Bearer ${this.key}`, this.services.database);
       const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
-      const body = Object.fromEntries(
-        Object.entries(input).map(([name, value]) => [snakeCase(name), value as unknown]),
-      );
+      const body = plainNames(input);
       return { ok: true, output: await execute(operation, context, read({ path: {}, query: {}, body })) };
     } catch (failure) {
       if (failure instanceof Failure) return { ok: false, failure };
@@ -111,6 +110,7 @@ export interface WorldsStripe {
   readonly secretKey: string;
   readonly webhookSecret: string;
   readonly priceId: string;
+  readonly yearlyPriceId?: string;
 }
 
 export interface WorldsWishes {
@@ -121,10 +121,14 @@ export interface WorldsWishes {
   readonly fresh?: boolean;
   /** How long to wait for the payment provider. */
   readonly paymentWaits?: PaymentWaits;
+  /** Other settings of billing, for operations that do not come through a server. */
+  readonly billing?: Partial<Billing>;
+  readonly meaning?: Meaning;
 }
 
 /** By default without a payment provider, and with the documented size of graphs. */
-export async function createWorld({ stripe, storage, fresh = false, paymentWaits }: WorldsWishes = {}): Promise<World> {
+export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
+  const { stripe, storage, fresh = false, paymentWaits, billing: billingWishes, meaning } = wishes;
   const taken = await takeDatabase({ fresh });
   const { name, url: databaseUrl } = taken;
   // Copies, so that a spy of one test does not stay for the next.
@@ -136,7 +140,11 @@ export async function createWorld({ stripe, storage, fresh = false, paymentWaits
   const billing = {
     payments: stripe && new Payments({ ...stripe, apiBase: stripe.url }, paymentWaits),
     freeSeats: 5,
+    graceDays: 7,
+    mails: new Set(["payment_failed", "plan_suspended"] as const),
+    checkout: { tax: false, promotionCodes: false, trialDays: 0 },
     returnOrigins: ["https://app.example.com"],
+    ...billingWishes,
   };
   const parts = {
     database,
@@ -146,6 +154,7 @@ export async function createWorld({ stripe, storage, fresh = false, paymentWaits
     log: logTo(log, bugs),
     publicUrl: () => "https://memory.example.com",
     ...(storage && { storage }),
+    ...(meaning && { meaning }),
   };
   const services = createServices(parts, () => new Date(Date.now() + offsetMs));
   const apps: RunningApp[] = [];
@@ -199,6 +208,7 @@ export async function createWorld({ stripe, storage, fresh = false, paymentWaits
     async [Symbol.asyncDispose]() {
       for (const app of apps) await app[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true });
+      await meaning?.[Symbol.asyncDispose]();
       await giveBack(taken);
     },
   };

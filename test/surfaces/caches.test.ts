@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { UseLog } from "../../src/platform/use-log.js";
 import { heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -88,4 +89,22 @@ it("keeps budgets within 30 MB, for any number of unknown clients and any length
   expect((await heapMegabytes()) - before).toBeLessThan(30);
   // The newest are the ones that are known still.
   expect((await budgets.take(`sign-up:${"x".repeat(250)}119999`, { limit: 5, cost: 1 })).used).toBe(1);
+});
+
+it("keeps the times of uses within 60 MB, for any number of names and uses", async () => {
+  const log = new UseLog();
+  const allowance = { limit: 300, windowMs: 3_600_000 };
+  const before = await heapMegabytes();
+
+  for (let index = 0; index < 120_000; index++) log.use(`${"x".repeat(250)}${index}`, allowance, index);
+  const manyNames = (await heapMegabytes()) - before;
+  for (let index = 0; index < 30_000; index++) {
+    for (let use = 0; use < 50; use++) log.use(`name ${index}`, allowance, 120_000 + index);
+  }
+  const manyUses = (await heapMegabytes()) - before;
+
+  expect([manyNames, manyUses].map((megabytes) => megabytes < 60)).toEqual([true, true]);
+  // The newest are the ones that are known still.
+  expect(log.use("name 29999", allowance, 150_000)).toHaveLength(50);
+  expect(log.use("name 0", allowance, 150_000)).toHaveLength(0);
 });

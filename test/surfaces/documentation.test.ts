@@ -7,7 +7,7 @@ import { SCOPES } from "../../src/operation/permission.js";
 import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
 import { HTTP_STATUS } from "../../src/surfaces/http.js";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
-import { routesOf } from "../../src/surfaces/rest/errors.js";
+import { routesOf } from "../../src/surfaces/plain-errors.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -41,11 +41,12 @@ describe("the page of access", () => {
   let page = "";
   beforeAll(async () => void (page = await read("/docs/access")));
 
-  it.each(named)("shows who may run %s, and its routes", (name, { kind, permission, rest, team }) => {
+  it.each(named)("shows who may run %s, and its routes", (name, { kind, permission, rest, mcp, team }) => {
     const row = rowsOf(page).filter(([graphql]) => graphql === `${kind} ${name}`);
     expect(row).toHaveLength(1);
-    const [[, route = "", scope = "", role = ""] = []] = row;
+    const [[, route = "", tool = "", scope = "", role = ""] = []] = row;
     expect(route.startsWith(routeOf(rest))).toBe(true);
+    expect(tool).toBe(mcp?.name ?? "none");
     if (permission.includes(":")) expect(scope).toBe(permission);
     else expect(scope).toMatch({ any: /any key/, all: /every scope/, public: /no key/ }[permission as "any"]);
     expect(role).toContain(team?.role ?? "none");
@@ -138,7 +139,7 @@ describe("the first page", () => {
     const { key } = await world.user();
     const { url } = await world.serve();
     const asProgram = await ask(`${url}/`);
-    expect(asProgram).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
+    expect(asProgram).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
     expect(await ask(`${url}/`, { key })).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
 
     const left = async () => {

@@ -83,6 +83,23 @@ it("reads only the requested columns", async () => {
   expect(names).toEqual(["memories_alone", "memories_with_relationships"]);
 });
 
+it("reads what each request selects, when the same document is asked again with other variables", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann, { content: "All of it." });
+  const query =
+    "query ($id: ID!, $whole: Boolean!) { memory(id: $id) { ...Part } } " +
+    "fragment Part on Memory { title ... @include(if: $whole) { content } }";
+  const say = async (whole: boolean) =>
+    (await ask(`${url}/graphql`, { key: ann.key, body: { query, variables: { id, whole } } })).body;
+
+  const answers = [await say(false), await say(true), await say(false), await say(true)];
+
+  const [part, all] = [{ title: "A note" }, { title: "A note", content: "All of it." }];
+  expect(answers).toEqual([part, all, part, all].map((memory) => ({ data: { memory } })));
+});
+
 it("uses camelCase, and upper case for enum values", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -21,6 +21,7 @@ it("answers a creation with the whole memory, its Location and its version", asy
   expect(made.headers.get("content-type")).toBe("application/json; charset=utf-8");
   expect(made.body).toEqual({
     ...{ id, ...NOTE, summary: null, tags: ["net"], importance: 0.1 },
+    ...{ context: null, confidence: 0.8, external_id: null, expires_at: null, superseded_by: null },
     ...{ created_at: TIME, updated_at: TIME, version: 1, created_by: ann.caller.userId },
     ...{ relationships: [], relationships_total: 0 },
   });
@@ -51,11 +52,19 @@ it("returns relationships, related memories and hits with the documented fields 
   const related = { id: problem.id, type: "general", title: "Problem", relationship: "SOLVES" };
   expect(await get(`/v1/memories/${fix.id}/related?types=SOLVES`)).toEqual({
     memories: [{ ...related, direction: "out", depth: 1, strength: 0.5 }],
+    truncated: false,
   });
   expect(await get("/v1/memories/search?query=problem&limit=5")).toEqual({
-    memories: [{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 }],
+    memories: [
+      {
+        ...{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 },
+        ...{ summary: null, tags: [], snippet: problem.content, matches: null, superseded_by: null },
+      },
+    ],
+    meaning: false,
     total: 1,
     total_is_capped: false,
+    truncated: false,
   });
 });
 
@@ -129,13 +138,13 @@ it("answers HEAD like GET, without the body", async () => {
   }
 });
 
-it("answers 405 with the allowed methods, and 404 elsewhere, to clients with a key", async () => {
+it("answers 405 with the allowed methods to clients with a key, and 404 elsewhere to all", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
   const { id } = await aMemory(ann);
   const allowed: Readonly<Record<string, readonly [method: string, allow: string[]]>> = {
-    "/v1/memories": ["DELETE", ["GET", "HEAD", "POST"]],
+    "/v1/memories": ["DELETE", ["GET", "HEAD", "POST", "PUT"]],
     [`/v1/memories/${id}`]: ["POST", ["DELETE", "GET", "HEAD", "PATCH", "PUT"]],
     "/v1/memories/search": ["POST", ["GET", "HEAD"]],
     "/v1/relationships": ["DELETE", ["GET", "HEAD", "POST"]],
@@ -149,7 +158,7 @@ it("answers 405 with the allowed methods, and 404 elsewhere, to clients with a k
     expect((await ask(url + path, { method })).status).toBe(401);
   }
   expect((await ask(`${url}/v1/nothing`, { key: ann.key })).body).toMatchObject({ error: { code: "not_found" } });
-  expect((await ask(`${url}/v1/nothing`)).status).toBe(401);
+  expect((await ask(`${url}/v1/nothing`)).status).toBe(404);
 });
 
 it("reads a list given repeatedly or joined by commas", async () => {
@@ -205,9 +214,9 @@ it("says what is wrong with each field, by its name in REST", async () => {
     code: "bad_request",
     details: [
       { path: "fromMemoryId", message: expect.stringMatching(/^is unknown; known are .*from_memory_id/) as string },
+      { path: "strength", message: "must be a number" },
       { path: "from_memory_id", message: "must be a string" },
       { path: "to_memory_id", message: "is required" },
-      { path: "strength", message: "must be a number" },
     ],
   });
   expect(outOfBounds.body).toMatchObject({ error: { details: [{ path: "max_depth" }] } });

@@ -9,7 +9,11 @@ export interface Person {
 /** A request of a step, for both doors. */
 export interface Question {
   readonly as?: Person | undefined;
-  readonly rest: { readonly method: "GET" | "POST" | "PUT" | "DELETE"; readonly path: string; readonly body?: object };
+  readonly rest: {
+    readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+    readonly path: string;
+    readonly body?: object;
+  };
   readonly graphql: { readonly document: string; readonly variables?: object };
 }
 

@@ -1,10 +1,12 @@
+import { LIMITS } from "../../limits.js";
 import type { Guide, Step } from "./guide.js";
 import { TourStopped } from "./guide.js";
 import { type Company, type Crew, foundTeam, invite, isWord } from "./walk-team.js";
 
 const SEATS = 6;
 const MORE_SEATS = 8;
-const MONTH_MS = 32 * 24 * 3_600_000;
+const DAYS = 32;
+const REQUESTS = LIMITS.budgets.requestsByPlan.team.toLocaleString("en");
 
 /** A team buys seats at the stand-in for Stripe, fills them, buys more, and cancels. */
 export async function walkBilling(guide: Guide, company: Company, known?: Crew): Promise<void> {
@@ -18,28 +20,28 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
       document: "mutation ($input: UpdateTeamInput!) { updateTeam(input: $input) { id maxMembers } }",
       variables: { input: { teamId, maxMembers: SEATS } },
     },
-    shows: "Five are free; a checkout buys as many seats as the team has room for.",
+    shows: "Five seats are free; a checkout buys max_members seats.",
   });
   const checkout = await guide.step({
-    ...{ title: "Begin the checkout", as: owner },
+    ...{ title: "Start the checkout", as: owner },
     rest: { method: "POST", path: "/billing/team-checkout", body: {} },
     graphql: {
       document: "mutation { createTeamCheckout(input: {}) { sessionId url } }",
     },
-    shows: "In a browser you open the url and press Pay.",
+    shows: "In a browser, you would open the url and press Pay.",
   });
   const standIn = await standInBehind(String(checkout["url"]));
   await guide.aside({
-    title: "Pay, as the page would",
+    title: "Pay, as the page does",
     url: `${standIn}/pay`,
     body: { session: checkout["session_id"] },
-    shows: "The stand-in took the money: no card is charged.",
+    shows: "The stand-in accepted the payment; no card is charged.",
   });
   await settle(guide, standIn);
   const paid = await lookAt(guide, crew, {
     title: "Look at the subscription",
     isRight: ({ status, seats }) => isWord(status, "active") && seats === SEATS,
-    shows: `It is active, with ${SEATS} seats, and every member has 1,000 requests a minute.`,
+    shows: `It is active, with ${SEATS} seats. Every member has ${REQUESTS} requests a minute.`,
   });
   for (let seat = Number(paid["member_count"]) + 1; seat <= SEATS; seat++) {
     await invite(guide, crew, { email: company.addressOf(`member${seat}`), shows: `Seat ${seat} of ${SEATS}.` });
@@ -47,14 +49,14 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
   await invite(guide, crew, {
     email: company.addressOf("onemore"),
     refusal: "team_full",
-    shows: "Open invitations take seats, so one more is refused: team_full.",
+    shows: "Pending invitations take seats, so one more is refused: team_full.",
   });
   await growAndCancel(guide, crew);
   await guide.aside({
-    title: "Let 32 days pass at the stand-in",
+    title: `Let ${DAYS} days pass at the stand-in`,
     url: `${standIn}/advance`,
-    body: { milliseconds: MONTH_MS },
-    shows: "Its clock is its own; the service's did not move.",
+    body: { milliseconds: DAYS * 86_400_000 },
+    shows: "Only the stand-in's clock moved, not the service's.",
   });
   await settle(guide, standIn);
   await lookAt(guide, crew, {
@@ -103,14 +105,14 @@ const settle = (guide: Guide, standIn: string): Promise<void> =>
 
 /**
  * The control address of the stand-in for Stripe.
- * @throws TourStopped when the checkout leads to Stripe itself, where money is real.
+ * @throws TourStopped when the checkout is at Stripe itself, with real money.
  */
 async function standInBehind(checkoutUrl: string): Promise<string> {
   const control = `${new URL(checkoutUrl).origin}/_stand-in`;
   const answer = await fetch(`${control}/`).catch(() => undefined);
   if (answer?.ok) return control;
   throw new TourStopped(
-    "The server asks Stripe itself for payments, and the tour pays at the stand-in alone, which `npm start` brings " +
-      "where STRIPE_SECRET_KEY is not set. --only graph and --only team need no payments.",
+    "This server uses Stripe itself, but the tour pays only at the stand-in, which `npm start` provides if " +
+      "STRIPE_SECRET_KEY is not set. --only graph and --only team need no payments.",
   );
 }

@@ -1,13 +1,14 @@
 import type { Person } from "./doors.js";
 import type { Guide } from "./guide.js";
+import { walkViews } from "./walk-views.js";
 
 const PROBLEM = { type: "problem", title: "Payments time out", content: "Under load, after 30 s.", tags: ["payments"] };
 const SOLUTION = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
 
 const CREATE = "mutation ($input: CreateMemoryInput!) { createMemory(input: $input) { id title } }";
-const DELETE = "mutation ($input: DeleteMemoryInput!) { deleteMemory(input: $input) { __typename } }";
+const DELETE = "mutation ($input: DeleteMemoriesInput!) { deleteMemories(input: $input) { relationships } }";
 
-/** The first five minutes: two memories, a link, a search and a walk along the link. */
+/** The first five minutes: two memories, a link, a search, a walk along the link, and views of many memories. */
 export async function walkGraph(guide: Guide, as: Person): Promise<void> {
   guide.heading("The first five minutes");
   const store = (title: string, memory: object, shows: string) =>
@@ -16,8 +17,12 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
       rest: { method: "POST", path: "/v1/memories", body: memory },
       graphql: { document: CREATE, variables: { input: memory } },
     });
-  const problem = await store("Store a memory: what went wrong", PROBLEM, "The answer has its id, to link it by.");
-  const solution = await store("Store another: what helped", SOLUTION, "Type, title and content are all it takes.");
+  const problem = await store(
+    "Store a memory: what went wrong",
+    PROBLEM,
+    "The answer contains its id, which the link needs.",
+  );
+  const solution = await store("Store another: what helped", SOLUTION, "Only type, title and content are required.");
 
   const [from, to] = [String(solution["id"]), String(problem["id"])];
   await guide.step({
@@ -32,7 +37,7 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
       variables: { input: { fromMemoryId: from, toMemoryId: to, relationshipType: "SOLVES" } },
     },
     isRight: ({ type }) => type === "SOLVES",
-    shows: "The one SOLVES the other: relationships have a type and a direction.",
+    shows: "The solution SOLVES the problem: relationships have a type and a direction.",
   });
 
   await guide.step({
@@ -40,11 +45,11 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
     rest: { method: "GET", path: "/v1/memories/search?query=paymnts&limit=3" },
     graphql: { document: `{ searchMemories(query: "paymnts", limit: 3) { memories { relevance memory { title } } } }` },
     isRight: ({ memories }) => titlesIn(memories).includes(PROBLEM.title),
-    shows: '"paymnts" found what is about payments.',
+    shows: '"paymnts" found the memory about payments.',
   });
 
   await guide.step({
-    ...{ title: "Walk from the problem to what is related to it", as },
+    ...{ title: "Find what is related to the problem", as },
     rest: { method: "GET", path: `/v1/memories/${to}/related?types=SOLVES,CAUSES&max_depth=2` },
     graphql: {
       document: `query ($id: ID!) { relatedMemories(id: $id, types: ["SOLVES", "CAUSES"], maxDepth: 2) {
@@ -56,17 +61,17 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
     shows: "The solution is one step away, found by its relationship.",
   });
 
-  const remove = (title: string, id: string, shows: string) =>
-    guide.step({
-      ...{ title, as, shows },
-      rest: { method: "DELETE", path: `/v1/memories/${id}` },
-      graphql: { document: DELETE, variables: { input: { id } } },
-    });
-  await remove("Delete the problem", to, "The relationship went with it.");
-  await remove("Delete the solution", from, "The graph is as it was before.");
+  const ids = [from, to, ...(await walkViews(guide, as, to))];
+  await guide.step({
+    ...{ title: "Delete all four", as },
+    rest: { method: "POST", path: "/v1/memories/bulk-delete", body: { ids } },
+    graphql: { document: DELETE, variables: { input: { ids } } },
+    isRight: ({ relationships }) => relationships === 3,
+    shows: "Their relationships were deleted, too. The graph is as it was before.",
+  });
 }
 
-/** The titles of what was found, by either door. */
+/** The titles of the found memories, from either door. */
 export function titlesIn(memories: unknown): string[] {
   if (!Array.isArray(memories)) return [];
   return (memories as { title?: string; memory?: { title?: string } }[]).map(

@@ -3,7 +3,7 @@ import type { Guide } from "./guide.js";
 import type { Mails } from "./mails.js";
 import { titlesIn } from "./walk-graph.js";
 
-/** Who walks, and where their mails arrive. */
+/** The users of a walk, and their mails. */
 export interface Company {
   readonly mails: Mails;
   readonly names: readonly [string, string];
@@ -26,7 +26,28 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
   guide.heading("Two people, one team");
   const crew = await foundTeam(guide, company);
   const email = company.addressOf(bob);
-  await invite(guide, crew, { email, shows: `${bob} gets a mail with a link and a token, which stand nowhere else.` });
+  await guide.step({
+    ...{ title: `${ann} says her name`, as: crew.owner },
+    rest: { method: "PATCH", path: "/users/me", body: { name: ann } },
+    graphql: {
+      document: "mutation ($input: UpdateAccountInput!) { updateAccount(input: $input) { name email } }",
+      variables: { input: { name: ann } },
+    },
+    isRight: ({ name }) => name === ann,
+    shows: "The people whom she invites will see it.",
+  });
+  const shows = `${bob} gets a mail with a link and a token, which are only there.`;
+  const invitationId = String((await invite(guide, crew, { email, shows }))["id"]);
+  await guide.step({
+    ...{ title: `${ann} sends the mail again`, as: crew.owner },
+    rest: { method: "POST", path: `/teams/${crew.teamId}/invitations/${invitationId}/resend` },
+    graphql: {
+      document: "mutation ($input: RevokeInvitationInput!) { resendInvitation(input: $input) { status } }",
+      variables: { input: { teamId: crew.teamId, invitationId } },
+    },
+    isRight: ({ status }) => isWord(status, "pending"),
+    shows: "The links in both mails work, for another week.",
+  });
   const { file, found: token } = await company.mails.find(email, TOKEN);
   guide.note(`${bob} reads the token in ${file}: ${token}`);
 
@@ -39,10 +60,10 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
       variables: { input: { token } },
     },
     isRight: ({ status }) => isWord(status, "accepted"),
-    shows: `${bob} is a member now. In a browser the link of the mail leads to the same.`,
+    shows: `${bob} is a member now. The link in the mail does the same in a browser.`,
   });
 
-  const memory = { type: "solution", title: "Use jitter", content: "So that not all retry at once." };
+  const memory = { type: "solution", title: "Use jitter", content: "So that clients do not all retry at once." };
   await guide.step({
     ...{ title: `${ann} stores a memory`, as: crew.owner },
     rest: { method: "POST", path: "/v1/memories", body: memory },
@@ -50,7 +71,7 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
       document: "mutation ($input: CreateMemoryInput!) { createMemory(input: $input) { id title } }",
       variables: { input: memory },
     },
-    shows: "Whoever is in a team works on the team's graph, unless they say graph=personal.",
+    shows: "Members work on the team's graph, unless a request says graph=personal.",
   });
   await guide.step({
     ...{ title: `${bob} searches`, as: invitee },
@@ -60,24 +81,24 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
     shows: `${bob} finds what ${ann} stored.`,
   });
   await guide.step({
-    ...{ title: `${ann} looks who is in the team`, as: crew.owner },
+    ...{ title: `${ann} lists the members`, as: crew.owner },
     rest: { method: "GET", path: `/teams/${crew.teamId}/members` },
     graphql: {
       document: "query ($id: ID!) { teamMembers(teamId: $id) { members { email role } } }",
       variables: { id: crew.teamId },
     },
     isRight: ({ members }) => Array.isArray(members) && members.length === 2,
-    shows: "Two members: the owner and who was invited.",
+    shows: "Two members: the owner and the invited person.",
   });
   return crew;
 }
 
-/** One person signs up and founds a team of up to five, which costs nothing. */
+/** One person signs up and creates a team of up to five, which costs nothing. */
 export async function foundTeam(guide: Guide, company: Company): Promise<Crew> {
   const [name] = company.names;
   const owner = await signUp(guide, company, name);
   const team = await guide.step({
-    ...{ title: `${name} founds a team`, as: owner },
+    ...{ title: `${name} creates a team`, as: owner },
     rest: { method: "POST", path: "/teams", body: { name: "Platform", max_members: 5 } },
     graphql: {
       document: "mutation ($input: CreateTeamInput!) { createTeam(input: $input) { id name maxMembers } }",
@@ -91,7 +112,7 @@ export async function foundTeam(guide: Guide, company: Company): Promise<Crew> {
 async function signUp(guide: Guide, { mails, addressOf }: Company, name: string): Promise<Person> {
   const email = addressOf(name);
   await guide.step({
-    title: `${name} asks for a code`,
+    title: `${name} requests a code`,
     rest: { method: "POST", path: "/signup", body: { email } },
     graphql: {
       document: "mutation ($input: SignUpInput!) { signUp(input: $input) { email } }",
@@ -108,7 +129,7 @@ async function signUp(guide: Guide, { mails, addressOf }: Company, name: string)
       document: "mutation ($input: ConfirmSignUpInput!) { confirmSignUp(input: $input) { key } }",
       variables: { input: { email, code } },
     },
-    shows: "The answer has a key, which is shown only now.",
+    shows: "The answer contains a key, which is shown only once.",
   });
   return guide.meet(name, confirmed["key"]);
 }
@@ -124,5 +145,5 @@ export const invite = (
     graphql: { document: INVITE, variables: { input: { teamId, email, role: "MEMBER" } } },
   });
 
-/** GraphQL writes such words in upper case. */
+/** Compares an enum value, which is in upper case in GraphQL. */
 export const isWord = (value: unknown, word: string): boolean => String(value).toLowerCase() === word;

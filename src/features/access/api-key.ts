@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
-import { spend } from "../../operation/budget.js";
+import type { UseLimit } from "../../operation/use-limit.js";
 import { Failure } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
@@ -28,38 +28,46 @@ export class ApiKey {
   @Field(() => ID, { description: "Its id." })
   id!: string;
 
-  @Field(() => String, { description: "What its owner calls it." })
+  @Field(() => String, { description: "Its name, chosen by the user." })
   name!: string;
 
-  @Field(() => String, { description: "How the key begins, to tell it from others." })
+  @Field(() => String, { description: "The first characters of the key, to recognise it." })
   prefix!: string;
 
   @Field(() => [ScopeName], { description: "What it may do." })
   scopes!: Scope[];
 
-  @Field(() => Date, { description: "When it was made." })
+  @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
 
-  @Field(() => Date, { nullable: true, description: "When it ends; null for never." })
+  @Field(() => Date, { nullable: true, description: "When it expires; null for never." })
   expiresAt!: Date | null;
 
   @Field(() => Date, { nullable: true, description: "When it was last used, to the minute; null for never." })
   lastUsedAt!: Date | null;
 
-  @Field(() => Date, { nullable: true, description: "When it was revoked; null for a key that was not." })
+  @Field(() => Date, { nullable: true, description: "When it was revoked; null if it was not." })
   revokedAt!: Date | null;
 
   @Field(() => ID, {
     nullable: true,
-    description: "The key that made it, with which it ends; null for one that no key made, such as that of a sign-up.",
+    description:
+      "The key that created it: when that key ends, this one ends too. Null if no key created it, as on sign-up.",
   })
   createdByKey!: string | null;
 
-  @Field(() => ID, { nullable: true, description: "The key that took its place; null for one that was not replaced." })
+  @Field(() => ID, { nullable: true, description: "The key that replaced it; null if it was not replaced." })
   replacedBy!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "The host of a program that was connected by OAuth: its tokens act as this key. Null for an ordinary key.",
+  })
+  client!: string | null;
 }
 
-@ObjectType({ description: "A new API key. Its secret is shown here and never again." })
+@ObjectType({ description: "A new API key. Its secret is shown only here." })
 export class NewApiKey extends ApiKey {
   @Field(() => String, { description: "The key itself, to send as `Authorization: Bearer <key>`." })
   key!: string;
@@ -77,6 +85,7 @@ export const API_KEY_EXAMPLE: NewApiKey = {
   revokedAt: null,
   createdByKey: "019bb153-8740-7d3e-9f40-000000000001",
   replacedBy: null,
+  client: null,
   key: "mg_live_EXAMPLEexampleEXAMPLEexampleEXAM0AbCdE",
 };
 
@@ -84,7 +93,7 @@ export class ApiKeyNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("You have no API key with this id. `apiKeys` lists those that you have.");
+    super("You have no API key with this id. `apiKeys` lists your keys.");
   }
 }
 
@@ -95,7 +104,7 @@ export class ScopeNotHeld extends Failure {
 
   constructor(scopes: readonly Scope[]) {
     super(
-      `The key in use lacks ${scopes.join(", ")}, so it cannot make, replace or revoke a key that has it. ` +
+      `The key in use lacks ${scopes.join(", ")}, so it cannot create, replace or revoke a key that has it. ` +
         "Use a key with these scopes.",
     );
   }
@@ -107,8 +116,8 @@ export class TooManyApiKeys extends Failure {
 
   constructor() {
     super(
-      `A user has at most ${LIMITS.keys.active} active API keys, and ${LIMITS.keys.activeWithReplaced} together with ` +
-        "those that were replaced and still work. Revoke one first with `revokeApiKey`.",
+      `A user has at most ${LIMITS.keys.active} active API keys, or ${LIMITS.keys.activeWithReplaced} including ` +
+        "replaced keys that still work. Revoke one first with `revokeApiKey`.",
     );
   }
 }
@@ -116,26 +125,30 @@ export class TooManyApiKeys extends Failure {
 export const toApiKey = (row: ApiKeyRow): ApiKey => ({
   ...row,
   replacedBy: row.replacedById,
-  // The column holds what this service wrote there: scopes.
+  // The column contains only scopes, which this service wrote.
   scopes: row.scopes as Scope[],
 });
 
-/** A key gives, replaces and ends only what it could do itself. @throws ScopeNotHeld when it lacks one of the scopes. */
+/** A key can only create, replace and revoke keys whose scopes it has. @throws ScopeNotHeld when it lacks one. */
 export function assertHeld({ caller }: Pick<Context, "caller">, scopes: readonly Scope[]): void {
   const missing = scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) throw new ScopeNotHeld(missing);
 }
 
-/** What is true of a key that still opens something. */
+/** The condition for keys that are neither revoked nor expired. */
 export const notEnded = (now: Date) => ({ revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] });
 
-/** Every key that ends is kept for a while, so a user makes only so many. @throws RateLimited beyond that. */
-export const spendKey = (context: Pick<Context, "budgets" | "caller">): Promise<void> =>
-  spend(context, `make-key:${context.caller.userId}`, LIMITS.keys.madePerUser);
+/** Limits the keys that a user creates, since ended keys are kept for a while. */
+export const KEYS_MADE: UseLimit = {
+  ...LIMITS.keys.madePerUser,
+  name: "make-key",
+  of: "new API keys of one user, including replacements,",
+  by: "account",
+};
 
 /**
- * Counts while the user is locked, so that keys that are made at once cannot each take the last room.
- * @throws TooManyApiKeys when the user has as many as there may be.
+ * Locks the user and counts their keys, so that keys created at the same time cannot exceed the maximum.
+ * @throws TooManyApiKeys when the user has the maximum.
  */
 export async function assertRoomForKey(
   context: Pick<Context, "database" | "now">,
@@ -148,20 +161,30 @@ export async function assertRoomForKey(
   if (active >= activeMax) throw new TooManyApiKeys();
 }
 
-interface KeyToStore {
-  readonly id: string;
-  readonly userId: string;
+/** What a new key is for. */
+export interface KeyWish {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | null;
-  /** Null for one that an owner's mail or an operator stands for, not another key. */
+  /** The host of the program whose tokens act as the key; then its secret is never shown. */
+  readonly client?: string;
+}
+
+interface KeyToStore extends KeyWish {
+  readonly id: string;
+  readonly userId: string;
+  /** Null for a key from a sign-up or an operator. */
   readonly createdByKey: string | null;
 }
 
-/** Makes a key and stores its hash; the key itself is in the answer and nowhere else. */
+/** Shown for a key of a program, whose tokens change. */
+const CLIENT_PREFIX = "oauth";
+
+/** Creates a key and stores its hash; the key itself is only in the result. */
 export async function storeNewApiKey(models: Pick<Models, "apiKey">, key: KeyToStore): Promise<NewApiKey> {
   const secret = newApiKey();
   const hash = new Uint8Array(hashApiKey(secret));
-  const data = { ...key, scopes: [...key.scopes], prefix: apiKeyPrefix(secret), hash };
+  const prefix = key.client === undefined ? apiKeyPrefix(secret) : CLIENT_PREFIX;
+  const data = { ...key, scopes: [...key.scopes], prefix, hash };
   return { ...toApiKey(await models.apiKey.create({ data })), key: secret };
 }

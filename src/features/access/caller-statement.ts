@@ -2,7 +2,10 @@ import type { Plan, TeamRole } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
 import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/statement.js";
 
-/** SQL, because it is the hottest of all: every request asks it. On the reserved connections, which no model uses. */
+/** The rule of `givesPlan` in billing. */
+const TEAM_PAYS = "(b.status IN ('active', 'trialing') OR b.status = 'past_due' AND b.grace_until > now())";
+
+/** SQL, because every request runs it, and for the reserved connections, which no model uses. */
 export const callerByKey = defineStatement({
   name: "caller_by_key",
   reserved: true,
@@ -20,15 +23,15 @@ export const callerByKey = defineStatement({
     role: oneOf<TeamRole>(),
     teamGraphId: "uuid",
     teamPlan: oneOf<Plan>(),
-    // The time, where the key's last use was noted more than a minute before, or never.
+    // The time now, if the last recorded use of the key is more than a minute old; otherwise null.
     useToNote: "timestamptz?",
   },
   text: `
     SELECT k.id AS "keyId", k.scopes, u.id AS "userId", g.id AS "personalGraphId",
-      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE u.plan::text END AS plan,
+      CASE WHEN ${TEAM_PAYS} THEN 'team' ELSE u.plan::text END AS plan,
       u.suspended_at IS NOT NULL AS "isSuspended", u.email, u.email_verified_at IS NOT NULL AS "emailIsVerified",
       m.team_id AS "teamId", m.role::text AS role, t.id AS "teamGraphId",
-      CASE WHEN b.status IN ('active', 'trialing') THEN 'team' ELSE o.plan::text END AS "teamPlan",
+      CASE WHEN ${TEAM_PAYS} THEN 'team' ELSE o.plan::text END AS "teamPlan",
       CASE WHEN coalesce(k.last_used_at < now() - interval '1 minute', true) THEN now() END AS "useToNote"
     FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN graph g ON g.user_id = u.id
       LEFT JOIN team_member m ON m.user_id = u.id LEFT JOIN graph t ON t.team_id = m.team_id

@@ -1,31 +1,41 @@
 import { Field, ID, InputType, ObjectType } from "type-graphql";
+import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit } from "../../operation/audit.js";
 import { LIMITS } from "../../limits.js";
 import { Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
-import { spendAsClient } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { type Context, within } from "../../operation/context.js";
 import { AccountSuspended, Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
-import { API_KEY_EXAMPLE, NAME_MAX, NewApiKey, TooManyApiKeys, assertRoomForKey, storeNewApiKey } from "./api-key.js";
+import type { UseLimit } from "../../operation/use-limit.js";
+import type { Database } from "../../platform/database.js";
+import {
+  API_KEY_EXAMPLE,
+  type KeyWish,
+  NAME_MAX,
+  NewApiKey,
+  TooManyApiKeys,
+  assertRoomForKey,
+  storeNewApiKey,
+} from "./api-key.js";
 import { ADDRESS_MAX, emailIn } from "./email.js";
 import { askerOf, isCodeRight, isLongCode, useRightCode } from "./sign-up-code.js";
 
 const { codeMinutes, triesPerNetwork } = LIMITS.signUp;
 
-@InputType({ description: "The proof that an e-mail address is one's own." })
+@InputType({ description: "The proof that an e-mail address belongs to the caller." })
 export class ConfirmSignUpInput {
   @Field(() => String, { description: "The e-mail address that the code was sent to." })
   @Marked("asSent")
   @TextLength(0, ADDRESS_MAX)
   email!: string;
 
-  @Field(() => String, { description: "The code from the mail: eight digits, or the longer one." })
+  @Field(() => String, { description: "The code from the mail: the eight digits, or the longer code." })
   @TextLength(1, 100)
   code!: string;
 
-  @Field(() => String, { nullable: true, description: "What to call the new API key." })
+  @Field(() => String, { nullable: true, description: "The name of the new API key." })
   @Nullable()
   @NotBlank()
   @TextLength(1, NAME_MAX)
@@ -33,37 +43,48 @@ export class ConfirmSignUpInput {
 }
 
 @ObjectType({
-  description: "A user whose address is verified, with a new API key. Its secret is shown here and never again.",
+  description: "A user with a verified address, and a new API key. Its secret is shown only here.",
 })
 export class ConfirmedSignUp extends NewApiKey {
   @Field(() => ID, { description: "The user's id." })
   userId!: string;
 }
 
-/** Told alike whatever is wrong with it, so that nothing can be learnt of an address. */
+/** The message is the same whatever is wrong with the code, so it reveals nothing about the address. */
 export class CodeInvalid extends Failure {
   readonly kind = "bad_request";
   override readonly reason = "code_invalid";
 
   constructor() {
     super(
-      `This code is wrong or has expired. It can be tried ${triesPerNetwork} times within ${codeMinutes} minutes. ` +
-        "Use the longer code from the same mail, or ask for another one with `signUp`.",
+      `This code is wrong or has expired. A network has ${triesPerNetwork} attempts for a code, ` +
+        `which is valid for ${codeMinutes} minutes. Use the longer code from the same mail, or request another one ` +
+        "with `signUp`.",
     );
   }
 }
 
+/** Attempts with short codes, for every operation that takes one. */
+export const CODE_GUESSES: UseLimit<{ readonly code: string }> = {
+  ...LIMITS.signUp.guessesPerNetwork,
+  name: "confirm-sign-up",
+  of: "attempts with short codes from one network",
+  by: "network",
+  when: ({ code }) => !isLongCode(code),
+};
+
 export const confirmSignUp = defineOperation({
   name: "confirmSignUp",
-  // A wrong try has to be counted, so the refusal must not take it back.
+  // A wrong attempt must be counted, so the refusal must not roll it back.
   effect: "ownTransactions",
-  audit: { by: "the handler, as the user who is known only then" },
-  summary: "Verifies an e-mail address by the code that was sent there, and makes an API key with every scope.",
-  notes: "A new address becomes a user; somebody who is a user already gets another key.",
+  audit: { by: "the handler, for the user, who is only known there" },
+  summary: "Verifies an e-mail address by the code that was sent there, and creates an API key with every scope.",
+  notes: "Creates a user for a new address; an existing user gets another key.",
   input: ConfirmSignUpInput,
   output: ConfirmedSignUp,
   permission: "public",
   failures: [CodeInvalid, TooManyApiKeys, AccountSuspended],
+  limits: [CODE_GUESSES],
   rest: { method: "POST", path: "/signup/confirm", status: 201 },
   example: {
     input: { email: "bob@example.com", code: "40961733", keyName: "Laptop" },
@@ -78,21 +99,43 @@ export const confirmSignUp = defineOperation({
   },
   async handle(context, { email: address, code, keyName }) {
     const email = emailIn(address);
-    if (!isLongCode(code)) await spendAsClient(context, "confirm-sign-up", LIMITS.signUp.guessesPerNetwork);
-    const { database, clientAddress } = context;
-    if (!(await isCodeRight(database, email, code, askerOf(email, clientAddress)))) throw new CodeInvalid();
-    return database.transaction(async (inner) => {
-      if (!(await useRightCode(inner, email, code))) throw new CodeInvalid();
-      return keyForOwnerOf(within(context, inner), email, keyName ?? "Sign-up");
-    });
+    return useCode(context, email, code, (inner) =>
+      createKeyForOwner(within(context, inner), email, "confirmSignUp", {
+        name: keyName ?? "Sign-up",
+        scopes: SCOPES,
+        expiresAt: null,
+      }),
+    );
   },
 });
 
-/** The address is proven: makes its user, where there is none yet, and a key that may do everything. */
-async function keyForOwnerOf(context: Context, email: string, name: string): Promise<ConfirmedSignUp> {
+/**
+ * Runs `work` in the transaction that uses up the code that was sent to an address. A wrong attempt stays counted.
+ * @throws CodeInvalid when it is wrong or has expired.
+ */
+export async function useCode<Result>(
+  { database, clientAddress }: Context,
+  email: string,
+  code: string,
+  work: (inner: Database) => Promise<Result>,
+): Promise<Result> {
+  if (!(await isCodeRight(database, email, code, askerOf(email, clientAddress)))) throw new CodeInvalid();
+  return database.transaction(async (inner) => {
+    if (!(await useRightCode(inner, email, code))) throw new CodeInvalid();
+    return work(inner);
+  });
+}
+
+/** For a verified address: creates its user, if there is none, and a key. */
+export async function createKeyForOwner(
+  context: Context,
+  email: string,
+  action: AuditAction,
+  wish: KeyWish,
+): Promise<ConfirmedSignUp> {
   const { database, newId } = context;
   const { models } = database;
-  // The update changes nothing: it locks whoever was a user already, and they stay what they are.
+  // The update changes nothing, but locks an existing user.
   const user = await models.user.upsert({
     where: { email },
     create: { id: newId(), email },
@@ -105,8 +148,8 @@ async function keyForOwnerOf(context: Context, email: string, name: string): Pro
     await models.graph.create({ data: { id: newId(), userId: user.id, usage: { create: {} } } });
   }
   await assertRoomForKey(context, user.id);
-  const wanted = { id: newId(), userId: user.id, name, scopes: SCOPES, expiresAt: null, createdByKey: null };
-  const key = await storeNewApiKey(models, wanted);
-  await recordAudit(context, "confirmSignUp", { teamId: null, subject: key.id }, { userId: user.id, keyId: key.id });
+  const key = await storeNewApiKey(models, { ...wish, id: newId(), userId: user.id, createdByKey: null });
+  const note = { teamId: null, subject: key.id, detail: wish.client };
+  await recordAudit(context, action, note, { userId: user.id, keyId: key.id });
   return { ...key, userId: user.id };
 }

@@ -1,11 +1,11 @@
 import { Field, InputType } from "type-graphql";
-import { LIMITS } from "../../limits.js";
 import { Era, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES, type Scope } from "../../operation/permission.js";
 import {
   API_KEY_EXAMPLE,
+  KEYS_MADE,
   NAME_MAX,
   NewApiKey,
   ScopeName,
@@ -13,21 +13,20 @@ import {
   TooManyApiKeys,
   assertHeld,
   assertRoomForKey,
-  spendKey,
   storeNewApiKey,
 } from "./api-key.js";
 import { earlierEnd, endOfKeyInUse } from "./key-lineage.js";
 
-@InputType({ description: "An API key to make." })
+@InputType({ description: "An API key to create." })
 export class CreateApiKeyInput {
-  @Field(() => String, { description: "What to call it, such as where it is used." })
+  @Field(() => String, { description: "Its name, for example where it is used." })
   @NotBlank()
   @TextLength(1, NAME_MAX)
   name!: string;
 
   @Field(() => [ScopeName], {
     nullable: true,
-    description: "What it may do; all that the key which makes it may do, unless given.",
+    description: "What it may do. By default all scopes of the key in use.",
   })
   @Nullable()
   @SetSize(1, SCOPES.length)
@@ -35,7 +34,7 @@ export class CreateApiKeyInput {
 
   @Field(() => Date, {
     nullable: true,
-    description: "When it ends: with the key that makes it, unless given, and never later.",
+    description: "When it expires: by default with the key in use, and never later.",
   })
   @Nullable()
   @Era()
@@ -45,21 +44,20 @@ export class CreateApiKeyInput {
 export const createApiKey = defineOperation({
   name: "createApiKey",
   effect: "transaction",
-  summary: "Makes another API key for the caller, with no more scopes than the key in use and no later end.",
+  summary: "Creates an API key for the caller, with no more scopes than the key in use and no later end.",
   notes:
-    "A key ends with the key that made it (`createdByKey`), at the latest: revoking a stolen key also ends " +
-    `every key that was made with it. A user makes at most ${LIMITS.keys.madePerUser.limit} keys an hour, ` +
-    "replacements included.",
+    "A key ends at the latest with the key that created it (`createdByKey`): revoking a stolen key also ends " +
+    "every key that was created with it.",
   input: CreateApiKeyInput,
   output: NewApiKey,
   permission: "keys:write",
   failures: [ScopeNotHeld, TooManyApiKeys],
+  limits: [KEYS_MADE],
   rest: { method: "POST", path: "/keys", status: 201 },
   example: {
     input: { name: API_KEY_EXAMPLE.name, scopes: API_KEY_EXAMPLE.scopes, expiresAt: API_KEY_EXAMPLE.expiresAt },
     output: API_KEY_EXAMPLE,
   },
-  prepare: spendKey,
   audit: (_context, _input, { id, scopes }) => ({ teamId: null, subject: id, detail: scopes.join(" ") }),
   async handle(context, { name, scopes, expiresAt }) {
     const { caller, database, newId, now } = context;

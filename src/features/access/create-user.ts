@@ -17,12 +17,12 @@ export interface CreatedUser {
   readonly apiKey: NewApiKey;
 }
 
-/** A person could not be made a user, or given a key; the message says why and what to do. */
+/** A command on a user failed; the message says why and what to do. */
 export class UserError extends Error {}
 
 /**
- * Makes a user with a personal graph and a first key that has every scope.
- * @throws UserError when the address is none, or another user's.
+ * Creates a user with a personal graph and a first key with every scope.
+ * @throws UserError when the address is invalid or belongs to another user.
  */
 export async function createUser(services: Services, user: UserToCreate): Promise<CreatedUser> {
   const { database, newId, now } = services;
@@ -43,13 +43,13 @@ export async function createUser(services: Services, user: UserToCreate): Promis
     });
   } catch (error) {
     if (!isTaken(error)) throw error;
-    throw new UserError(`There is already a user with the address ${email}. \`user key\` makes another key for it.`);
+    throw new UserError(`There is already a user with the address ${email}. \`user key\` creates another key for it.`);
   }
 }
 
 /**
- * Makes another key with every scope for a user, for an operator whose user lost theirs.
- * @throws UserError when there is no such user, or it is suspended.
+ * Creates another key with every scope, for a user who lost theirs.
+ * @throws UserError when there is no such user, or the user is suspended.
  */
 export async function createKeyFor(services: Services, address: string, name: string): Promise<CreatedUser> {
   const { models } = services.database;
@@ -57,7 +57,7 @@ export async function createKeyFor(services: Services, address: string, name: st
   const user = await models.user.findUnique({ where: { email } });
   if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
   if (user.suspendedAt)
-    throw new UserError(`${email} is suspended, and its keys open nothing. \`user unsuspend\` first.`);
+    throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
   return { userId: user.id, email, apiKey: await storeFirstKey(services, models, user.id, name) };
 }
 

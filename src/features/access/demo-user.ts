@@ -8,8 +8,8 @@ import { makeFolder } from "../../platform/folder.js";
 const EMAIL = "demo@example.com";
 
 /**
- * The key of a demo user, for a first look in development: made at the first start and kept in the data folder, so
- * that it is the same ever after. Made anew only if the file is gone or the database does not know its key.
+ * The key of a demo user, for development: created at the first start and kept in a file in the data folder. Created
+ * again only if the file is missing or the database does not know its key.
  */
 export async function demoKey(services: Services, dataDir: string): Promise<string> {
   const file = join(dataDir, "demo-key");

@@ -1,14 +1,14 @@
 import { isEmail } from "class-validator";
 import { InvalidInput } from "../../operation/failure.js";
 
-/** RFC 5321: 64 octets before the @, 63 a label of the domain, 254 in all. */
+/** RFC 5321: 64 octets before the @, 63 for each label of the domain, 254 in total. */
 export const ADDRESS_MAX = 254;
 const LOCAL_PART_MAX = 64;
 const LABEL_MAX = 63;
 
 /**
- * An address in its one form, lower case, or null when it is none. ASCII alone, so that look-alike letters, invisible
- * characters and line breaks cannot make one address pass for another; a domain in other letters is written in Punycode.
+ * Returns an address in lower case, or null if it is invalid. Only ASCII, so that similar letters, invisible characters
+ * and line breaks cannot make one address look like another; other domains are written in Punycode.
  */
 export function normalEmail(text: string): string | null {
   // Checked before it is lower-cased: the Kelvin sign's lower case is a plain k.
@@ -18,12 +18,12 @@ export function normalEmail(text: string): string | null {
   return isEmail(text) ? text.toLowerCase() : null;
 }
 
-/** Google's mail drops dots in an address. */
+/** Google ignores dots before the @. */
 const DOTLESS_DOMAINS: ReadonlySet<string> = new Set(["gmail.com", "googlemail.com"]);
 
 /**
- * Whose inbox it is, for counting what somebody is sent: what stands behind a plus sign is a label that most servers
- * drop, so it must not make one person pass for many. Never to tell people apart: an address is its owner's alone.
+ * The inbox of an address, for counting what a person is sent: most servers ignore a label after a plus sign, so one
+ * person must not count as many. Only for counting: different addresses always belong to different users.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf("@");
@@ -34,8 +34,8 @@ export function mailboxOf(email: string): string {
 }
 
 /**
- * The address in its normal form.
- * @throws InvalidInput when it is none.
+ * Returns the address in lower case.
+ * @throws InvalidInput when it is invalid.
  */
 export function emailIn(address: string): string {
   const email = normalEmail(address);

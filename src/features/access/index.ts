@@ -1,4 +1,4 @@
-import { confirmSignUp } from "./confirm-sign-up.js";
+import { CODE_GUESSES, CodeInvalid, confirmSignUp, useCode } from "./confirm-sign-up.js";
 import { createApiKey } from "./create-api-key.js";
 import { apiKeys } from "./list-api-keys.js";
 import { revokeApiKey } from "./revoke-api-key.js";
@@ -6,13 +6,15 @@ import { rotateApiKey } from "./rotate-api-key.js";
 import { signUp } from "./sign-up.js";
 import { viewer } from "./viewer.js";
 
-export { confirmSignUp, revokeApiKey, signUp };
-export { callerOf } from "./caller.js";
+export { CODE_GUESSES, CodeInvalid, confirmSignUp, revokeApiKey, signUp, useCode };
+export { callerOf, callerOfToken } from "./caller.js";
+export { connectClient, endKeyOfClient } from "./connect-client.js";
+export { hashApiKey } from "./key-text.js";
 export { accessChores } from "./chores.js";
 export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
-export { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
+export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
 export { Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
 export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";

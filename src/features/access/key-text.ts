@@ -7,8 +7,8 @@ const CHECKSUM_LENGTH = 6;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * A new key: `mg_live_`, 32 random base62 characters (190 bits), and 6 characters of CRC32 by which a scanner of leaked
- * secrets tells a real key from a look-alike. The service itself never trusts the checksum.
+ * A new key: `mg_live_`, 32 random base62 characters (190 bits), and 6 characters of CRC32, by which a scanner for
+ * leaked secrets recognises real keys. The service itself never trusts the checksum.
  */
 export function newApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join("");
@@ -18,7 +18,7 @@ export function newApiKey(): string {
 /** What is stored of a key. Plain SHA-256 is enough: 190 random bits cannot be guessed from their hash. */
 export const hashApiKey = (key: string): Buffer => hash("sha256", key, "buffer");
 
-/** What a key is listed by: enough to tell one's keys apart, too little to use. */
+/** The start of a key, for lists: enough to recognise it, too little to use it. */
 export const apiKeyPrefix = (key: string): string => key.slice(0, PREFIX.length + 4);
 
 function checksum(text: string): string {

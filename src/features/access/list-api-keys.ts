@@ -9,7 +9,7 @@ export class ApiKeysInput extends Paged(NoInput) {}
 
 @ObjectType({ description: "A page of API keys." })
 export class ApiKeyPage {
-  @Field(() => [ApiKey], { description: "The keys, newest first, revoked and expired ones among them." })
+  @Field(() => [ApiKey], { description: "The keys, newest first, including revoked and expired ones." })
   keys!: ApiKey[];
 
   @Field(() => String, { nullable: true, description: NEXT_CURSOR })
@@ -19,7 +19,7 @@ export class ApiKeyPage {
 export const apiKeys = defineOperation({
   name: "apiKeys",
   effect: "reads",
-  summary: "The caller's API keys, newest first, without their secrets.",
+  summary: "Lists the caller's API keys, newest first, without their secrets.",
   input: ApiKeysInput,
   output: ApiKeyPage,
   permission: "keys:write",

@@ -17,7 +17,7 @@ export class RevokedApiKey {
   id!: string;
 
   @Field(() => [ID], {
-    description: "The keys that ended with it: those it had made, those that these had made, and so on.",
+    description: "The keys that ended with it: those it created, those that these created, and so on.",
   })
   alsoRevoked!: string[];
 }
@@ -25,10 +25,10 @@ export class RevokedApiKey {
 export const revokeApiKey = defineOperation({
   name: "revokeApiKey",
   effect: "transaction",
-  summary: "Ends an API key of the caller's at once, and with it every key that it had made.",
+  summary: "Revokes one of the caller's API keys at once, with every key that it created.",
   notes:
-    "The key in use may end itself, and any key whose scopes it has. Revoking a key again changes nothing and " +
-    "succeeds. To end a key and keep those that it had made, replace it with `rotateApiKey`.",
+    "The key in use may revoke itself, and any key whose scopes it has. Revoking a key again changes nothing and " +
+    "succeeds. To end a key and keep those that it created, replace it with `rotateApiKey`.",
   input: RevokeApiKeyInput,
   output: RevokedApiKey,
   permission: "keys:write",

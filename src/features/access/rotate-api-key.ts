@@ -7,6 +7,7 @@ import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import {
   API_KEY_EXAMPLE,
+  KEYS_MADE,
   ApiKeyNotFound,
   NewApiKey,
   ScopeNotHeld,
@@ -14,7 +15,6 @@ import {
   assertHeld,
   assertRoomForKey,
   notEnded,
-  spendKey,
   storeNewApiKey,
   toApiKey,
 } from "./api-key.js";
@@ -30,7 +30,7 @@ export class RotateApiKeyInput {
 
   @Field(() => Int, {
     defaultValue: GRACE_DEFAULT_S,
-    description: "For how many seconds the old key goes on working: a day unless given, at most a week, 0 for none.",
+    description: `How many seconds the old key still works: ${GRACE_DEFAULT_S} by default, at most ${GRACE_MAX_S}.`,
   })
   @Between(0, GRACE_MAX_S)
   graceSeconds!: number;
@@ -48,51 +48,60 @@ export class ApiKeyNotActive extends Failure {
   }
 }
 
+export class KeyOfClient extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "api_key_of_client";
+
+  constructor() {
+    super("A connected program acts as this key, and renews its tokens itself. To end its access, use `revokeApiKey`.");
+  }
+}
+
 export class MakerIsProtected extends Failure {
   readonly kind = "forbidden";
   override readonly reason = "maker_is_protected";
 
   constructor() {
-    super("A key cannot replace the one that it comes from. Use that one, or a key that does not come from it.");
+    super("A key cannot replace a key that it descends from. Use that key, or one that does not descend from it.");
   }
 }
 
 export const rotateApiKey = defineOperation({
   name: "rotateApiKey",
   effect: "transaction",
-  summary: "Replaces an API key of the caller's by a new one of the same name, scopes and lifetime.",
+  summary: "Replaces one of the caller's API keys by a new one with the same name, scopes and lifetime.",
   notes:
-    "The key in use must have every scope of the old one, and the new one ends no later than the key in use. Done " +
-    "with the key itself, or with one that it comes from, the new key also takes over the keys that the old one " +
-    "had made. Otherwise they end with the old one, and the new one counts as made by the key in use. A user makes " +
-    `at most ${LIMITS.keys.madePerUser.limit} keys an hour, replacements included.`,
+    "The key in use must have every scope of the old key, and the new key ends no later than the key in use. If " +
+    "the key in use is the old key itself, or one that it descends from, the new key takes over the keys that the " +
+    "old one created. Otherwise these end with the old key, and the new key counts as created by the key in use.",
   input: RotateApiKeyInput,
   output: NewApiKey,
   permission: "keys:write",
-  failures: [ApiKeyNotFound, ApiKeyNotActive, ScopeNotHeld, MakerIsProtected, TooManyApiKeys],
+  failures: [ApiKeyNotFound, ApiKeyNotActive, KeyOfClient, ScopeNotHeld, MakerIsProtected, TooManyApiKeys],
+  limits: [KEYS_MADE],
   rest: { method: "POST", path: "/keys/:id/rotate", status: 201 },
   example: { input: { id: "019bb153-8740-7f50-b162-738495061728", graceSeconds: 3_600 }, output: API_KEY_EXAMPLE },
-  prepare: spendKey,
   audit: (_context, { id }, made) => ({ teamId: null, subject: id, detail: `replaced by ${made.id}` }),
   async handle(context, { id, graceSeconds }) {
     const { caller, database, newId, now } = context;
-    // Of two rotations of one key at once, the second waits here and then sees the first.
+    // Locks the user: of two rotations of one key at the same time, the second waits here and then sees the first.
     await assertRoomForKey(context, caller.userId, LIMITS.keys.activeWithReplaced);
     const old = await database.models.apiKey.findFirst({ where: { id, userId: caller.userId } });
     if (!old) throw new ApiKeyNotFound();
     const ownEnd = await endOfKeyInUse(context);
     const { name, scopes } = toApiKey(old);
     assertHeld(context, scopes);
+    if (old.client !== null) throw new KeyOfClient();
     const time = now();
     if (old.revokedAt || old.replacedById || (old.expiresAt && old.expiresAt <= time)) throw new ApiKeyNotActive();
-    const { keepsPlace } = await standingOf(context, id);
+    const { keepsPlace } = await findPlace(context, id);
     const newEnd = old.expiresAt && new Date(time.getTime() + old.expiresAt.getTime() - old.createdAt.getTime());
     const made = await storeNewApiKey(database.models, {
       id: newId(),
       userId: caller.userId,
       name,
       scopes,
-      expiresAt: earlierEnd(newEnd, await latestEnd(context, keepsPlace ? old.createdByKey : null, ownEnd)),
+      expiresAt: earlierEnd(newEnd, await findLatestEnd(context, keepsPlace ? old.createdByKey : null, ownEnd)),
       createdByKey: keepsPlace ? old.createdByKey : caller.keyId,
     });
     const { apiKey } = database.models;
@@ -107,19 +116,19 @@ export const rotateApiKey = defineOperation({
 });
 
 /**
- * Whether the successor takes the old key's place: it does where the key in use would end it as well, so that whoever
- * holds the successor never outlives what they got it with.
- * @throws MakerIsProtected when the key in use comes from the other: it would get rid of what it ends with.
+ * Whether the new key takes the old key's place. It does if the old key is the key in use or descends from it;
+ * otherwise it descends from the key in use, so that it cannot outlive it.
+ * @throws MakerIsProtected when the key in use descends from the old key: it could then survive it.
  */
-async function standingOf(context: Context, id: string): Promise<{ keepsPlace: boolean }> {
+async function findPlace(context: Context, id: string): Promise<{ keepsPlace: boolean }> {
   const { caller } = context;
   if (caller.keyId === id) return { keepsPlace: true };
   if ((await lineageOf(context, caller.keyId)).has(id)) throw new MakerIsProtected();
   return { keepsPlace: (await lineageOf(context, id)).has(caller.keyId) };
 }
 
-/** When a successor ends at the latest: with the key in use, and with the key whose place it comes from. */
-async function latestEnd({ database }: Context, makerId: string | null, ownEnd: Date | null): Promise<Date | null> {
+/** The latest end of the new key: that of the key in use, or of the key that created the old one if that is earlier. */
+async function findLatestEnd({ database }: Context, makerId: string | null, ownEnd: Date | null): Promise<Date | null> {
   const maker = makerId === null ? null : await database.models.apiKey.findUnique({ where: { id: makerId } });
   return earlierEnd(ownEnd, maker?.expiresAt ?? null);
 }

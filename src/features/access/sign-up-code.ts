@@ -8,38 +8,38 @@ import { forgetCodes } from "./forget-statements.js";
 import { takeTry } from "./try-statement.js";
 
 /*
- * Only the person who reads the mail of an address gets in, and nobody can lock them out. A stranger can do two things:
- * ask for codes for the address, and guess. Neither may use up what the owner of the address needs.
+ * Only the person who reads the mail of an address gets in, and strangers cannot lock them out. A stranger can do two
+ * things: request codes for the address, and guess. Neither may use up what the owner of the address needs. The numbers
+ * below follow from `LIMITS.signUp`.
  *
- * - Several codes may be open at once. Asking never ends one that is on its way or in the inbox. An address has at most
- *   3 open at once and a network asks for at most 2 of them, a minute apart; then asking sends nothing, and is answered
- *   alike. So mail is bounded (12 an hour, 8 for one network), and when none is sent there is an open code in the
- *   inbox.
- * - A wrong guess counts against each open code, for the network that it came from: 5 for one network, 20 for all.
- *   A stranger's guesses so use up only their own. Where no code is open nothing is counted.
- * - A stranger with 4 networks could use up the 20. So the mail also has the code in a long form of 256 bits, which
- *   nobody guesses: trying it counts nowhere, and it works when the short one no longer does.
- * - To hit one of 10^8 codes there are 20 guesses a code and 12 codes an hour for who has many networks: 1 in 400,000
- *   an hour, while the owner of the address is sent 12 mails an hour. One network has 30 guesses an hour.
+ * - Several codes can be valid at once, and a request never ends one. An address has at most 3 valid codes, and a
+ *   network requests at most 2 of them, a minute apart. Further requests send nothing, but get the same answer. So
+ *   mails are limited (12 an hour, 8 for one network), and if none is sent, a valid code is already in the inbox.
+ * - A wrong guess counts against each valid code, for the network that it came from: 5 for one network, 20 for all. So
+ *   a stranger's guesses use up only their own. Without a valid code there is nothing to count against.
+ * - A stranger with 4 networks could use up the 20. So the mail also has a long code of 256 bits, which nobody can
+ *   guess: attempts with it are not counted, and it works when the short code no longer does.
+ * - A stranger with many networks has 20 guesses for each of 12 codes an hour: a chance of 1 in 400,000 an hour to hit
+ *   one of 10^8 codes, while the owner of the address gets 12 mails an hour. One network has 30 guesses an hour.
  *
- * What is left: people behind one address, as in an office, share what a network may ask for and guess. A neighbour can
- * so use up the short code, never the long one; and what a network may ask for comes back within 15 minutes.
+ * What remains: people who share a network, as in an office, share its requests and guesses. A neighbour can use up the
+ * short code, but never the long one. Requests are possible again within 15 minutes for one address, within an hour for
+ * all addresses.
  */
 
 const { codeMinutes, openCodes, openCodesPerNetwork, codeGapSeconds } = LIMITS.signUp;
 const DIGITS = 8;
 const LONG_CODE = /^[\w-]{43}$/;
 
-/** A code in both forms: what people type, and what cannot be guessed. */
+/** Both forms of a code: one short enough to type, one that cannot be guessed. */
 export interface SignUpCode {
   readonly short: string;
   readonly long: string;
 }
 
-/** For an answer that must be the same whatever is true of the address. */
 export const CODE_MINUTES = codeMinutes;
 
-/** Who asks or tries, for one address: what is stored does not tell who asked for codes for others. */
+/** Identifies a network for one address: the stored value does not show that it requested codes for other addresses. */
 export const askerOf = (email: string, clientAddress: string): string =>
   createHash("sha256")
     .update(`${email}\n${networkOf(clientAddress)}`)
@@ -47,20 +47,20 @@ export const askerOf = (email: string, clientAddress: string): string =>
     .slice(0, 22);
 
 /**
- * What is stored of a code. All short ones could be hashed within a minute, so this keeps them from a glance at the
- * table only; what protects them is that they end so soon. The address makes equal codes of two people differ.
+ * The stored hash of a code. All short codes could be hashed within a minute, so it only hides them from a look at the
+ * table; their protection is that they expire soon. With the address, equal codes of two people have different hashes.
  */
 const hashCode = (email: string, code: string) =>
   new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
 
-/** Queues a mail with a code, unless one waits or enough that were sent are open. */
+/** Queues a mail with a code, unless one is waiting or the address has enough valid codes. */
 export function askForCode(database: Database, mailId: string, email: string, asker: string): Promise<void> {
   return database.transaction(async (inner) => {
     const { mail, signUpCode } = inner.models;
     const data = { id: mailId, kind: "sign_up", email, askedBy: asker };
     const { count } = await mail.createMany({ data, skipDuplicates: true });
     if (count === 0) return;
-    // Read after the mail stands there: the code of any that stood there before it is among them.
+    // Read after the insert: a mail that was queued before has been sent by now, so its code is found.
     const now = await timeOf(inner);
     const open = await signUpCode.findMany({ where: { email, expiresAt: { gt: now } } });
     const own = open.filter(({ askedBy }) => askedBy === asker);
@@ -72,8 +72,8 @@ export function askForCode(database: Database, mailId: string, email: string, as
 }
 
 /**
- * Makes the code that a mail is about to carry. Null when there is no such mail any more. A mail that is tried again has
- * another code, in place of the one that may not have arrived.
+ * Creates the code for a mail that is about to be sent. Null if the mail was deleted. A retried mail gets another code,
+ * which replaces the one that may not have arrived.
  */
 export async function newSignUpCode(database: Database, email: string, mailId: string): Promise<SignUpCode | null> {
   const { models } = database;
@@ -92,10 +92,10 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
   return { short, long };
 }
 
-/** Whether a code is the long form of one, which may be tried without being counted. */
+/** Whether a code has the long form, whose attempts are not counted. */
 export const isLongCode = (code: string): boolean => LONG_CODE.test(code);
 
-/** Takes a try of each open code, for good; false for a wrong code and for an address that none was sent to. */
+/** Counts an attempt against each valid code; false for a wrong code and for an address without codes. */
 export async function isCodeRight(database: Database, email: string, code: string, asker: string): Promise<boolean> {
   const hash = hashCode(email, code);
   if (isLongCode(code)) {
@@ -106,12 +106,12 @@ export async function isCodeRight(database: Database, email: string, code: strin
   return answers.some(({ isRight }) => isRight);
 }
 
-/** Uses up a code that is right: of all that ask at once one succeeds. */
+/** Deletes a correct code: of several requests at the same time, one succeeds. */
 export async function useRightCode(database: Database, email: string, code: string): Promise<boolean> {
   const hash = hashCode(email, code);
   const isRight = { OR: [{ hash }, { longHash: hash }], expiresAt: { gt: await timeOf(database) } };
   return (await database.models.signUpCode.deleteMany({ where: { email, ...isRight } })).count > 0;
 }
 
-/** Deletes a batch of codes that have ended; answers with whether there may be more. */
+/** Deletes a batch of expired codes; returns whether there may be more. */
 export const forgetEndedCodes = (database: Database): Promise<boolean> => forget(database, forgetCodes);

@@ -4,14 +4,14 @@ import { defineStatement } from "../../platform/statement.js";
 const { triesPerCode, triesPerNetwork } = LIMITS.signUp;
 
 /**
- * SQL, because no model counts within a list. A right code takes a try as well, so that many requests at once cannot
- * test more codes than there are tries.
+ * SQL, because no model can count within a list. A correct code counts as an attempt, too, so that many requests at the
+ * same time cannot make more attempts than allowed.
  */
 export const takeTry = defineStatement({
   name: "take_sign_up_try",
   values: { email: "text", hash: "bytea", asker: "text" },
   row: { isRight: "bool" },
-  // Locked in one order, so that those who try at once never wait for each other in a circle.
+  // Locked in one order, so that attempts at the same time cannot deadlock.
   text: `
     WITH open AS (
       SELECT mail_id FROM sign_up_code WHERE email = :email AND expires_at > now() ORDER BY mail_id FOR UPDATE

@@ -12,7 +12,7 @@ export enum PlanName {
 }
 registerEnumType(PlanName, {
   name: "Plan",
-  description: "What a user has paid for; it decides how many requests a minute are served, and what graphs may hold.",
+  description: "What a user has paid for. It sets the requests a minute and the maximum size of graphs.",
   valuesConfig: {
     FREE: { description: planDescription("free") },
     PRO: { description: planDescription("pro") },
@@ -40,28 +40,28 @@ export class Viewer {
   @Field(() => String, { nullable: true, description: "The user's name." })
   name!: string | null;
 
-  @Field(() => Date, { nullable: true, description: "When the address was verified; null if it was not yet." })
+  @Field(() => Date, { nullable: true, description: "When the address was verified; null if it is not." })
   emailVerifiedAt!: Date | null;
 
   @Field(() => PlanName, {
-    description: "The plan that counts: that of the team while it is paid for, else the user's.",
+    description: "The plan that counts: `team` while the user's team pays, otherwise the user's own.",
   })
   plan!: `${PlanName}`;
 
-  @Field(() => Date, { description: "Since when there is this user." })
+  @Field(() => Date, { description: "When the user was created." })
   createdAt!: Date;
 
   @Field(() => ApiKey, { description: "The key in use." })
   apiKey!: ApiKey;
 
-  @Field(() => [GraphStorage], { description: "What the user's own graph holds and may hold, and the team's." })
+  @Field(() => [GraphStorage], { description: "The size and the limits of the user's own graph and of the team's." })
   storage!: GraphStorage[];
 }
 
 export const viewer = defineOperation({
   name: "viewer",
   effect: "reads",
-  summary: "Who the key in use belongs to, what it may do, and how full the graphs are.",
+  summary: "Shows the user of the key in use, what the key may do, and how full the graphs are.",
   input: NoInput,
   output: Viewer,
   permission: "any",

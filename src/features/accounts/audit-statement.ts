@@ -1,11 +1,11 @@
 import { defineStatement } from "../../platform/statement.js";
 
-/** Stands in the audit where an address stood. */
+/** Replaces an address in the audit. */
 const NOBODYS_ADDRESS = "a deleted user";
 
 /**
- * The two operations whose note begins with an address: whom a team invited, before a comma or alone. SQL, because no
- * model changes a part of a text, or finds it by this index.
+ * Two operations have details that begin with the invited address, alone or before a comma. SQL, because no model can
+ * replace a part of a text, or find it by this index.
  */
 export const forgetAddressInAudit = defineStatement({
   name: "forget_address_in_audit",

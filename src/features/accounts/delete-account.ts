@@ -5,11 +5,11 @@ import { Deletion, defineOperation } from "../../operation/operation.js";
 import { ADDRESS_MAX, normalEmail } from "../access/index.js";
 import { OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";
-import { ACCOUNT_EXAMPLE } from "./export-account.js";
+import { ACCOUNT_EXAMPLE } from "./account-profile.js";
 
-@InputType({ description: "The word of whoever wants to delete their account." })
+@InputType({ description: "The confirmation that the account is to be deleted." })
 export class DeleteAccountInput {
-  @Field(() => String, { description: "One's own e-mail address, so that no account is deleted by mistake." })
+  @Field(() => String, { description: "The caller's e-mail address, so that no account is deleted by mistake." })
   @Marked("asSent")
   @TextLength(0, ADDRESS_MAX)
   email!: string;
@@ -17,12 +17,12 @@ export class DeleteAccountInput {
 
 export const deleteAccount = defineOperation({
   name: "deleteAccount",
-  // A first result is kept for a user, and after this there is none. A repeated request is not authenticated.
+  // No result is kept: results belong to a user, who is deleted here. A repeated request is not authenticated.
   effect: "ownTransactions",
   audit: { by: "deleteUser, in the transaction that deletes them" },
   summary:
-    "Deletes the caller's account for good: keys, membership, invitations, and their own graph with all that is in it. " +
-    "What they stored in a team's graph stays with the team; the owner of a team transfers or deletes it first.",
+    "Deletes the caller's account permanently: keys, membership, invitations, and their own graph with all its data. " +
+    "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first.",
   input: DeleteAccountInput,
   output: Deletion,
   permission: "all",

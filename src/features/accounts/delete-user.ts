@@ -14,11 +14,11 @@ interface Leaver {
 }
 
 /**
- * Deletes a user with all that is personal, in one transaction: keys, first results under Idempotency-Keys, the
- * membership, codes, mails and invitations of their address, and that address in the audit. The personal graph becomes
- * nobody's and is emptied in the background. What they stored in a team's graph stays with the team; their id there and
- * in the audit refers to nobody.
- * @throws OwnerMustTransfer for the owner of a team, Unauthorized for somebody who is gone already.
+ * Deletes a user with all personal data, in one transaction: keys, results of Idempotency-Keys, the membership, codes,
+ * mails and invitations of their address, and that address in the audit. The personal graph loses its user and is
+ * deleted in the background. What they stored in a team's graph stays there; their id there and in the audit no longer
+ * refers to anybody.
+ * @throws OwnerMustTransfer for the owner of a team, Unauthorized for a user who was deleted before.
  */
 export async function deleteUser(
   context: Pick<Context, "database" | "newId" | "door">,
@@ -26,7 +26,7 @@ export async function deleteUser(
   { action, actor }: { readonly action: AuditAction; readonly actor: Actor },
 ): Promise<void> {
   await context.database.transaction(async (database) => {
-    // Locks in the order of every change to a team: the team, then the user. Then no team can add the user.
+    // Locks in the order of every change to a team: the team, then the user. From then on no team can add the user.
     const left = await leaveTeam(database, id);
     await lockRow(database, "user_account", { id });
     const teamId = (await leaveTeam(database, id)) ?? left;
@@ -35,17 +35,17 @@ export async function deleteUser(
     await models.mail.deleteMany({ where: { email } });
     await models.signUpCode.deleteMany({ where: { email } });
     await database.run(forgetAddressInAudit, { address: email });
-    // What was asked of the payment provider in their name, once it is known what became of it.
+    // Requests to the payment provider contain their address. Those without an outcome may have to be resent.
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });
     await models.graph.updateMany({ where: { userId: id }, data: { userId: null } });
-    // Somebody else has just deleted them: once is enough.
+    // Another request has just deleted them.
     if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
     await recordAudit({ ...context, database }, action, { teamId: teamId ?? null, subject: id }, actor);
   });
 }
 
-/** Answers with the team that was left; undefined for somebody in none. */
+/** Returns the id of the team that was left; undefined for a user without a team. */
 async function leaveTeam(database: Database, userId: string): Promise<string | undefined> {
   const { teamMember } = database.models;
   const found = await teamMember.findUnique({ where: { userId } });

@@ -18,57 +18,57 @@ export interface Lists {
   relationships: Relationship[];
 }
 
-/** A place in one list: behind an id, or behind a version of what has this id. */
-interface Behind {
+/** A place in one list: after the row with this id, or after a version of the memory with this id. */
+interface RowPlace {
   readonly id: string;
   readonly version: number;
 }
 
 interface Row<Item> {
   readonly item: Item;
-  readonly place: Behind;
+  readonly place: RowPlace;
 }
 
-/** Reads on behind a place, in the order of places. */
-type Read<Item> = (context: Context, after: Behind | null, take: number) => Promise<Row<Item>[]>;
+/** Reads rows after a place, in their order. */
+type Read<Item> = (context: Context, after: RowPlace | null, take: number) => Promise<Row<Item>[]>;
 
 const byId = <Item extends { readonly id: string }>(items: readonly Item[]): Row<Item>[] =>
   items.map((item) => ({ item, place: { id: item.id, version: 0 } }));
 
-/** For models: what comes behind an id. */
-const behind = (after: Behind | null) => (after === null ? {} : { id: { gt: after.id } });
+/** A condition for models: rows after an id. */
+const afterId = (after: RowPlace | null) => (after === null ? {} : { id: { gt: after.id } });
 
-/** Before all ids. */
-const NOWHERE: Behind = { id: "00000000-0000-0000-0000-000000000000", version: 0 };
+/** Before the first id. */
+const START: RowPlace = { id: "00000000-0000-0000-0000-000000000000", version: 0 };
 
 const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   keys: async ({ caller, database }, after, take) => {
-    const where = { userId: caller.userId, ...behind(after) };
+    const where = { userId: caller.userId, ...afterId(after) };
     return byId((await database.models.apiKey.findMany({ where, orderBy: { id: "asc" }, take })).map(toApiKey));
   },
-  // Without a verified address, invitations to it may be somebody else's.
+  // If the address is not verified, invitations to it may be for somebody else.
   invitationsReceived: async ({ caller, database }, after, take) =>
     caller.emailIsVerified ? byId(await receivedInvitations(database, caller.email, after?.id ?? null, take)) : [],
   invitationsSent: async ({ caller, database }, after, take) =>
     byId(await sentInvitations(database, caller.userId, after?.id ?? null, take)),
   events: async ({ caller, database }, after, take) => {
-    const where = { actorId: caller.userId, ...behind(after) };
+    const where = { actorId: caller.userId, ...afterId(after) };
     return byId(await database.models.auditEntry.findMany({ where, orderBy: { id: "asc" }, take }));
   },
   memories: async ({ caller, database }, after, take) => {
-    const where = { graphId: caller.personalGraphId, ...behind(after) };
+    const where = { graphId: caller.personalGraphId, ...afterId(after) };
     return byId(await database.models.memory.findMany({ where, orderBy: { id: "asc" }, take }));
   },
   versions: async ({ caller, database }, after, take) => {
-    const { id: memoryId, version } = after ?? NOWHERE;
-    const isBehind = [{ memoryId: { gt: memoryId } }, { memoryId, version: { gt: version } }];
-    const where = { graphId: caller.personalGraphId, OR: isBehind };
+    const { id: memoryId, version } = after ?? START;
+    const isAfter = [{ memoryId: { gt: memoryId } }, { memoryId, version: { gt: version } }];
+    const where = { graphId: caller.personalGraphId, OR: isAfter };
     const orderBy = [{ memoryId: "asc" }, { version: "asc" }] as const;
     const rows = await database.models.memoryVersion.findMany({ where, orderBy: [...orderBy], take });
     return rows.map((item) => ({ item, place: { id: item.memoryId, version: item.version } }));
   },
   relationships: async ({ caller, database }, after, take) => {
-    const where = { graphId: caller.personalGraphId, ...behind(after) };
+    const where = { graphId: caller.personalGraphId, ...afterId(after) };
     const rows = await database.models.relationship.findMany({ where, orderBy: { id: "asc" }, take });
     return byId(rows.map(({ fromId: from, toId: to, ...rest }) => ({ ...rest, from, to })));
   },
@@ -76,15 +76,15 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
 
 const NAMES = Object.keys(READERS) as ReadonlyArray<keyof Lists>;
 
-/** Rows are read a few at a time, so that no more is read than a page has bytes for. */
+/** Rows are read a few at a time, so that not many more bytes are read than fit into a page. */
 const READ_AT_ONCE = 10;
-/** What a page needs beside its rows: the person, and what JSON writes between. */
+/** The bytes of a page besides its rows: the user, and JSON's own characters. */
 const RESERVED_BYTES = 65_536;
 
-/** A place in all of the lists: which of them, and where in it. */
+/** A place in the export: the number of the list, and the place in it. */
 export interface ExportPlace {
   readonly list: number;
-  readonly after: Behind | null;
+  readonly after: RowPlace | null;
 }
 
 const ID_AND_VERSION = `${UUID.source.slice(1, -1)}/\\d{1,9}`;
@@ -99,7 +99,7 @@ export function readPlace(text: string | null): ExportPlace {
   return { list: Number(list), after: id === undefined ? null : { id, version: Number(version) } };
 }
 
-/** Up to `limit` rows from a place on, and no more than a page may have bytes; null as the next place at the end. */
+/** Reads up to `limit` rows from a place, and no more bytes than a page may have. `next` is null at the end. */
 export async function pageOfLists(context: Context, from: ExportPlace, limit: number) {
   const lists: Lists = {
     ...{ keys: [], invitationsReceived: [], invitationsSent: [], events: [] },

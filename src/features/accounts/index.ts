@@ -1,5 +1,7 @@
+import { changeEmail } from "./change-email.js";
 import { deleteAccount } from "./delete-account.js";
 import { exportAccount } from "./export-account.js";
+import { updateAccount } from "./update-account.js";
 
 export {
   type ShownUser,
@@ -13,4 +15,4 @@ export {
   verifyUser,
 } from "./manage-user.js";
 
-export const accountOperations = [exportAccount, deleteAccount] as const;
+export const accountOperations = [updateAccount, changeEmail, exportAccount, deleteAccount] as const;

@@ -7,19 +7,19 @@ import { withdrawInvitationsBy } from "../teams/index.js";
 import { OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";
 
-/** What operators do by a command has no caller: it stands in the audit with no actor and the door `operator`. */
+/** A command of an operator has no caller: its audit entry has no actor and the door `operator`. */
 const NOBODY = { userId: null, keyId: null };
 
 type User = NonNullable<Awaited<ReturnType<Models["user"]["findUnique"]>>>;
 
 /** @throws UserError when no user has this address. */
-async function userWith({ models }: Pick<Database, "models">, address: string): Promise<User> {
+async function readUser({ models }: Pick<Database, "models">, address: string): Promise<User> {
   const user = await models.user.findUnique({ where: { email: normalEmail(address) ?? "" } });
   if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
   return user;
 }
 
-/** Changes a user and records it, both or neither; answers with the user as they are then. */
+/** Changes a user and records it in the same transaction; returns the changed user. */
 function change(
   { database, newId }: Services,
   address: string,
@@ -30,7 +30,7 @@ function change(
   }: { action: AuditAction; tell?: (was: User, is: User) => string | undefined; data: Partial<User> },
 ): Promise<User> {
   return database.transaction(async (inner) => {
-    const before = await userWith(inner, address);
+    const before = await readUser(inner, address);
     const { id } = before;
     const user = await inner.models.user.update({ where: { id }, data });
     const note = { teamId: null, subject: id, detail: tell?.(before, user) };
@@ -39,7 +39,7 @@ function change(
   });
 }
 
-/** Counts from the next request on. */
+/** Takes effect with the next request. */
 export const setPlan = (services: Services, address: string, plan: "free" | "pro"): Promise<User> =>
   change(services, address, {
     action: "setPlan",
@@ -47,33 +47,33 @@ export const setPlan = (services: Services, address: string, plan: "free" | "pro
     data: { plan },
   });
 
-/** Null takes the name away. The audit does not say the names: it outlives the user. */
+/** Null removes the name. The audit does not contain the names, since it is kept after the user is deleted. */
 export const renameUser = (services: Services, address: string, name: string | null): Promise<User> =>
   change(services, address, { action: "renameUser", data: { name } });
 
-/** Takes the address as verified, as if a code that was sent there had come back. */
+/** Marks the address as verified, as a code that was sent there would. */
 export const verifyUser = (services: Services, address: string): Promise<User> =>
   change(services, address, { action: "verifyUser", data: { emailVerifiedAt: services.now() } });
 
 /**
- * From the next request on all keys are refused with 403 `account_suspended`, and signing up gives no other. Pending
- * invitations that they sent are taken back; the membership stays, and so does everything they stored.
+ * From the next request on, all keys are refused with 403 `account_suspended`, and a sign-up creates no new one.
+ * Pending invitations that the user sent are revoked; the membership and all stored data stay.
  */
 export async function suspendUser(services: Services, address: string): Promise<User> {
   const user = await change(services, address, { action: "suspendUser", data: { suspendedAt: services.now() } });
-  // After it, since nobody who is suspended sends another.
+  // After the suspension, since from then on the user cannot send another one.
   await withdrawInvitationsBy(services.database, user.id);
   return user;
 }
 
-/** The same keys work again. What was taken back stays so. */
+/** The same keys work again. Revoked invitations stay revoked. */
 export const unsuspendUser = (services: Services, address: string): Promise<User> =>
   change(services, address, { action: "unsuspendUser", data: { suspendedAt: null } });
 
-/** Ends every key at once, and tells how many there were to end. */
+/** Revokes every key, and returns how many there were. */
 export function revokeKeysOf({ database, newId, now }: Services, address: string) {
   return database.transaction(async (inner) => {
-    const { id, email } = await userWith(inner, address);
+    const { id, email } = await readUser(inner, address);
     const active = { userId: id, revokedAt: null };
     const { count } = await inner.models.apiKey.updateMany({ where: active, data: { revokedAt: now() } });
     const note = { teamId: null, subject: id, detail: `keys: ${count}` };
@@ -84,18 +84,18 @@ export function revokeKeysOf({ database, newId, now }: Services, address: string
 
 /** @throws UserError for the owner of a team. */
 export async function deleteUserOf({ database, newId }: Services, address: string): Promise<User> {
-  const user = await userWith(database, address);
+  const user = await readUser(database, address);
   try {
     const context = { database, newId, door: "operator" } as const;
     await deleteUser(context, user, { action: "deleteUser", actor: NOBODY });
   } catch (error) {
     if (!(error instanceof OwnerMustTransfer)) throw error;
-    throw new UserError(`${user.email} owns a team. Its owner transfers it to another member, or deletes it, first.`);
+    throw new UserError(`${user.email} owns a team. The owner must first transfer it to another member, or delete it.`);
   }
   return user;
 }
 
-/** What operators see of a user: nothing of what they stored but how much it is. */
+/** What operators see of a user: the size of the stored data, but not the data. */
 export interface ShownUser extends User {
   readonly keys: number;
   readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;
@@ -106,7 +106,7 @@ export interface ShownUser extends User {
 /** @throws UserError when no user has this address. */
 export async function showUser({ database, now }: Services, address: string): Promise<ShownUser> {
   const { models } = database;
-  const user = await userWith(database, address);
+  const user = await readUser(database, address);
   const usable = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now() } }] };
   const [keys, membership, graph] = await Promise.all([
     models.apiKey.count({ where: { userId: user.id, ...usable } }),

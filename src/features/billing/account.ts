@@ -2,26 +2,27 @@ import type { Context, Services } from "../../operation/context.js";
 import type { Database } from "../../platform/database.js";
 import type { BillingAccount as AccountRow } from "../../platform/prisma/client.js";
 
-/** Columns that are nobody's business but the lock's and the chore's. */
+/** Columns that only the lock and the chore use. */
 const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true } as const;
 
 /**
- * What is known of a team at the payment provider. `status` is Stripe's word for the state of the subscription, or
- * `none`. Of the last checkout, `checkoutUrl` tells whether it may still be paid, and `checkoutSeenAt` when the provider
- * last said that it is open.
+ * What is known about a team at the payment provider. `status` is Stripe's status of the subscription, or `none`.
+ * `checkoutUrl` is set while the last checkout may still be paid; `checkoutSeenAt` is when the provider last said that
+ * it is open.
  */
 export interface BillingAccount extends Readonly<Omit<AccountRow, keyof typeof UNSEEN>> {
-  /** Whether something was asked of the provider of which nobody knows yet what became of it. */
+  /** Whether there is a request to the provider with unknown outcome. */
   readonly hasOpenRequest: boolean;
 }
 
-/** The account of a team that has never had to do with the provider. */
+/** The account of a team that has never used the provider. */
 const noAccount = (teamId: string): BillingAccount => ({
   teamId,
   customerId: null,
   copiedAt: null,
   ...NO_SUBSCRIPTION,
   ...NO_CHECKOUT,
+  ...NO_GRACE,
   checkoutSeenAt: null,
   hasOpenRequest: false,
 });
@@ -31,9 +32,12 @@ export const NO_SUBSCRIPTION = {
   itemId: null,
   status: "none",
   seats: null,
+  nextSeats: null,
+  interval: null,
   periodStart: null,
   periodEnd: null,
   cancelAtPeriodEnd: false,
+  cancelAt: null,
   pendingSeats: null,
   pendingUntil: null,
   hostedInvoiceUrl: null,
@@ -43,22 +47,36 @@ export const NO_CHECKOUT = {
   checkoutId: null,
   checkoutUrl: null,
   checkoutSeats: null,
+  checkoutPriceId: null,
   checkoutExpiresAt: null,
 } satisfies Partial<BillingAccount>;
 
-/** The states of a subscription for which the team's plan counts: it lives, and what is due has been paid. */
+export const NO_GRACE = { graceUntil: null, graceIsOver: false } satisfies Partial<BillingAccount>;
+
+/** The statuses of a live subscription whose due invoices are all paid. */
 const PAID = ["active", "trialing"];
-/** The states from which no subscription comes back. */
+/** The final statuses of a subscription, and `none`. */
 const ENDED = ["none", "canceled", "incomplete_expired"];
 
 type Status = Pick<BillingAccount, "status">;
 export const isPaid = ({ status }: Status): boolean => PAID.includes(status);
-/** Whether it may charge again: another subscription must not be bought beside it, nor its team be deleted. */
+/** Whether it may charge again: then no other subscription can be bought, and the team cannot be deleted. */
 export const isLive = ({ status }: Status): boolean => !ENDED.includes(status);
 
 /**
- * Requests are counted before the row is read: one that ends in between has left its effect in the row. The other way
- * round, both could be missing.
+ * Whether the team's plan and seats count: the subscription is paid, or its last payment failed so recently that the
+ * grace period is not over. `caller-statement.ts` has the same rule in SQL.
+ */
+export const givesPlan = (account: Pick<BillingAccount, "status" | "graceUntil">, now: Date): boolean =>
+  isPaid(account) || (account.status === "past_due" && account.graceUntil !== null && account.graceUntil > now);
+
+/** When a cancelled subscription ends; null for one that is renewed. Stripe says it by a flag, by a time, or by both. */
+export const endOf = ({ cancelAt, cancelAtPeriodEnd, periodEnd }: BillingAccount): Date | null =>
+  cancelAt ?? (cancelAtPeriodEnd ? periodEnd : null);
+
+/**
+ * Counts requests before it reads the row: the effect of one that ends in between is in the row. In the other order,
+ * both could be missing.
  */
 export async function accountOf(
   { database: { models } }: Pick<Context, "database">,
@@ -70,21 +88,22 @@ export async function accountOf(
 }
 
 /**
- * Whether the copy may differ from what the provider would say: something was asked or may be paid at this moment, or
- * a time has passed at which something changes there.
+ * Whether the copy may be outdated: a request is open, something may be paid at this moment, or a time has passed at
+ * which the subscription changes.
  */
 export function isUnsure(account: BillingAccount, now: Date): boolean {
-  const { checkoutUrl, pendingSeats, periodEnd, copiedAt, hasOpenRequest, customerId } = account;
+  const { checkoutUrl, pendingSeats, periodEnd, cancelAt, copiedAt, hasOpenRequest, customerId } = account;
   if (customerId === null) return hasOpenRequest;
   if (hasOpenRequest || checkoutUrl !== null || pendingSeats !== null || copiedAt === null) return true;
-  return isLive(account) && (!isPaid(account) || (periodEnd !== null && periodEnd <= now));
+  const isPast = (time: Date | null) => time !== null && time <= now;
+  return isLive(account) && (!isPaid(account) || isPast(periodEnd) || isPast(cancelAt));
 }
 
-/** The team that a customer of the provider stands for, be it deleted; undefined for somebody else's customer. */
+/** The team of a customer of the provider, even if it is deleted; undefined for a customer of another service. */
 export async function teamOfCustomer({ models }: Database, customerId: string): Promise<string | undefined> {
   const account = await models.billingAccount.findUnique({ where: { customerId }, select: { teamId: true } });
   return account?.teamId;
 }
 
-/** What may be asked outside of any operation: by a webhook, a chore, a command. */
+/** What a webhook, a chore or a command uses outside of operations. */
 export type BillingServices = Pick<Services, "database" | "billing" | "log" | "newId">;

@@ -1,12 +1,13 @@
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
+import { assertSubscribed, catchUp } from "./live-subscription.js";
 import { requesterOf } from "./requester.js";
-import { isLive } from "./account.js";
+import { type BillingAccount, endOf } from "./account.js";
 import { withBillingSession } from "./session.js";
 import {
+  CANCELLED_EXAMPLE,
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,
-  SUBSCRIPTION_EXAMPLE,
   TeamSubscription,
   subscriptionNow,
 } from "./team-subscription.js";
@@ -14,31 +15,33 @@ import {
 export const cancelTeamSubscription = defineTeamOperation({
   name: "cancelTeamSubscription",
   effect: "transaction",
-  summary: "Lets the team's subscription end with the period that is paid for; done again, nothing changes.",
+  summary: "Ends the team's subscription at the end of the paid period. Repeating it changes nothing.",
   notes:
-    "It cannot be taken back here. The service's operator can do so at the payment provider or in its customer " +
-    "portal, and that counts at once; or buy seats again with `createTeamCheckout` when the period is over. An " +
-    `upgrade before then counts to the end of the period. ${PROVIDER_NOTE}`,
+    "Until then `resumeTeamSubscription` takes it back; after it, buy seats again with `createTeamCheckout`. An " +
+    `upgrade before then is valid until the end of the period. ${PROVIDER_NOTE}`,
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:write",
   team: { which: "own", role: "owner" },
   failures: [SubscriptionRequired, PaymentProviderError, BillingNotConfigured],
   rest: { method: "POST", path: "/billing/team-cancel" },
-  example: { input: {}, output: { ...SUBSCRIPTION_EXAMPLE, cancelAtPeriodEnd: true } },
+  example: { input: {}, output: CANCELLED_EXAMPLE },
   audit: RECORDED_WHEN_DONE,
   async prepare(context, _input, { team: { id }, again }) {
-    await withBillingSession(context, id, async ({ requests, copy }) => {
-      await requests.resend();
-      // Others may have been waited for: the team may have another owner by now.
-      await again();
-      const account = await copy.refresh();
-      const { subscriptionId, cancelAtPeriodEnd } = account;
-      if (!isLive(account) || subscriptionId === null) throw new SubscriptionRequired();
-      if (cancelAtPeriodEnd) return;
-      const request = { id: subscriptionId, params: { cancel_at_period_end: true } };
-      await requests.send("cancel", request, requesterOf(context));
+    const requester = requesterOf(context);
+    await withBillingSession(context, id, async (session) => {
+      const account = await catchUp(session, again);
+      assertSubscribed(account);
+      if (endsWithPeriod(account) || (await session.requests.wasDone("cancel", requester))) return;
+      const request = { id: account.subscriptionId, params: { cancel_at_period_end: true } };
+      await session.requests.send("cancel", request, requester);
     });
   },
   handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
+
+/** A later end, which the provider's operator may have set, does not count: nobody may be charged again. */
+function endsWithPeriod(account: BillingAccount): boolean {
+  const end = endOf(account);
+  return end !== null && (account.periodEnd === null || end <= account.periodEnd);
+}

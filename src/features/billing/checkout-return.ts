@@ -1,21 +1,26 @@
-import { spendAsClient } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
-import { accountOf, isPaid, isUnsure } from "./account.js";
+import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { accountOf, givesPlan, isUnsure } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
-/** How often a client may look: each look may ask the provider, and nobody needs a key for it. */
-const LOOKS = { limit: 30, windowMs: 60_000 } as const;
+/** How often a client may ask: it needs no key, and each time may cause a request to the provider. */
+const LOOKS: Omit<UseLimit, "by"> = {
+  name: "checkout-return",
+  limit: 30,
+  windowMs: 60_000,
+  of: "looks at a checkout from one network",
+};
 const SESSION_ID = /^cs_\w{1,250}$/;
 
-/** What a person learns who comes back from the payment page; undefined for a checkout that nobody knows. */
+/** What a person sees after the payment page; undefined for an unknown checkout. */
 export type ReturnedCheckout =
   | { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null }
   | undefined;
 
 /**
- * Reads anew what the team pays for, so that a person who has paid need not wait for the webhook.
- * @throws RateLimited when a client looks too often.
- * @throws PaymentProviderError when the provider fails; what was paid counts all the same, once it is heard of.
+ * Refreshes the subscription copy, so that a person who has paid need not wait for the webhook.
+ * @throws RateLimited when a client asks too often.
+ * @throws PaymentProviderError when the provider fails; a payment still counts, as soon as the copy is refreshed.
  */
 export async function checkoutReturned(
   services: Services,
@@ -23,12 +28,12 @@ export async function checkoutReturned(
   sessionId: string,
 ): Promise<ReturnedCheckout> {
   if (!SESSION_ID.test(sessionId)) return undefined;
-  await spendAsClient({ budgets: services.budgets, clientAddress }, "checkout-return", LOOKS);
+  await takeUseOfNetwork({ ...services, clientAddress }, LOOKS);
   const team = await teamOfCheckout(services, sessionId);
   if (!team) return undefined;
   const known = await accountOf(services, team.id);
   const account = isUnsure(known, services.now()) ? await reconcileAccount(services, team.id, "readMs") : known;
-  const state = isPaid(account) ? "paid" : account.checkoutUrl === null ? "over" : "open";
+  const state = givesPlan(account, services.now()) ? "paid" : account.checkoutUrl === null ? "over" : "open";
   return { team: team.name, state, seats: account.seats };
 }
 

@@ -1,46 +1,65 @@
-import { Field, InputType, ObjectType } from "type-graphql";
+import { Field, InputType, ObjectType, registerEnumType } from "type-graphql";
 import { Nullable, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import type { MembersTeam } from "../../operation/standing.js";
-import { PaymentsError } from "../../platform/payments.js";
+import { type CheckoutSettings, PaymentsError, type Prices } from "../../platform/payments.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
 import { type BillingSession, withBillingSession } from "./session.js";
+import { RETURN_URL_MAX, returnUrl } from "./return-url.js";
 import { PROVIDER_NOTE, RECORDED_WHEN_DONE } from "./team-subscription.js";
 
-const URL_MAX = 2_000;
+/** The period that is paid at once. */
+export enum BillingInterval {
+  MONTH = "month",
+  YEAR = "year",
+}
+registerEnumType(BillingInterval, {
+  name: "BillingInterval",
+  description: "The period that is paid at once.",
+  valuesConfig: {
+    MONTH: { description: "A month." },
+    YEAR: { description: "A year, if the service's operator offers that." },
+  },
+});
 
-@InputType({ description: "Where to go on after a checkout." })
+@InputType({ description: "What the owner buys, and where they continue after the payment page." })
 export class CreateTeamCheckoutInput {
+  @Field(() => BillingInterval, {
+    defaultValue: BillingInterval.MONTH,
+    description: "The period that is paid at once.",
+  })
+  interval!: BillingInterval;
+
   @Field(() => String, {
     nullable: true,
     description:
-      "Where to go once it is paid, on an origin that the service's operator allows; `{CHECKOUT_SESSION_ID}` in it is " +
-      "filled in. Unless given, a page of this service says what was bought.",
+      "Where to continue after the payment, on an origin that the service's operator allows; `{CHECKOUT_SESSION_ID}` " +
+      "in it is replaced. By default a page of this service that shows what was bought.",
   })
   @Nullable()
-  @TextLength(1, URL_MAX)
+  @TextLength(1, RETURN_URL_MAX)
   successUrl?: string | null;
 
-  @Field(() => String, { nullable: true, description: "Where to go back to without paying, on such an origin." })
+  @Field(() => String, { nullable: true, description: "Where to return without payment, on such an origin." })
   @Nullable()
-  @TextLength(1, URL_MAX)
+  @TextLength(1, RETURN_URL_MAX)
   cancelUrl?: string | null;
 }
 
-@ObjectType({ description: "A page of the payment provider on which seats are bought." })
+@ObjectType({ description: "A payment page of the provider, on which seats are bought." })
 export class TeamCheckout {
-  @Field(() => String, { description: "The provider's id of it." })
+  @Field(() => String, { description: "The provider's id of the checkout." })
   sessionId!: string;
 
   @Field(() => String, { description: "Where the owner pays." })
   url!: string;
 
-  @Field(() => Date, { description: "Until when." })
+  @Field(() => Date, { description: "When it expires." })
   expiresAt!: Date;
 }
 
@@ -49,18 +68,18 @@ export class AlreadySubscribed extends Failure {
   override readonly reason = "already_subscribed";
 
   constructor() {
-    super("The team has a subscription already. Buy more seats with `upgradeTeam`.");
+    super("The team already has a subscription. Buy more seats with `upgradeTeam`.");
   }
 }
 
 export const createTeamCheckout = defineTeamOperation({
   name: "createTeamCheckout",
   effect: "transaction",
-  summary: "Opens a page on which the owner buys as many seats as the team has room for; an open one is given again.",
+  summary: "Opens a payment page on which the owner buys `maxMembers` seats, or returns the open one.",
   notes:
-    "An open checkout for the same seats is given again, whatever addresses it is asked with. One for other " +
-    "seats takes the place of the one before. A team's customer at the payment provider is for this service " +
-    `alone: any other subscription or open checkout of it is ended. ${PROVIDER_NOTE}`,
+    "An open checkout for the same number of seats and period is returned again, even if the URLs differ. A checkout for " +
+    "another number or period replaces the previous one, and one at a price that has changed is withdrawn. A team's customer at the payment provider is only for this service: " +
+    `any other subscription or open checkout of it is ended. ${PROVIDER_NOTE}`,
   input: CreateTeamCheckoutInput,
   output: TeamCheckout,
   permission: "billing:write",
@@ -76,17 +95,22 @@ export const createTeamCheckout = defineTeamOperation({
     },
   },
   audit: RECORDED_WHEN_DONE,
-  check: (context, input) => void returnsOf(context, input),
+  check(context, input) {
+    buildReturns(context, input);
+    const { payments } = context.billing;
+    if (payments) priceFor(payments.prices, input);
+  },
   async prepare(context, input, { team: { id }, again }) {
     await withBillingSession(context, id, async (session) => {
       await session.requests.resend();
-      // Others may have been waited for: the team may have another owner or size by now.
-      await openCheckout(context, session, { team: await again(), returns: returnsOf(context, input) });
+      // The lock may have taken a while: the team may have another owner or size now.
+      const price = priceFor(session.prices, input);
+      await openCheckout(context, session, { team: await again(), price, returns: buildReturns(context, input) });
     });
   },
   async handle(context, _input, { team: { id } }) {
     const { checkoutId, checkoutUrl, checkoutExpiresAt } = await accountOf(context, id);
-    // Paid by somebody in this very moment.
+    // It was paid at this moment.
     if (!checkoutId || !checkoutUrl || !checkoutExpiresAt) throw new AlreadySubscribed();
     return { sessionId: checkoutId, url: checkoutUrl, expiresAt: checkoutExpiresAt };
   },
@@ -99,56 +123,71 @@ interface Returns {
 }
 
 /** @throws InvalidInput for an address that is not allowed. */
-function returnsOf(context: Context, { successUrl, cancelUrl }: CreateTeamCheckoutInput): Returns {
+function buildReturns(context: Context, { successUrl, cancelUrl }: CreateTeamCheckoutInput): Returns {
   const back = `${context.publicUrl()}/billing/return`;
   return {
-    success_url: allowedUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
-    cancel_url: allowedUrl(context, "cancelUrl", cancelUrl) ?? back,
+    success_url: returnUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
+    cancel_url: returnUrl(context, "cancelUrl", cancelUrl) ?? back,
   };
+}
+
+/** @throws InvalidInput for a period that is not sold. */
+function priceFor(prices: Prices, { interval }: CreateTeamCheckoutInput): string {
+  const price = prices[interval];
+  if (price !== undefined) return price;
+  throw new InvalidInput([{ path: "interval", message: "must be `month`: this service sells no other periods" }]);
 }
 
 interface Wanted {
   readonly team: MembersTeam;
+  readonly price: string;
   readonly returns: Returns;
 }
 
-/** A checkout that is about to expire is of no use to a person. */
+/** An open checkout is only returned if it is valid for at least this long. */
 const USABLE_MS = 10 * 60_000;
 
-/** Leaves exactly one checkout open, for as many seats as the team has room for. */
-async function openCheckout(context: Context, session: BillingSession, { team, returns }: Wanted): Promise<void> {
+/** Leaves exactly one checkout open, for `maxMembers` seats. */
+async function openCheckout(context: Context, session: BillingSession, wanted: Wanted): Promise<void> {
+  const { team, price } = wanted;
   const { checkouts, copy, requests } = session;
   const seats = String(team.maxMembers);
   const known = await session.account();
-  // Whoever was waited for has just left one.
-  if (checkouts.isNew(known) && String(known.checkoutSeats) === seats) return;
+  // Another request has just opened one, while this one waited for the lock.
+  const isSameOffer = known.checkoutPriceId === price && String(known.checkoutSeats) === seats;
+  if (checkouts.isNew(known) && isSameOffer) return;
   const requester = requesterOf(context);
-  const customer = await customerOf(context, session, team);
-  // In this order: a checkout that is paid in between is missing here, and there a subscription.
+  const customer = await ensureCustomer(context, session, team);
+  // In this order: a checkout that is paid in between is missing in the list, but its subscription is in the copy.
   const open = await checkouts.list(customer);
-  if (isLive(await copy.refresh())) throw new AlreadySubscribed();
+  const account = await copy.refresh();
+  if (isLive(account)) throw new AlreadySubscribed();
   const usableUntil = Date.now() + USABLE_MS;
-  const same = open.find(({ metadata, expires_at: end }) => metadata?.["seats"] === seats && end * 1_000 > usableUntil);
+  const same = open.find(
+    ({ metadata, expires_at: end }) =>
+      metadata?.["seats"] === seats && metadata["price"] === price && end * 1_000 > usableUntil,
+  );
   const others = open.filter((checkout) => checkout !== same);
   const { wasPaid } = await checkouts.withdraw(others, requester);
-  // Stripe makes the subscription a moment after the payment: a second checkout beside it would be paid twice.
+  // Stripe creates the subscription a moment after the payment: with a second checkout the team could pay twice.
   if (wasPaid) throw isLive(await copy.refresh()) ? new AlreadySubscribed() : new PaymentProviderError();
   if (same) await checkouts.keep(same);
-  else await requests.send("checkout", newCheckout(session.priceId, customer, { team, returns }), requester);
+  else await requests.send("checkout", newCheckout(context.billing.checkout, { customer, account }, wanted), requester);
 }
 
-/** The team's customer at the provider, who is made when there is none. */
-async function customerOf(context: Context, session: BillingSession, team: MembersTeam): Promise<string> {
+/** The team's customer at the provider, created if there is none. */
+async function ensureCustomer(context: Context, session: BillingSession, team: MembersTeam): Promise<string> {
   const account = await session.account();
-  if (account.customerId !== null && (await isKnown(session, account, account.customerId))) return account.customerId;
+  if (account.customerId !== null && (await isKnownCustomer(session, account, account.customerId)))
+    return account.customerId;
   return (await session.requests.send("customer", newCustomer(context, team), requesterOf(context))).id;
 }
 
 /**
- * Whether the provider knows the customer: not if somebody has deleted it there, or the key is another account's. A
- * team whose subscription lives there would be charged twice if it had another one.
+ * Whether the provider knows the customer: not if it was deleted there, or the secret key belongs to another account.
+ * Throws if the team's subscription is live, since with another customer the team could be charged twice.
  */
-async function isKnown(session: BillingSession, account: BillingAccount, customer: string): Promise<boolean> {
+async function isKnownCustomer(session: BillingSession, account: BillingAccount, customer: string): Promise<boolean> {
   try {
     const known = await session.ask("customer", (stripe, options) => stripe.customers.retrieve(customer, {}, options));
     if (!("deleted" in known)) return true;
@@ -157,7 +196,7 @@ async function isKnown(session: BillingSession, account: BillingAccount, custome
     if (!isMissing) throw error;
   }
   const facts = { alert: "customerIsGone", team_id: account.teamId, customer };
-  session.services.log.error(facts, "the provider knows a team's customer no more: another one is made");
+  session.services.log.error(facts, "the provider does not know a team's customer any more: a new one is created");
   return false;
 }
 
@@ -165,8 +204,12 @@ const newCustomer = ({ caller }: Context, { id, name }: MembersTeam): Requests["
   params: { name, email: caller.email, metadata: { team_id: id } },
 });
 
-function newCheckout(price: string, customer: string, { team, returns }: Wanted): Requests["checkout"] {
-  const metadata = { team_id: team.id, seats: String(team.maxMembers) };
+function newCheckout(
+  { tax, promotionCodes, trialDays }: CheckoutSettings,
+  { customer, account }: { readonly customer: string; readonly account: BillingAccount },
+  { team, price, returns }: Wanted,
+): Requests["checkout"] {
+  const metadata = { team_id: team.id, seats: String(team.maxMembers), price };
   return {
     params: {
       mode: "subscription",
@@ -174,27 +217,19 @@ function newCheckout(price: string, customer: string, { team, returns }: Wanted)
       client_reference_id: team.id,
       line_items: [{ price, quantity: team.maxMembers }],
       metadata,
-      subscription_data: { metadata: { team_id: team.id } },
+      subscription_data: {
+        metadata: { team_id: team.id },
+        // Only the first subscription of a team: otherwise nobody would have to pay.
+        ...(trialDays > 0 && account.status === "none" && { trial_period_days: trialDays }),
+      },
+      // Stripe stores the address and the name that it asks for with the customer, which it needs for the renewals.
+      ...(tax && {
+        automatic_tax: { enabled: true },
+        tax_id_collection: { enabled: true },
+        customer_update: { address: "auto", name: "auto" },
+      }),
+      ...(promotionCodes && { allow_promotion_codes: true }),
       ...returns,
     },
   };
-}
-
-/** Stripe fills the id of the session into its place, which must not be escaped. */
-const TEMPLATE = "{CHECKOUT_SESSION_ID}";
-
-/** @throws InvalidInput for an address outside of the service and the origins that its operator has named. */
-function allowedUrl(
-  { billing, publicUrl }: Context,
-  path: string,
-  text: string | null | undefined,
-): string | undefined {
-  if (text == null) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const origins = [...billing.returnOrigins, new URL(publicUrl()).origin];
-  const isPlain = url && /^https?:$/.test(url.protocol) && !/[\s\\\p{C}]/u.test(text);
-  if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
-    throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
-  }
-  return url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
 }

@@ -4,17 +4,17 @@ import { PaymentProviderError, SubscriptionActive } from "./failures.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
 
-/** Whether anything can be charged for the team, now or by a page that is open. */
+/** Whether the team may be charged, now or through an open checkout. */
 const mayCharge = (account: BillingAccount, now: Date): boolean =>
   isLive(account) ||
   account.hasOpenRequest ||
   (account.checkoutUrl !== null && Number(account.checkoutExpiresAt) > +now);
 
 /**
- * Makes sure that nothing can be charged for a team any more. Where the copy says that nothing can, the provider is not
- * asked, so that its failure does not stand in the way.
- * @throws SubscriptionActive while a subscription lives.
- * @throws PaymentProviderError when the provider, who had to be asked, failed, or is about to make a subscription.
+ * Ensures that a team can no longer be charged. If the copy already says so, the provider is not asked, so that its
+ * failure cannot prevent the deletion.
+ * @throws SubscriptionActive while a subscription is live.
+ * @throws PaymentProviderError when the provider had to be asked and failed, or is about to create a subscription.
  */
 export async function endBilling(context: Context, teamId: string): Promise<void> {
   if (!mayCharge(await accountOf(context, teamId), context.now())) return;
@@ -30,8 +30,8 @@ export async function endBilling(context: Context, teamId: string): Promise<void
 }
 
 /**
- * For a team whose row is locked: what was asked meanwhile may charge it still.
- * @throws SubscriptionActive when something may be charged for it.
+ * Checks again after the team's row is locked: a request in between may have started a charge.
+ * @throws SubscriptionActive when the team may be charged.
  */
 export async function assertBillingEnded(context: Context, teamId: string): Promise<void> {
   if (mayCharge(await accountOf(context, teamId), context.now())) throw new SubscriptionActive();

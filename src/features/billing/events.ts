@@ -3,12 +3,12 @@ import { type BillingServices, teamOfCustomer } from "./account.js";
 import { withBillingSession } from "./session.js";
 
 const DAY_MS = 86_400_000;
-/** Stripe repeats an event for three days. */
+/** Longer than Stripe retries an event, which is three days. */
 const EVENTS_KEPT_MS = 30 * DAY_MS;
-/** What has ended is kept for a while, for whoever has to find out what happened. */
+/** Closed requests are kept for a while, for investigations. */
 const REQUESTS_KEPT_MS = 90 * DAY_MS;
 
-/** What is looked at of an event. */
+/** The parts of an event that are used. */
 export interface PaymentEvent {
   readonly id: string;
   readonly type: string;
@@ -16,9 +16,9 @@ export interface PaymentEvent {
 }
 
 /**
- * Acts upon an event that Stripe has signed. What it says is old news; that it came says whose subscription to read
- * anew. So events may come twice, late and in any order, and one whose handling fails may be sent again.
- * @throws PaymentProviderError, or what the database throws: the sender has to repeat it.
+ * Processes an event that Stripe has signed. Its content may be outdated, so it only says which team's copy to refresh.
+ * So events may come twice, late and in any order, and one that fails may be sent again.
+ * @throws PaymentProviderError, or an error of the database: Stripe must send the event again.
  */
 export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {
   const { database } = services;
@@ -28,20 +28,20 @@ export async function receivePaymentEvent(services: BillingServices, event: Paym
   await paymentEvent.createMany({ data: { id, type, customerId }, skipDuplicates: true });
   const recorded = await paymentEvent.findUnique({ where: { id }, select: { processedAt: true } });
   if (recorded?.processedAt) return;
-  // A customer of another service on the same account is none of our business.
+  // Customers of other services in the same Stripe account are ignored.
   const teamId = customerId === null ? undefined : await teamOfCustomer(database, customerId);
   if (teamId !== undefined) await withBillingSession(services, teamId, ({ copy }) => copy.refresh());
   await paymentEvent.updateMany({ where: { id, processedAt: null }, data: { processedAt: new Date() } });
 }
 
-/** Whom an event is about: a customer, or something that has one. */
+/** The customer of an event: its object, or the customer of its object. */
 function customerOf({ data: { object } }: PaymentEvent): string | null {
   const customer = object.object === "customer" ? object.id : object.customer;
   const id = typeof customer === "string" ? customer : (customer as { id?: unknown } | null | undefined)?.id;
   return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;
 }
 
-/** Deletes a batch each of what is long past; answers with whether there may be more. */
+/** Deletes a batch of old events and one of old requests; returns whether there may be more. */
 export async function forgetBillingHistory({
   database: { models },
 }: Pick<BillingServices, "database">): Promise<boolean> {

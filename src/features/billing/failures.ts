@@ -1,12 +1,13 @@
 import { Failure } from "../../operation/failure.js";
 
-/** Nothing was changed, or what was begun is brought to its end by asking again; nothing is charged twice. */
+/** Nothing was changed, or a retry will finish the change; nothing is charged twice. */
 export class PaymentProviderError extends Failure {
   readonly kind = "payment_provider_error";
 
   constructor() {
     super(
-      "The payment provider failed or did not answer. Try again in a moment: what was asked may still be carried out, once.",
+      "The payment provider failed or did not answer. Try again in a moment: the change may still be made, but only " +
+        "once.",
     );
   }
 }
@@ -16,7 +17,7 @@ export class BillingNotConfigured extends Failure {
   override readonly reason = "billing_not_configured";
 
   constructor() {
-    super("This service has no payment provider. Its operator has to set one up.");
+    super("This service has no payment provider. Ask its operator to set one up.");
   }
 }
 
@@ -24,13 +25,13 @@ export class SubscriptionRequired extends Failure {
   readonly kind = "conflict";
   override readonly reason = "subscription_required";
 
-  /** @param freeSeats how many members a team may have without one, where that is what was reached. */
+  /** @param freeSeats the number of free seats, if that limit was reached. */
   constructor(freeSeats?: number) {
     super(
       freeSeats === undefined
-        ? "The team has no paid subscription. The owner buys one with `createTeamCheckout`."
-        : `A team without a paid subscription has at most ${freeSeats} members, counting open invitations. The owner ` +
-            "buys more seats with `createTeamCheckout`.",
+        ? "The team has no paid subscription. The owner can buy one with `createTeamCheckout`."
+        : `A team without a paid subscription has at most ${freeSeats} members, counting pending invitations. The ` +
+            "owner can buy more seats with `createTeamCheckout`.",
     );
   }
 }
@@ -41,7 +42,8 @@ export class SubscriptionActive extends Failure {
 
   constructor() {
     super(
-      "The team has a subscription that may charge again. Cancel it with `cancelTeamSubscription`, and delete the team when it has ended.",
+      "The team has a subscription that may charge again. Cancel it with `cancelTeamSubscription`, and delete the " +
+        "team after it has ended.",
     );
   }
 }
@@ -51,6 +53,58 @@ export class SizeManagedByBilling extends Failure {
   override readonly reason = "size_managed_by_billing";
 
   constructor() {
-    super("The team has as many seats as its subscription pays for. Buy more with `upgradeTeam`.");
+    super("The size of this team is set by its subscription. Buy more seats with `upgradeTeam`.");
+  }
+}
+
+export class SubscriptionUnpaid extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "subscription_unpaid";
+
+  constructor() {
+    super("The team's subscription has an unpaid invoice. Pay it first, at `hostedInvoiceUrl` of `teamSubscription`.");
+  }
+}
+
+export class UpgradePending extends Failure {
+  static readonly example = new UpgradePending(8);
+  readonly kind = "conflict";
+  override readonly reason = "upgrade_pending";
+  override readonly details: { readonly seats: number };
+
+  constructor(seats: number) {
+    super(
+      `An upgrade to ${seats} seats waits for its payment. Pay its invoice (\`hostedInvoiceUrl\` of ` +
+        "`teamSubscription`), or wait until it expires.",
+    );
+    this.details = { seats };
+  }
+}
+
+export class DecreasePending extends Failure {
+  static readonly example = new DecreasePending(8);
+  readonly kind = "conflict";
+  override readonly reason = "decrease_pending";
+
+  /** @param seats the seats that are paid for. */
+  constructor(seats: number) {
+    super(
+      "Fewer seats were chosen for the next period, so more cannot be bought now. Take that back first: call " +
+        `\`downgradeTeam\` with the present ${seats} seats.`,
+    );
+  }
+}
+
+export class SeatsInUse extends Failure {
+  static readonly example = new SeatsInUse(6);
+  readonly kind = "conflict";
+  override readonly reason = "seats_in_use";
+
+  /** @param taken the seats of members and pending invitations. */
+  constructor(taken: number) {
+    super(
+      `Members and pending invitations take ${taken} seats. Choose at least as many, or remove members or revoke ` +
+        "invitations first.",
+    );
   }
 }

@@ -1,6 +1,11 @@
 import { cancelTeamSubscription } from "./cancel-team-subscription.js";
 import { createTeamCheckout } from "./create-team-checkout.js";
+import { downgradeTeam } from "./downgrade-team.js";
+import { openBillingPortal } from "./open-billing-portal.js";
+import { resumeTeamSubscription } from "./resume-team-subscription.js";
+import { teamInvoices } from "./team-invoices.js";
 import { teamSubscription } from "./team-subscription.js";
+import { teamUpgradePreview } from "./team-upgrade-preview.js";
 import { upgradeTeam } from "./upgrade-team.js";
 
 export { billingChores } from "./chores.js";
@@ -19,4 +24,14 @@ export { checkoutReturned } from "./checkout-return.js";
 export { type AccountSetup, type SetupWishes, setUpAccount } from "./set-up-account.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
-export const billingOperations = [createTeamCheckout, teamSubscription, upgradeTeam, cancelTeamSubscription] as const;
+export const billingOperations = [
+  createTeamCheckout,
+  teamSubscription,
+  teamUpgradePreview,
+  upgradeTeam,
+  downgradeTeam,
+  cancelTeamSubscription,
+  resumeTeamSubscription,
+  openBillingPortal,
+  teamInvoices,
+] as const;

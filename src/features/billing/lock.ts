@@ -8,20 +8,20 @@ import { LEASE_MS, type TakenLock, takeLock } from "./take-lock-statement.js";
 const RENEWED_EVERY_MS = 1_000;
 const ASKED_EVERY_MS = 80;
 
-/** Proof of holding an account's lock. Whoever writes names it: a server that lost its lock by a stall writes nothing. */
+/** An account's lock, while it is held. Every write checks the holder: a server that lost its lock writes nothing. */
 export interface AccountLock {
   readonly teamId: string;
   readonly holder: string;
-  /** Since when others were waited for, by the database's clock; undefined where nobody had the lock. */
+  /** When this holder began waiting for the lock, by the database's clock; undefined if it did not wait. */
   readonly waitedSince: Date | undefined;
-  /** The time by the database's clock, never too late: what several servers compare must not depend on theirs. */
+  /** The time by the database's clock, never ahead of it: servers compare these times, and their own clocks differ. */
   now(): Date;
 }
 
 /**
- * Does the work while nobody else deals with the provider about this team. The lock is a row with a time in it that is
- * renewed meanwhile, not one of the database's own: those would hold a connection while Stripe is waited for.
- * @throws PaymentProviderError when others keep it until the deadline.
+ * Does the work while holding the lock of the account. The lock is a row with an expiry time that is renewed meanwhile,
+ * not a lock of the database, which would hold a connection while waiting for Stripe.
+ * @throws PaymentProviderError when others hold it until the deadline.
  */
 export async function withAccountLock<T>(
   database: Database,
@@ -38,21 +38,21 @@ export async function withAccountLock<T>(
     if (deadline.remainingMs === 0) throw new PaymentProviderError();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
   }
-  const lock: AccountLock = { teamId, holder, waitedSince, now: clockFrom(taken.now) };
+  const lock: AccountLock = { teamId, holder, waitedSince, now: startClock(taken.now) };
   const renewing = setInterval(() => renew(database, lock).catch(() => {}), RENEWED_EVERY_MS);
   try {
     return await work(lock);
   } finally {
     clearInterval(renewing);
-    // What could not be let go lapses by itself, and must not hide what came of the work.
+    // A lock that cannot be released expires by itself; the failure must not hide the result of the work.
     await release(database, lock).catch(() => {});
   }
 }
 
-/** Goes on from what the database has told a moment ago. */
-function clockFrom(told: Date): () => Date {
-  const heardAt = performance.now();
-  return () => new Date(told.getTime() + Math.floor(performance.now() - heardAt));
+/** Continues from a time that was just read from the database. */
+function startClock(time: Date): () => Date {
+  const startedAt = performance.now();
+  return () => new Date(time.getTime() + Math.floor(performance.now() - startedAt));
 }
 
 async function renew({ models }: Database, { teamId, holder, now }: AccountLock): Promise<void> {
@@ -66,8 +66,8 @@ async function release({ models }: Database, { teamId, holder }: AccountLock): P
 }
 
 /**
- * Changes the row of the account in the name of the lock's holder; nobody else takes the lock until the transaction ends.
- * @throws PaymentProviderError when nothing was written because another server holds the lock by now.
+ * Writes the account's row as the lock's holder; nobody else can take the lock until the transaction ends.
+ * @throws PaymentProviderError when nothing was written because the lock was lost.
  */
 export async function writeAccount(
   { models }: Database,

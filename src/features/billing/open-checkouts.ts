@@ -1,21 +1,20 @@
 import type Stripe from "stripe";
 import type { Database } from "../../platform/database.js";
-import { PaymentsError } from "../../platform/payments.js";
+import { PaymentsError, pricesIn } from "../../platform/payments.js";
 import type { BillingAccount } from "./account.js";
 import { PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";
 import { readCheckout } from "./provider-subscription.js";
-import type { Requester } from "./requester.js";
+import { BY_ITSELF, type Requester } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
-/** Stripe may tell of a payment that came in the last moment a while later. */
+/** A payment in the last moment may be visible at Stripe only later. */
 const OVER_AFTER_MS = 3_600_000;
 
-/** The pages on which a team's seats can be bought at this moment. */
+/** A team's open checkouts at the provider. */
 export class OpenCheckouts {
   constructor(private readonly session: BillingSession) {}
 
-  /** As the provider says. */
   async list(customer: string): Promise<readonly Stripe.Checkout.Session[]> {
     const { data } = await this.session.ask("list", (stripe, options) =>
       stripe.checkout.sessions.list({ customer, status: "open", limit: 100 }, options),
@@ -23,29 +22,36 @@ export class OpenCheckouts {
     return data;
   }
 
-  /** Whether somebody who was waited for has left an open checkout: that one need not be asked for again. */
+  /** Whether another request opened a checkout while this one waited for the lock; it can be reused. */
   isNew({ checkoutUrl, checkoutSeenAt }: BillingAccount): boolean {
     return checkoutUrl !== null && this.session.isSinceWaiting(checkoutSeenAt);
   }
 
-  /** Notes which checkout may be paid; for a team that has none any more, none. */
+  /** Stores the open checkout, or removes it if it is no longer open. */
   async keep(checkout: Stripe.Checkout.Session, database: Database = this.session.services.database): Promise<void> {
     const { lock } = this.session;
     await writeAccount(database, lock, { ...readCheckout(checkout), checkoutSeenAt: lock.now() });
   }
 
-  /** From here on nobody can pay these checkouts; answers with whether somebody has paid one of them. */
+  /** Expires these checkouts, so that nobody can pay them; returns whether somebody has paid one. */
   async withdraw(
     checkouts: readonly Stripe.Checkout.Session[],
     requester: Requester,
   ): Promise<{ readonly wasPaid: boolean }> {
     let wasPaid = false;
-    // Each of them, whatever became of those before.
+    // All of them, even if one was paid.
     for (const { id } of checkouts) {
       const { isPaid } = await this.#withdrawOne(id, requester);
       wasPaid ||= isPaid;
     }
     return { wasPaid };
+  }
+
+  /** Withdraws the stored checkout if its price is no longer configured. One of an earlier release has none. */
+  async withdrawOutdated({ checkoutId, checkoutUrl, checkoutPriceId }: BillingAccount): Promise<void> {
+    if (checkoutId === null || checkoutUrl === null || checkoutPriceId === null) return;
+    if (pricesIn(this.session.prices).includes(checkoutPriceId)) return;
+    await this.#withdrawOne(checkoutId, BY_ITSELF).catch(ignoreMissing);
   }
 
   async #withdrawOne(id: string, requester: Requester): Promise<{ readonly isPaid: boolean }> {
@@ -61,17 +67,12 @@ export class OpenCheckouts {
   }
 
   /**
-   * Whether the checkout that is thought to be open can never be paid any more: its time has been for a while, or
-   * somebody has ended it before its time. One that was paid is not over until its subscription is seen, which the
-   * provider makes a moment later.
+   * Whether the stored checkout can no longer be paid: it expired a while ago, or somebody ended it earlier. A paid one
+   * is not over until its subscription is found, which the provider creates a moment later.
    */
   async isOver({ checkoutId, checkoutUrl, checkoutExpiresAt }: BillingAccount, now: Date): Promise<boolean> {
     if (checkoutId === null || checkoutUrl === null) return false;
-    const status = await this.#statusOf(checkoutId).catch((error: unknown) => {
-      // Of another account at the provider, where it may still be paid.
-      if (error instanceof PaymentsError && error.isMissing) return undefined;
-      throw error;
-    });
+    const status = await this.#statusOf(checkoutId).catch(ignoreMissing);
     return status === "expired" || (checkoutExpiresAt !== null && +now - +checkoutExpiresAt >= OVER_AFTER_MS);
   }
 
@@ -81,4 +82,10 @@ export class OpenCheckouts {
     );
     return status;
   }
+}
+
+/** The checkout belongs to another account at the provider, where it may still be paid. */
+function ignoreMissing(error: unknown): undefined {
+  if (error instanceof PaymentsError && error.isMissing) return undefined;
+  throw error;
 }

@@ -1,17 +1,21 @@
 import type Stripe from "stripe";
 import { type BillingAccount, NO_CHECKOUT, type NO_SUBSCRIPTION, isLive, isPaid } from "./account.js";
 
-/** A subscription as the copy holds it. */
+/** A subscription as stored in the copy. */
 export type SubscriptionValues = Pick<BillingAccount, keyof typeof NO_SUBSCRIPTION>;
 
-/** A checkout as the account holds it. */
+/** A checkout as stored in the account. */
 type CheckoutValues = Pick<BillingAccount, keyof typeof NO_CHECKOUT>;
 
 /**
- * The one subscription that counts, first, and then the others: one that is paid before one that is not, any that may
- * charge before any that has ended; of those that live the oldest, of those that ended the newest.
+ * Sorts subscriptions so that the one that counts is first: paid, then other live ones, then incomplete, then ended.
+ * Among equal ones the known one comes first: otherwise a second subscription that was ended would be shown as the
+ * team's after the end of its own. Then the oldest live one, or the newest ended one.
  */
-export function rankSubscriptions(subscriptions: readonly Stripe.Subscription[]): Stripe.Subscription[] {
+export function rankSubscriptions(
+  subscriptions: readonly Stripe.Subscription[],
+  knownId: string | null,
+): Stripe.Subscription[] {
   const rank = (subscription: Stripe.Subscription): number => {
     if (isPaid(subscription)) return 0;
     if (subscription.status === "incomplete") return 2;
@@ -19,40 +23,68 @@ export function rankSubscriptions(subscriptions: readonly Stripe.Subscription[])
   };
   return [...subscriptions].sort(
     (one, other) =>
-      rank(one) - rank(other) || (isLive(one) ? one.created - other.created : other.created - one.created),
+      rank(one) - rank(other) ||
+      Number(other.id === knownId) - Number(one.id === knownId) ||
+      (isLive(one) ? one.created - other.created : other.created - one.created),
   );
 }
 
-/** Reads what matters off a subscription that was asked for with its latest invoice. */
-export function readSubscription(subscription: Stripe.Subscription, priceId: string): SubscriptionValues {
+/** The stored values of a subscription, which must contain its latest invoice. */
+export function readSubscription(subscription: Stripe.Subscription, prices: readonly string[]): SubscriptionValues {
   const { id, status, items, pending_update: pending, latest_invoice: invoice } = subscription;
-  const item = items.data.find(({ price }) => price.id === priceId) ?? items.data[0];
+  const item = items.data.find(({ price }) => prices.includes(price.id)) ?? items.data[0];
   const wanted = pending?.subscription_items?.find((pendingItem) => pendingItem.id === item?.id);
   const isOpen = typeof invoice === "object" && invoice?.status === "open";
+  const seats = readSeats(subscription, item);
   return {
     subscriptionId: id,
     itemId: item?.id ?? null,
     status,
-    seats: item?.quantity ?? null,
+    ...seats,
+    interval: item?.price.recurring?.interval ?? null,
     periodStart: item ? timeOf(item.current_period_start) : null,
     periodEnd: item ? timeOf(item.current_period_end) : null,
     cancelAtPeriodEnd: subscription.cancel_at_period_end,
+    cancelAt: subscription.cancel_at === null ? null : timeOf(subscription.cancel_at),
     pendingSeats: wanted?.quantity ?? null,
     pendingUntil: pending ? timeOf(pending.expires_at) : null,
     hostedInvoiceUrl: isOpen ? (invoice.hosted_invoice_url ?? null) : null,
   };
 }
 
-/** Stripe's times are seconds since 1970. */
-const timeOf = (seconds: number): Date => new Date(seconds * 1_000);
+/** Metadata of a subscription whose quantity was lowered before the end of the period that is paid for more. */
+export const KEPT_SEATS = { seats: "paid_seats", until: "paid_until" } as const;
 
-/** What is kept of a checkout: only one that is open can be paid. */
+/**
+ * The seats that are paid for, and those of the next period if these are fewer. A smaller quantity is stored at Stripe
+ * at once, so that the renewal charges it; the metadata says what is paid until the end of the period.
+ */
+function readSeats(
+  { metadata }: Stripe.Subscription,
+  item: Stripe.SubscriptionItem | undefined,
+): Pick<BillingAccount, "seats" | "nextSeats"> {
+  const quantity = item?.quantity ?? null;
+  const isThisPeriod = item !== undefined && metadata[KEPT_SEATS.until] === String(item.current_period_end);
+  const kept = isThisPeriod ? Number(metadata[KEPT_SEATS.seats]) : 0;
+  if (quantity === null || !(kept > quantity)) return { seats: quantity, nextSeats: null };
+  return { seats: kept, nextSeats: quantity };
+}
+
+/** Stripe's times are seconds since 1970. */
+export const timeOf = (seconds: number): Date => new Date(seconds * 1_000);
+
+/** The stored values of a checkout: only an open one can be paid. */
 export function readCheckout({ id, url, status, metadata, expires_at }: Stripe.Checkout.Session): CheckoutValues {
   if (status !== "open") return NO_CHECKOUT;
   return {
     checkoutId: id,
     checkoutUrl: url,
     checkoutSeats: Number(metadata?.["seats"]),
+    checkoutPriceId: metadata?.["price"] ?? null,
     checkoutExpiresAt: timeOf(expires_at),
   };
 }
+
+/** The tax of an invoice, in the currency's smallest unit. */
+export const taxOf = ({ total_taxes: taxes }: Pick<Stripe.Invoice, "total_taxes">): number =>
+  (taxes ?? []).reduce((sum, { amount }) => sum + amount, 0);

@@ -5,8 +5,8 @@ import { PaymentProviderError } from "./failures.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
 /**
- * Brings one account that has to be looked at in line with the provider; answers with whether there may be more. This
- * is what finishes what a server began that was killed, and what finds out where an event got lost.
+ * Reconciles one due account; returns whether there may be more. This finishes the requests of killed servers, and
+ * finds changes whose events were lost.
  */
 export async function reconcileDueAccount(services: BillingServices): Promise<boolean> {
   if (!services.billing.payments) return false;
@@ -17,7 +17,7 @@ export async function reconcileDueAccount(services: BillingServices): Promise<bo
   return true;
 }
 
-/** What an event told of is in the copy that was read after it came. */
+/** The copy was read after these events came, so it contains their changes. */
 async function markOlderEventsProcessed(
   { database: { models } }: BillingServices,
   customerId: string,
@@ -45,14 +45,14 @@ export function reconcileAccount(
 const PAGE = 100;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
-/** What became of one account; without `after` the provider failed. */
+/** One account before and after; without `after` the provider failed. */
 export interface Reconciled {
   readonly teamId: string;
   readonly before: BillingAccount;
   readonly after?: BillingAccount;
 }
 
-/** Brings every account in line with the provider, or that of one team, one after the other. */
+/** Reconciles every account, one after the other, or only that of one team. */
 export async function* reconcileAccounts(services: BillingServices, only?: string): AsyncGenerator<Reconciled> {
   let last = FIRST;
   for (;;) {
@@ -64,15 +64,15 @@ export async function* reconcileAccounts(services: BillingServices, only?: strin
     });
     for (const { teamId } of page) {
       const before = await accountOf(services, teamId);
-      yield { teamId, before, ...(await outcomeOf(services, teamId)) };
+      yield { teamId, before, ...(await tryReconcile(services, teamId)) };
       last = teamId;
     }
     if (page.length === 0) return;
   }
 }
 
-/** A provider that fails for one team may not for the next; anything else ends it all. */
-async function outcomeOf(services: BillingServices, teamId: string): Promise<{ after?: BillingAccount }> {
+/** If the provider fails for one team, the next one is still tried. Other errors stop everything. */
+async function tryReconcile(services: BillingServices, teamId: string): Promise<{ after?: BillingAccount }> {
   try {
     return { after: await reconcileAccount(services, teamId) };
   } catch (error) {

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 
-/** What may be asked of the provider, each by one request that is repeated exactly as it was. */
+/** The requests to the provider that change something. Each is resent exactly as it was. */
 export interface Requests {
   customer: { readonly params: Stripe.CustomerCreateParams };
   checkout: { readonly params: Stripe.Checkout.SessionCreateParams };
@@ -8,20 +8,29 @@ export interface Requests {
   upgrade: {
     readonly id: string;
     readonly params: Stripe.SubscriptionUpdateParams;
-    /** For the audit; missing in what was recorded by earlier releases. */
+    /** For the audit; missing in requests of earlier releases. */
+    readonly seatsBefore?: number | null;
+  };
+  downgrade: {
+    readonly id: string;
+    readonly params: Stripe.SubscriptionUpdateParams;
+    /** For the audit. */
     readonly seatsBefore?: number | null;
   };
   cancel: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
+  resume: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
 }
 export type RequestKind = keyof Requests;
 
-/** What the provider makes or changes by it. */
+/** The object that the provider creates or changes for each kind. */
 export interface Answers {
   customer: Stripe.Customer;
   checkout: Stripe.Checkout.Session;
   expire: Stripe.Checkout.Session;
   upgrade: Stripe.Subscription;
+  downgrade: Stripe.Subscription;
   cancel: Stripe.Subscription;
+  resume: Stripe.Subscription;
 }
 
 type Calls = {
@@ -35,6 +44,11 @@ type Calls = {
   };
 };
 
+const UPDATE: Calls["upgrade"] & Calls["cancel"] = {
+  object: "subscription",
+  send: (stripe, { id, params }, options) => stripe.subscriptions.update(id, params, options),
+};
+
 export const CALLS: Calls = {
   customer: { object: "customer", send: (stripe, { params }, options) => stripe.customers.create(params, options) },
   checkout: {
@@ -45,20 +59,14 @@ export const CALLS: Calls = {
     object: "checkout.session",
     send: (stripe, { id, params }, options) => stripe.checkout.sessions.expire(id, params, options),
   },
-  upgrade: {
-    object: "subscription",
-    send: (stripe, { id, params }, options) => stripe.subscriptions.update(id, params, options),
-  },
-  cancel: {
-    object: "subscription",
-    send: (stripe, { id, params }, options) => stripe.subscriptions.update(id, params, options),
-  },
+  upgrade: UPDATE,
+  downgrade: UPDATE,
+  cancel: UPDATE,
+  resume: UPDATE,
 };
 
 /**
- * After this it is known at Stripe what became of a request, and nobody should be charged for what they have given up
- * waiting for. Stripe itself forgets idempotency keys after a day.
+ * How long a request is resent. After this, its outcome can be read at Stripe, and nobody should be charged for a
+ * change that they no longer expect. Stripe forgets idempotency keys after a day.
  */
 export const REPEATABLE_MS = 3_600_000;
-/** The same in words. */
-export const REPEATABLE = "1 hour";

@@ -14,32 +14,28 @@ import type { BillingSession } from "./session.js";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** A request that is written down, to be sent now and, while nobody knows what became of it, again. */
+/** A stored request, which is sent now and resent until its outcome is known. */
 export type RecordedRequest<Kind extends RequestKind = RequestKind> = Omit<BillingRequest, "kind" | "request"> & {
   readonly kind: Kind;
   readonly request: Requests[Kind];
 };
 
-/** How many upgrades were asked for lately: Stripe makes so many invoices of one subscription and no more. */
-export interface UpgradesLately {
-  readonly inMinute: number;
-  readonly inDay: number;
-}
-
-/** How requests that somebody asked for are called in the team's audit. */
+/** The actions of requests in the team's audit. Other kinds are not recorded. */
 const AUDITED: Partial<Readonly<Record<RequestKind, AuditAction>>> = {
   checkout: "createTeamCheckout",
   upgrade: "upgradeTeam",
+  downgrade: "downgradeTeam",
   cancel: "cancelTeamSubscription",
+  resume: "resumeTeamSubscription",
 };
 
-/** What was asked of the provider for a team, and what became of it. */
+/** The requests to the provider for a team, and their outcomes. */
 export class RequestLog {
   constructor(private readonly session: BillingSession) {}
 
   /**
-   * Sends the request again of which nobody knows what became: under the same key it has one effect, however often it
-   * arrives. Answers with it, if it was done.
+   * Resends the recorded request whose outcome is unknown, under its original idempotency key, so that it has one
+   * effect however often it arrives. Returns it, if it was done.
    */
   async resend(): Promise<RecordedRequest | undefined> {
     const { models } = this.#database;
@@ -47,7 +43,7 @@ export class RequestLog {
     if (!row) return undefined;
     const open = recordedOf(row);
     if (open.createdAt < this.#ago(REPEATABLE_MS)) {
-      // Whether it had an effect is read off the provider by whoever goes on from here.
+      // The next refresh of the copy shows whether it had an effect.
       await close(this.#database, open, "abandoned");
       return undefined;
     }
@@ -61,8 +57,8 @@ export class RequestLog {
   }
 
   /**
-   * Whether the same client has asked for this under the same Idempotency-Key, and it was done.
-   * @throws IdempotencyKeyReused when something else was asked for under it.
+   * Whether the same client sent the same request with the same Idempotency-Key before, and it was done.
+   * @throws IdempotencyKeyReused when the key was used for another request.
    */
   async wasDone(kind: RequestKind, { clientKeyHash, clientRequestHash }: Requester): Promise<boolean> {
     if (!clientKeyHash || !clientRequestHash) return false;
@@ -75,27 +71,34 @@ export class RequestLog {
     return asked.some((earlier) => earlier.kind === kind && earlier.outcome === "done");
   }
 
-  async upgradesLately(): Promise<UpgradesLately> {
-    const { billingRequest } = this.#database.models;
-    const count = (ms: number) =>
-      billingRequest.count({
-        where: { teamId: this.#teamId, kind: "upgrade", createdAt: { gt: this.#ago(ms) } },
-      });
-    return { inMinute: await count(MINUTE_MS), inDay: await count(DAY_MS) };
+  /** How many milliseconds ago each upgrade of the last day was requested, oldest first; at most 100. */
+  async agesOfUpgrades(): Promise<readonly number[]> {
+    const rows = await this.#database.models.billingRequest.findMany({
+      where: { teamId: this.#teamId, kind: "upgrade", createdAt: { gt: this.#ago(DAY_MS) } },
+      select: { createdAt: true },
+      orderBy: { createdAt: "desc" },
+      take: 100,
+    });
+    return rows.map(({ createdAt }) => this.#ago(0).getTime() - createdAt.getTime()).reverse();
   }
 
-  /** Writes the request down, sends it, and takes note of what came of it. No other may be open any more: `resend`. */
+  /**
+   * Stores the request, sends it, and stores its outcome. No other request may be open: call `resend` first.
+   * @param alongside runs in the transaction that stores the request, while the team's row is locked.
+   */
   async send<Kind extends RequestKind>(
     kind: Kind,
     request: Requests[Kind],
     requester: Requester,
+    alongside?: (inner: Database) => Promise<void>,
   ): Promise<Answers[Kind]> {
     const teamId = this.#teamId;
     const row = await this.#database.transaction(async (inner) => {
-      // Locked, so that the team is not deleted in between: then nothing may be sold to it.
+      // Locked, so that the team is not deleted in between: nothing may be sold to a deleted team.
       const hasTeam = await lockRow(inner, "team", { id: teamId });
       if (!hasTeam && kind !== "expire") throw new PaymentProviderError();
       await writeAccount(inner, this.session.lock, { lockedBy: this.session.lock.holder });
+      await alongside?.(inner);
       const { actorId, keyId, door, clientKeyHash, clientRequestHash } = requester;
       const who = { actorId, keyId, door, clientKeyHash, clientRequestHash };
       const what = { id: this.session.services.newId(), teamId, kind, request: asJson(request) };
@@ -104,7 +107,7 @@ export class RequestLog {
     return this.#complete<Kind>(recordedOf<Kind>(row));
   }
 
-  /** Sends what is written down. Refused, it is done with; else it stays open until its effect is in the database. */
+  /** Sends a stored request. A refusal closes it; otherwise it stays open until its effect is in the database. */
   async #complete<Kind extends RequestKind>(recorded: RecordedRequest<Kind>): Promise<Answers[Kind]> {
     const { kind, request, idempotencyKey } = recorded;
     this.session.touch();
@@ -113,13 +116,14 @@ export class RequestLog {
       .ask<Answers[Kind]>(object, (stripe, options) => send(stripe, request, { ...options, idempotencyKey }))
       .catch(async (error: unknown) => {
         if (error instanceof PaymentsError && error.outcome === "refused") {
-          // A failure of Stripe's that it repeats from memory may have had its effect.
+          // A server error that Stripe replays for the key may have had an effect.
           if (error.isDoubtful) await this.session.copy.doubt();
           await close(this.#database, recorded, "refused");
         }
         throw error;
       });
-    if ("id" in request && request.id !== answer.id) throw new PaymentsError("unknown", "Stripe answered of another.");
+    if ("id" in request && request.id !== answer.id)
+      throw new PaymentsError("unknown", "Stripe answered with another object.");
     if (answer.object === "subscription") {
       await this.session.copy.refresh(recorded);
       return answer;
@@ -136,14 +140,14 @@ export class RequestLog {
     else await writeAccount(inner, this.session.lock, { customerId: answer.id });
   }
 
-  /** In the transaction that stores its effect. */
+  /** Must be called in the transaction that stores the effect. */
   async closeDone(inner: Database, recorded: RecordedRequest): Promise<void> {
     const { kind, request, actorId, keyId, door } = recorded;
     const isClosed = await close(inner, recorded, "done");
     const action = AUDITED[kind];
     if (!isClosed || action === undefined) return;
     const subject = "id" in request ? request.id : null;
-    const change = { action, subject, door, detail: detailOf(request) };
+    const change = { action, subject, door, detail: detailOf(recorded) };
     await this.session.audit(inner, change, { userId: actorId, keyId });
   }
 
@@ -155,7 +159,7 @@ export class RequestLog {
     return this.session.lock.teamId;
   }
 
-  /** By the database's clock, as the times are that requests have. */
+  /** By the database's clock, like the times of requests. */
   #ago(ms: number): Date {
     return new Date(this.session.lock.now().getTime() - ms);
   }
@@ -163,22 +167,23 @@ export class RequestLog {
 
 type Outcome = "done" | "refused" | "abandoned";
 
-/** Answers with whether it was open. */
+/** Returns whether it was open. */
 async function close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
   const data = { outcome, endedAt: new Date() };
   const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
   return count > 0;
 }
 
-/** Nobody but `send` writes requests, by their kinds. */
+/** Only `send` writes requests, with the type of their kind. */
 const recordedOf = <Kind extends RequestKind>(row: BillingRequest): RecordedRequest<Kind> =>
   row as unknown as RecordedRequest<Kind>;
 
-/** Requests consist of nothing but JSON. */
+/** Requests consist only of JSON values. */
 const asJson = (request: Requests[RequestKind]): Prisma.InputJsonObject => request as unknown as Prisma.InputJsonObject;
 
-/** How many seats it is about, for the audit. */
-function detailOf(request: Requests[RequestKind]): string {
+/** The number of seats, or what became of the cancellation, for the audit. */
+function detailOf({ kind, request }: RecordedRequest): string {
+  if (kind === "resume") return "it is renewed again";
   const { params } = request;
   const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
   const seats = items?.[0]?.quantity;

@@ -4,8 +4,8 @@ import type { Context } from "../../operation/context.js";
 import type { BillingRequest } from "../../platform/prisma/client.js";
 
 /**
- * On whose behalf something is asked, and, as hashes, under which of their own Idempotency-Keys and with what request;
- * both null without such a key.
+ * On whose behalf a request is sent, and the hashes of the client's Idempotency-Key and request; both are null without
+ * such a key.
  */
 export type Requester = Readonly<
   Pick<BillingRequest, "actorId" | "keyId" | "door" | "clientKeyHash" | "clientRequestHash">
@@ -22,7 +22,7 @@ export function requesterOf({ caller, door, idempotency }: Context): Requester {
 
 const sha256 = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(createHash("sha256").update(text).digest());
 
-/** What the service does by itself. */
+/** For what the service does by itself. */
 export const NOBODY: Actor = { userId: null, keyId: null };
 export const BY_ITSELF: Requester = {
   actorId: null,

@@ -1,18 +1,19 @@
 import type { Context } from "../../operation/context.js";
-import { isPaid } from "./account.js";
+import { givesPlan } from "./account.js";
 import { SubscriptionRequired } from "./failures.js";
 
 /**
- * For a team whose row is locked: members come in only up to what is paid for, or free. Nobody who is in is removed.
- * @throws SubscriptionRequired when a team without a paid subscription would have more members than are free.
+ * Without a paid subscription, new members can join only up to the free seats; existing members stay. Must be called
+ * while the team's row is locked.
+ * @throws SubscriptionRequired when a team without a paid subscription would have more members than free seats.
  */
 export async function assertMembersPaid(
-  { database, billing }: Pick<Context, "database" | "billing">,
+  { database, billing, now }: Pick<Context, "database" | "billing" | "now">,
   teamId: string,
   members: number,
 ): Promise<void> {
   if (!billing.payments || members <= billing.freeSeats) return;
   const { billingAccount } = database.models;
-  const account = await billingAccount.findUnique({ where: { teamId }, select: { status: true } });
-  if (!account || !isPaid(account)) throw new SubscriptionRequired(billing.freeSeats);
+  const account = await billingAccount.findUnique({ where: { teamId }, select: { status: true, graceUntil: true } });
+  if (!account || !givesPlan(account, now())) throw new SubscriptionRequired(billing.freeSeats);
 }

@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from "../../operation/audit.js";
 import type { Door } from "../../operation/context.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import type { Database } from "../../platform/database.js";
-import { Deadline, type Payments, PaymentsError } from "../../platform/payments.js";
+import { Deadline, type Payments, PaymentsError, type Prices } from "../../platform/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { type AccountLock, withAccountLock } from "./lock.js";
@@ -13,11 +13,11 @@ import { RequestLog } from "./request-log.js";
 import { SubscriptionCopy } from "./subscription-copy.js";
 
 /**
- * Deals with the provider about one team while nobody else does: no connection of the database is held meanwhile, and
- * all of it together takes no longer than an operation may.
+ * Works with the provider for one team while holding its lock. No database connection is held meanwhile, and the whole
+ * session has the time limit of an operation.
  * @throws BillingNotConfigured without a provider.
- * @throws PaymentProviderError when the provider fails; what was begun is then finished by the next session.
- * @throws TeamNotFound when that is because the team was deleted meanwhile.
+ * @throws PaymentProviderError when the provider fails; the next session then finishes the open request.
+ * @throws TeamNotFound instead, if the team was deleted meanwhile.
  */
 export async function withBillingSession<T>(
   services: BillingServices,
@@ -38,18 +38,18 @@ export async function withBillingSession<T>(
     if (error instanceof PaymentsError) {
       log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
     } else if (!(error instanceof PaymentProviderError)) throw error;
-    // Whoever deletes a team takes its account away from those who deal with the provider at that moment.
+    // If the team is deleted at the same time, the session can lose its account and fail.
     if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();
     throw new PaymentProviderError();
   }
 }
 
-/** What is done for one team at the provider, by whoever holds its lock. */
+/** The work for one team at the provider, by the holder of its lock. */
 export class BillingSession {
   readonly requests: RequestLog;
   readonly copy: SubscriptionCopy;
   readonly checkouts: OpenCheckouts;
-  /** Nothing was asked here yet that could have changed something. */
+  /** No request that may change something was sent in this session yet. */
   #isUntouched = true;
 
   constructor(
@@ -63,15 +63,16 @@ export class BillingSession {
     this.checkouts = new OpenCheckouts(this);
   }
 
-  get priceId(): string {
-    return this.payments.priceId;
+  /** The configured prices of a seat. */
+  get prices(): Prices {
+    return this.payments.prices;
   }
 
   account(): Promise<BillingAccount> {
     return accountOf(this.services, this.lock.teamId);
   }
 
-  /** Reads from the provider. */
+  /** Sends one request to the provider, within the session's time limit. */
   ask<Answer extends { object: string }>(
     object: Answer["object"],
     send: (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>,
@@ -79,15 +80,15 @@ export class BillingSession {
     return this.payments.ask(object, this.deadline, send);
   }
 
-  /** From here on, what others have read while this one waited is no longer new. */
+  /** After this, data that others read while this session waited is no longer fresh. */
   touch(): void {
     this.#isUntouched = false;
   }
 
-  /** Whether it was after this session began to wait for the lock, and nothing was asked in it yet. */
+  /** Whether the time is after this session began waiting for the lock, and `touch` was not called yet. */
   isSinceWaiting(time: Date | null): boolean {
     const { waitedSince } = this.lock;
-    // Times are kept in milliseconds, rounded.
+    // Times are stored in rounded milliseconds.
     return this.#isUntouched && !!waitedSince && !!time && time.getTime() > waitedSince.getTime() + 1;
   }
 

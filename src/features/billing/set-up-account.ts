@@ -1,7 +1,7 @@
 import { Stripe } from "stripe";
 
 const PRODUCT_ID = "memory_graph_team";
-/** What the service acts upon: anything that may change what a team pays for. */
+/** The events that the service needs: all that may change a team's subscription. */
 const EVENTS = [
   "checkout.session.completed",
   "checkout.session.expired",
@@ -18,39 +18,39 @@ const EVENTS = [
 ] as const satisfies Stripe.WebhookEndpointCreateParams.EnabledEvent[];
 
 export interface SetupWishes {
-  /** What a seat costs, in the currency's smallest unit. */
+  /** The price of a seat, in the currency's smallest unit. */
   readonly monthly: number;
   readonly yearly: number;
   /** Three letters in lower case. */
   readonly currency: string;
-  /** Where Stripe reaches the service, without a slash at the end. */
+  /** The URL at which Stripe reaches the service, without a slash at the end. */
   readonly url: string;
 }
 
 export interface AccountSetup {
   readonly monthlyPriceId: string;
   readonly yearlyPriceId: string;
-  /** Stripe tells it once, when the endpoint is made. */
+  /** Stripe returns it only when the endpoint is created; otherwise null. */
   readonly webhookSecret: string | null;
-  /** What was missing; nothing the second time. */
+  /** What was missing and has been created or changed. */
   readonly made: readonly string[];
 }
 
 /**
- * Makes what the service needs in a Stripe account, where it is missing. Prices cannot be changed: for another amount a
- * new one takes over the old one's look-up key, and those who pay the old one go on paying it.
- * @throws Stripe's errors, which are for the operator to read.
+ * Creates what the service needs in a Stripe account, if it is missing. Prices cannot be changed: for another amount a
+ * new price takes over the lookup key of the old one, and teams with the old price keep paying it.
+ * @throws Stripe's errors, whose messages are for the operator.
  */
 export async function setUpAccount(stripe: Stripe, wishes: SetupWishes): Promise<AccountSetup> {
   const made: string[] = [];
-  const product = await productOf(stripe, made);
-  const monthly = await priceOf(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
-  const yearly = await priceOf(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
-  const webhookSecret = await endpointOf(stripe, `${wishes.url}/billing/stripe-webhook`, made);
+  const product = await ensureProduct(stripe, made);
+  const monthly = await ensurePrice(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
+  const yearly = await ensurePrice(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
+  const webhookSecret = await ensureEndpoint(stripe, `${wishes.url}/billing/stripe-webhook`, made);
   return { monthlyPriceId: monthly, yearlyPriceId: yearly, webhookSecret, made };
 }
 
-async function productOf(stripe: Stripe, made: string[]): Promise<string> {
+async function ensureProduct(stripe: Stripe, made: string[]): Promise<string> {
   try {
     return (await stripe.products.retrieve(PRODUCT_ID)).id;
   } catch (error) {
@@ -67,7 +67,7 @@ interface WantedPrice {
   readonly currency: string;
 }
 
-async function priceOf(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
+async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
   const { product, interval, amount, currency } = wanted;
   const lookupKey = `${PRODUCT_ID}_${interval}ly`;
   const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], active: true, limit: 1 });
@@ -85,8 +85,8 @@ async function priceOf(stripe: Stripe, wanted: WantedPrice, made: string[]): Pro
   return price.id;
 }
 
-/** The secret of the endpoint, if it had to be made. */
-async function endpointOf(stripe: Stripe, url: string, made: string[]): Promise<string | null> {
+/** The secret of the endpoint, if it was created now. */
+async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Promise<string | null> {
   const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
   const known = data.find((endpoint) => endpoint.url === url);
   if (!known) {

@@ -1,33 +1,34 @@
 import type Stripe from "stripe";
 import type { AuditAction } from "../../operation/audit-action.js";
+import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
-import { PaymentsError } from "../../platform/payments.js";
+import { type BillingMail, PaymentsError, pricesIn } from "../../platform/payments.js";
 import { type BillingAccount, NO_SUBSCRIPTION, isLive } from "./account.js";
 import { writeAccount } from "./lock.js";
-import { rankSubscriptions, readSubscription } from "./provider-subscription.js";
+import { type Grace, changeGrace, tellOwner } from "./grace.js";
+import { type SubscriptionValues, rankSubscriptions, readSubscription } from "./provider-subscription.js";
 import type { RecordedRequest } from "./request-log.js";
 import { BY_ITSELF, NOBODY } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
-/** The bound of a team. */
-const SEATS_MAX = 1_000;
-
-/** When the provider was asked, for which request, and whether what it said ends the checkout. */
+/** When the provider was asked, the request that is closed by it, and whether the stored checkout is over. */
 interface Reading {
   readonly readAt: Date;
+  /** The copy before. */
+  readonly known: BillingAccount;
   readonly closing?: RecordedRequest | undefined;
   readonly checkoutIsOver: boolean;
 }
 
-/** What is known here of a team's subscription at the provider. */
+/** The copy of a team's subscription at the provider. */
 export class SubscriptionCopy {
   constructor(private readonly session: BillingSession) {}
 
   /**
-   * Writes the copy: the only function that does. It reads the customer's subscriptions anew, so the order in which
-   * events arrive does not matter, nor how often. What must not be is ended: a second subscription, which would charge
-   * twice, and any of a team that is gone.
+   * The only function that writes the copy. It reads the customer's subscriptions again, so it does not matter how
+   * often and in which order events arrive. It ends subscriptions that must not exist: a second one, which would charge
+   * twice, and those of a deleted team.
    */
   async refresh(closing?: RecordedRequest): Promise<BillingAccount> {
     const { session } = this;
@@ -35,16 +36,18 @@ export class SubscriptionCopy {
     if (!closing && session.isSinceWaiting(known.copiedAt)) return known;
     session.touch();
     const { customerId } = known;
+    // A request that is being closed is still open: another one cannot be sent now.
+    if (!closing && !known.hasOpenRequest) await session.checkouts.withdrawOutdated(known);
     const readAt = session.lock.now();
     const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
-    const [counts, ...others] = rankSubscriptions(found);
+    const [counts, ...others] = rankSubscriptions(found, known.subscriptionId);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
-    // One that lives would be doubled by the checkout.
+    // Beside a live subscription, a checkout would create a second one.
     const checkoutIsOver = (counts && isLive(counts)) || (await session.checkouts.isOver(known, readAt));
-    const hasTeam = await this.#write(counts, { readAt, closing, checkoutIsOver });
+    const hasTeam = await this.#write(counts, { readAt, known, closing, checkoutIsOver });
     if (hasTeam) return session.account();
     if (counts && isLive(counts)) {
-      await this.#write(await this.#end(counts, "endOrphanedSubscription"), { readAt, checkoutIsOver });
+      await this.#write(await this.#end(counts, "endOrphanedSubscription"), { readAt, known, checkoutIsOver });
     }
     if (customerId !== null) {
       await session.checkouts.withdraw(await session.checkouts.list(customerId), BY_ITSELF);
@@ -52,7 +55,7 @@ export class SubscriptionCopy {
     return session.account();
   }
 
-  /** Makes sure that what the copy says is read anew before it is believed. */
+  /** Marks the copy as outdated, so that it is refreshed before it is used. */
   async doubt(): Promise<void> {
     await this.session.services.database.models.billingAccount.updateMany({
       where: { teamId: this.session.lock.teamId },
@@ -61,21 +64,21 @@ export class SubscriptionCopy {
   }
 
   async #subscriptionsOf(customer: string): Promise<readonly Stripe.Subscription[]> {
-    // More than a hundred of one team is out of reach: each begins with a checkout that a person pays.
+    // A team cannot have more than a hundred: each begins with a checkout that a person pays.
     const { data } = await this.session.ask("list", (stripe, options) =>
       stripe.subscriptions.list({ customer, status: "all", limit: 100, expand: ["data.latest_invoice"] }, options),
     );
     return data;
   }
 
-  /** Ends a subscription now, what was paid for the time left being credited, and tells the operator. */
+  /** Ends a subscription now with a credit for the remaining time, and logs it for the operator. */
   async #end({ id, customer, status }: Stripe.Subscription, action: AuditAction): Promise<Stripe.Subscription> {
     const { session } = this;
     const facts = { alert: action, team_id: session.lock.teamId, subscription: id, customer };
     const { log, database } = session.services;
-    if (status === "incomplete") log.info(facts, "a subscription that nobody has paid is ended");
-    else log.error(facts, "a subscription that must not be is ended: see whether to refund it");
-    // Without a key, since Stripe takes none with this method. What has ended already is refused, and read then.
+    if (status === "incomplete") log.info(facts, "an unpaid subscription that must not exist is ended");
+    else log.error(facts, "a subscription that must not exist is ended: check whether to refund it");
+    // Without an idempotency key, which Stripe does not accept with DELETE. If it has already ended, Stripe refuses.
     const ended = await session
       .ask("subscription", (stripe, options) =>
         stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }, options),
@@ -92,25 +95,36 @@ export class SubscriptionCopy {
     return ended;
   }
 
-  /** Answers with whether there is a team still. */
+  #tellOwner(inner: Database, mail: BillingMail, { graceUntil, hostedInvoiceUrl }: SubscriptionValues & Grace) {
+    const { freeSeats } = this.session.services.billing;
+    return tellOwner(inner, this.session, mail, { until: graceUntil, invoiceUrl: hostedInvoiceUrl, freeSeats });
+  }
+
+  /** Returns whether the team still exists. */
   async #write(
     subscription: Stripe.Subscription | undefined,
-    { readAt, closing, checkoutIsOver }: Reading,
+    { readAt, known, closing, checkoutIsOver }: Reading,
   ): Promise<boolean> {
-    const { services, lock, priceId, requests } = this.session;
-    const values = subscription ? readSubscription(subscription, priceId) : NO_SUBSCRIPTION;
+    const { services, lock, prices, requests } = this.session;
+    const values = subscription ? readSubscription(subscription, pricesIn(prices)) : NO_SUBSCRIPTION;
     return services.database.transaction(async (inner) => {
-      // The team's row before its account's, as every change to a team does.
+      // Locks the team's row before its account's, like every change to a team.
       const hasTeam = await lockRow(inner, "team", { id: lock.teamId });
+      const days = services.billing.graceDays;
+      const { grace, mail } = changeGrace(known, values, { now: readAt, days });
+      if (mail && hasTeam) await this.#tellOwner(inner, mail, { ...values, ...grace });
       await writeAccount(inner, lock, {
         ...values,
-        // What happened at the provider before it was asked is in the copy.
+        ...grace,
+        // The time before the request: the copy contains all changes up to then.
         copiedAt: readAt,
         checkedAt: readAt,
         ...(checkoutIsOver && { checkoutUrl: null }),
       });
       const paysFor = subscription && subscription.status !== "incomplete" && isLive(subscription);
-      if (hasTeam && paysFor && values.seats !== null) await grantSeats(inner, lock.teamId, values.seats);
+      // Who joined beyond the seats of the next period would stay without a seat.
+      const seats = values.nextSeats ?? values.seats;
+      if (hasTeam && paysFor && seats !== null) await grantSeats(inner, lock.teamId, seats);
       if (closing) await requests.closeDone(inner, closing);
       return hasTeam;
     });
@@ -118,14 +132,14 @@ export class SubscriptionCopy {
 }
 
 /**
- * As many seats as are paid for, in a team whose row is locked; where somebody made the subscription smaller at the
- * provider itself, nobody is removed.
+ * Sets the team's size to the paid seats. Must be called while the team's row is locked. If the subscription was made
+ * smaller at the provider, no member is removed.
  */
 async function grantSeats({ models }: Database, teamId: string, seats: number): Promise<void> {
   const { memberCount } = await models.team.findUniqueOrThrow({
     where: { id: teamId },
     select: { memberCount: true },
   });
-  const maxMembers = Math.max(memberCount, Math.min(seats, SEATS_MAX), 1);
+  const maxMembers = Math.max(memberCount, Math.min(seats, LIMITS.teams.members), 1);
   await models.team.updateMany({ where: { id: teamId, maxMembers: { not: maxMembers } }, data: { maxMembers } });
 }

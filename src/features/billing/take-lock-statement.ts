@@ -1,11 +1,11 @@
 import { type RowOf, defineStatement } from "../../platform/statement.js";
 
-/** How long a lock outlives a server that was killed. */
+/** After this time, the lock of a killed server expires. */
 export const LEASE_MS = 3_000;
 
 /**
- * Takes the lock of a team's account, unless somebody has it, and tells the time. SQL, since the rule needs the clock of
- * the database, which all servers share, and no model can tell it. Those who wait ask often, so it is one statement.
+ * Takes the lock of a team's account, if it is free, and returns the time. SQL, because the condition needs the clock
+ * of the database, which all servers share and no model can read. One statement, since waiters run it often.
  */
 export const takeLock = defineStatement({
   name: "lock_billing_account",

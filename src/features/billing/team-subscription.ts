@@ -4,64 +4,85 @@ import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
-import { type BillingAccount, accountOf, isPaid, isUnsure } from "./account.js";
+import { type BillingAccount, accountOf, endOf, givesPlan, isUnsure } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { REPEATABLE } from "./request-kinds.js";
+import { REPEATABLE_MS } from "./request-kinds.js";
 import { reconcileAccount } from "./reconcile.js";
 
-@ObjectType({ description: "More seats, which count once their invoice is paid." })
+@ObjectType({ description: "An upgrade, which takes effect when its invoice is paid." })
 export class PendingUpdate {
-  @Field(() => Int, { description: "How many seats there will be." })
+  @Field(() => Int, { description: "The number of seats after the upgrade." })
   seats!: number;
 
-  @Field(() => Date, { description: "Until when the invoice can be paid; then the update is dropped." })
+  @Field(() => Date, { description: "Until when the invoice can be paid; then the upgrade is cancelled." })
   expiresAt!: Date;
 }
 
-@ObjectType({ description: "What a team pays for." })
+@ObjectType({ description: "A team's subscription." })
 export class TeamSubscription {
-  @Field(() => String, { nullable: true, description: "Stripe's id of it; null for none." })
+  @Field(() => String, { nullable: true, description: "Stripe's id of the subscription; null without one." })
   id!: string | null;
 
   @Field(() => String, {
     description:
-      "`none`, or Stripe's word: `active` and `trialing` count as paid; `past_due`, `unpaid`, `incomplete` and " +
-      "`paused` do not; `canceled` and `incomplete_expired` have ended.",
+      "`none`, or Stripe's status: `active` and `trialing` count as paid, `past_due` until `graceUntil`; `unpaid`, " +
+      "`incomplete` and `paused` do not; `canceled` and `incomplete_expired` have ended.",
   })
   status!: string;
 
+  @Field(() => Date, {
+    nullable: true,
+    description: "After a payment failed: until when the plan and the seats stay without it. Otherwise null.",
+  })
+  graceUntil!: Date | null;
+
   @Field(() => PlanName, {
     nullable: true,
-    description: "The plan `team` while the subscription is paid: then it counts for every member. Else null.",
+    description: "`team` while the subscription is paid: this plan then counts for every member. Otherwise null.",
   })
   plan!: `${PlanName}` | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "How many seats it is for, or was when it ended; null without a subscription.",
+    description: "The number of seats, also after its end; null without a subscription.",
   })
   seats!: number | null;
 
-  @Field(() => Int, { description: "How many members the team has." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The number of seats from the next period on, if `downgradeTeam` chose fewer; otherwise null.",
+  })
+  nextSeats!: number | null;
+
+  @Field(() => Int, { description: "The number of members of the team." })
   memberCount!: number;
 
-  @Field(() => Date, { nullable: true, description: "When the period that is paid for began." })
+  @Field(() => String, { nullable: true, description: "The period that is paid at once: `month` or `year`." })
+  interval!: string | null;
+
+  @Field(() => Date, { nullable: true, description: "When the present period began." })
   currentPeriodStart!: Date | null;
 
-  @Field(() => Date, { nullable: true, description: "When that period ends: then it is renewed, or ends for good." })
+  @Field(() => Date, { nullable: true, description: "When the present period ends: then it is renewed, or ends." })
   currentPeriodEnd!: Date | null;
 
-  @Field(() => Boolean, { description: "Whether it ends for good with the period." })
+  @Field(() => Boolean, { description: "Whether it was cancelled: it is not renewed, and ends at `endsAt`." })
   cancelAtPeriodEnd!: boolean;
 
-  @Field(() => PendingUpdate, { nullable: true, description: "An upgrade that waits to be paid." })
+  @Field(() => Date, {
+    nullable: true,
+    description: "When a cancelled subscription ends: at the end of the period, unless another time was set at Stripe.",
+  })
+  endsAt!: Date | null;
+
+  @Field(() => PendingUpdate, { nullable: true, description: "An upgrade that waits for its payment." })
   pendingUpdate!: PendingUpdate | null;
 
-  @Field(() => String, { nullable: true, description: "Where the owner pays an open invoice; null for others." })
+  @Field(() => String, { nullable: true, description: "Where the owner pays an open invoice; null for other members." })
   hostedInvoiceUrl!: string | null;
 
   @Field(() => Boolean, {
-    description: "Whether this may be outdated: it had to be read anew from the payment provider, and that failed.",
+    description: "Whether this may be outdated: it had to be refreshed from the payment provider, and that failed.",
   })
   stale!: boolean;
 }
@@ -69,42 +90,56 @@ export class TeamSubscription {
 export const SUBSCRIPTION_EXAMPLE: TeamSubscription = {
   id: "sub_1SVnJ2CZ6qsJgndJ0Q2b7kLm",
   status: "active",
+  graceUntil: null,
   plan: "team",
   seats: 5,
+  nextSeats: null,
   memberCount: 3,
+  interval: "month",
   currentPeriodStart: new Date("2026-03-02T23:01:12.000Z"),
   currentPeriodEnd: new Date("2026-04-02T23:01:12.000Z"),
   cancelAtPeriodEnd: false,
+  endsAt: null,
   pendingUpdate: null,
   hostedInvoiceUrl: null,
   stale: false,
 };
 
-/** What holds for every change of a subscription. */
+export const CANCELLED_EXAMPLE: TeamSubscription = {
+  ...SUBSCRIPTION_EXAMPLE,
+  cancelAtPeriodEnd: true,
+  endsAt: SUBSCRIPTION_EXAMPLE.currentPeriodEnd,
+};
+
+/** For every operation that changes a subscription. */
 export const PROVIDER_NOTE =
-  `Answered within ${ANSWERED_WITHIN_S.change} s, whatever the payment provider does; in a GraphQL request with ` +
-  "several changes, each of them. A change that was begun and got no answer is finished within a minute, by the next " +
-  `request or in the background. This is tried for up to ${REPEATABLE}; then the change is given up, unless the ` +
-  "provider says that it was made.";
+  `The answer comes within ${ANSWERED_WITHIN_S.change} s, even if the payment provider fails; in GraphQL this is for ` +
+  "each change of a request. If the provider does not answer, the change is retried within a minute, by the next " +
+  `request or in the background, for up to ${REPEATABLE_MS / 60_000} minutes. Then it is abandoned, unless the ` +
+  "provider shows that it was made.";
 
 /** The subscription as a member of the team may see it. */
 export function describeSubscription(
   account: BillingAccount,
   { memberCount, role }: MembersTeam,
-  stale = false,
+  { now, stale = false }: { readonly now: Date; readonly stale?: boolean },
 ): TeamSubscription {
   const { subscriptionId: id, status, seats, pendingSeats, pendingUntil } = account;
   return {
     id,
     status,
-    plan: isPaid(account) ? "team" : null,
+    graceUntil: account.graceUntil,
+    plan: givesPlan(account, now) ? "team" : null,
     seats,
+    nextSeats: account.nextSeats,
     memberCount,
+    interval: account.interval,
     currentPeriodStart: account.periodStart,
     currentPeriodEnd: account.periodEnd,
-    cancelAtPeriodEnd: account.cancelAtPeriodEnd,
+    cancelAtPeriodEnd: endOf(account) !== null,
+    endsAt: endOf(account),
     pendingUpdate: pendingSeats !== null && pendingUntil ? { seats: pendingSeats, expiresAt: pendingUntil } : null,
-    // An invoice's page shows the payer's address, and takes cards.
+    // An invoice's page shows the payer's address, and accepts cards.
     hostedInvoiceUrl: role === "owner" ? account.hostedInvoiceUrl : null,
     stale,
   };
@@ -113,14 +148,13 @@ export function describeSubscription(
 export const teamSubscription = defineTeamOperation({
   name: "teamSubscription",
   effect: "reads",
-  summary: "What the caller's team pays for.",
+  summary: "Shows the subscription of the caller's team.",
   notes:
-    "A subscription counts as paid while its `status` is `active` or `trialing`: then every member has the " +
-    "plan `team`, and the team has as many seats as it says. Otherwise, and after its end, everybody's own " +
-    "plan counts; nobody is removed, and new members come in only while a free seat is left. The payment " +
-    "provider is asked only when what is known may be outdated. Whatever it does, the answer comes within " +
-    `${ANSWERED_WITHIN_S.read} s, and says \`stale\` where asking failed. Only the owner sees ` +
-    "`hostedInvoiceUrl`.",
+    "A subscription counts as paid while its `status` is `active` or `trialing`, and for a grace period after a failed " +
+    "payment (`graceUntil`): then every member has the plan `team`, and the team has the seats of the subscription. " +
+    "Otherwise everybody's own plan counts; nobody is removed, but new members can join only while a free seat is left. The payment provider is asked only if " +
+    `the stored state may be outdated. The answer comes within ${ANSWERED_WITHIN_S.read} s, with \`stale\` if the ` +
+    "provider failed. Only the owner sees `hostedInvoiceUrl`.",
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:read",
@@ -131,22 +165,22 @@ export const teamSubscription = defineTeamOperation({
   async handle(context, _input, { team: { id }, again }) {
     const known = await accountOf(context, id);
     const unsure = isUnsure(known, context.now());
-    const fresh = unsure ? await reconcileAccount(context, id, "readMs").catch(staleOnly) : known;
-    // Read after it: seats and members may have changed with the subscription.
-    return describeSubscription(fresh ?? known, await again(), fresh === undefined);
+    const fresh = unsure ? await reconcileAccount(context, id, "readMs").catch(ignoreProviderFailure) : known;
+    // The team is read after that: seats and members may have changed with the subscription.
+    return describeSubscription(fresh ?? known, await again(), { now: context.now(), stale: fresh === undefined });
   },
 });
 
-/** What the provider failed to say leaves the copy as it was. */
-function staleOnly(error: unknown): undefined {
+/** If the provider failed, the copy is unchanged. */
+function ignoreProviderFailure(error: unknown): undefined {
   if (error instanceof PaymentProviderError || error instanceof BillingNotConfigured) return undefined;
   throw error;
 }
 
-/** What was asked of the provider may have its effect long after the request that asked for it. */
+/** A request to the provider may have its effect long after the operation that sent it. */
 export const RECORDED_WHEN_DONE = { by: "the request log, once the provider has done it" };
 
-/** The answer of a change whose `prepare` has left everything in the copy. */
+/** The answer of a change, after `prepare` has written the copy. */
 export async function subscriptionNow(context: Context, { team }: Standing): Promise<TeamSubscription> {
-  return describeSubscription(await accountOf(context, team.id), team);
+  return describeSubscription(await accountOf(context, team.id), team, { now: context.now() });
 }

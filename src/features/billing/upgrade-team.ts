@@ -1,14 +1,25 @@
 import { Field, InputType, Int } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
-import { Failure, InvalidInput } from "../../operation/failure.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { type BillingAccount, isLive, isPaid } from "./account.js";
-import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
+import { type UseLimit, describeLimits, secondsUntilAllowed } from "../../operation/use-limit.js";
+import { type BillingAccount, isLive } from "./account.js";
+import {
+  BillingNotConfigured,
+  DecreasePending,
+  PaymentProviderError,
+  SubscriptionRequired,
+  SubscriptionUnpaid,
+  UpgradePending,
+} from "./failures.js";
+import { assertResizable, catchUp } from "./live-subscription.js";
 import type { RequestLog } from "./request-log.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
+
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,
@@ -17,40 +28,17 @@ import {
   subscriptionNow,
 } from "./team-subscription.js";
 
-/** Stripe makes 10 invoices a minute and 20 a day of one subscription; a renewal has to find room as well. */
-const UPGRADES_PER_MINUTE = 8;
-const UPGRADES_PER_DAY = 16;
+/** Stripe creates at most 10 invoices a minute and 20 a day for one subscription; this leaves room for renewals. */
+const UPGRADE_LIMITS: readonly UseLimit[] = [
+  { limit: 8, windowMs: 60_000, name: "upgrade", of: "upgrades of a team", by: "handler" },
+  { limit: 16, windowMs: 86_400_000, name: "upgrade", of: "upgrades of a team", by: "handler" },
+];
 
-@InputType({ description: "How large a team shall be." })
+@InputType({ description: "The new size of a team." })
 export class UpgradeTeamInput {
-  @Field(() => Int, { description: "How many seats there shall be: more than now, up to 1000." })
-  @Between(1, 1_000)
+  @Field(() => Int, { description: `The new number of seats: more than now, up to ${LIMITS.teams.members}.` })
+  @Between(1, LIMITS.teams.members)
   maxMembers!: number;
-}
-
-export class SubscriptionUnpaid extends Failure {
-  readonly kind = "conflict";
-  override readonly reason = "subscription_unpaid";
-
-  constructor() {
-    super(
-      "The team's subscription has an unpaid invoice. Pay it first: `teamSubscription` has its `hostedInvoiceUrl`.",
-    );
-  }
-}
-
-export class UpgradePending extends Failure {
-  static readonly example = new UpgradePending(8);
-  readonly kind = "conflict";
-  override readonly reason = "upgrade_pending";
-  override readonly details: { readonly seats: number };
-
-  constructor(seats: number) {
-    super(
-      `An upgrade to ${seats} seats waits to be paid. Pay its invoice (\`hostedInvoiceUrl\` of \`teamSubscription\`), or wait until it lapses.`,
-    );
-    this.details = { seats };
-  }
 }
 
 export class TooManyUpgrades extends RateLimited {
@@ -58,19 +46,19 @@ export class TooManyUpgrades extends RateLimited {
   override readonly reason = "too_many_upgrades";
 
   constructor(retryAfterSeconds: number) {
-    super(retryAfterSeconds);
-    this.message = `A team may be upgraded ${UPGRADES_PER_MINUTE} times a minute and ${UPGRADES_PER_DAY} times a day.`;
+    super(retryAfterSeconds, describeLimits(UPGRADE_LIMITS));
   }
 }
 
 export const upgradeTeam = defineTeamOperation({
   name: "upgradeTeam",
   effect: "transaction",
-  summary: "Buys more seats, for the rest of the period at once; they count when they are paid.",
+  summary: "Buys more seats, charged at once for the rest of the period. They count when they are paid.",
   notes:
-    "An upgrade that waits to be paid is answered again for the same size, and refused with `upgrade_pending` " +
-    "for another. While an invoice is due it is refused with `subscription_unpaid`. A team may be upgraded " +
-    `${UPGRADES_PER_MINUTE} times a minute and ${UPGRADES_PER_DAY} times a day. ${PROVIDER_NOTE}`,
+    "The present size is answered as it is, and charges nothing; fewer seats are refused: `downgradeTeam` buys them " +
+    "from the next period on. While an upgrade waits for its payment, the same size gets the same answer again, and another size is refused " +
+    "with `upgrade_pending`. While an invoice is unpaid, upgrades are refused with `subscription_unpaid`. " +
+    PROVIDER_NOTE,
   input: UpgradeTeamInput,
   output: TeamSubscription,
   permission: "billing:write",
@@ -79,30 +67,28 @@ export const upgradeTeam = defineTeamOperation({
     SubscriptionRequired,
     SubscriptionUnpaid,
     UpgradePending,
+    DecreasePending,
     TooManyUpgrades,
     PaymentProviderError,
     BillingNotConfigured,
   ],
+  limits: UPGRADE_LIMITS,
   rest: { method: "POST", path: "/billing/team-upgrade" },
   example: { input: { maxMembers: 8 }, output: { ...SUBSCRIPTION_EXAMPLE, seats: 8 } },
   audit: RECORDED_WHEN_DONE,
   async prepare(context, { maxMembers }, { team: { id }, again }) {
     const requester = requesterOf(context);
     await withBillingSession(context, id, async (session) => {
-      const { requests, copy } = session;
-      const resent = await requests.resend();
-      // Others may have been waited for: the team may have another owner by now.
-      await again();
+      const { requests } = session;
+      const account = await catchUp(session, again);
       const wasDone = await requests.wasDone("upgrade", requester);
-      const account = await copy.refresh();
-      // The same was asked for before, and nobody heard what became of it.
-      if (resent?.kind === "upgrade" && seatsIn(resent.request) === maxMembers) return;
-      if (wasDone || account.pendingSeats === maxMembers) return;
-      const { subscriptionId, itemId } = upgradable(account, maxMembers);
-      const request = { ...moreSeats(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
-      await assertSeldom(requests);
+      // The same upgrade was requested before, and perhaps its client got no answer.
+      if (wasDone || account.pendingSeats === maxMembers || (isLive(account) && account.seats === maxMembers)) return;
+      const { subscriptionId, itemId } = findUpgradable(account, maxMembers);
+      const request = { ...buildUpgrade(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
+      await assertBelowLimits(requests);
       await requests.send("upgrade", request, requester);
-      // An answer that says nothing of it is no success.
+      // Without the new seats in its answer, the provider did not make the upgrade.
       const { seats, pendingSeats } = await session.account();
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
@@ -110,27 +96,28 @@ export const upgradeTeam = defineTeamOperation({
   handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
 
-/** @throws a failure that says why there can be no such upgrade. */
-function upgradable(account: BillingAccount, maxMembers: number): { subscriptionId: string; itemId: string } {
-  const { subscriptionId, itemId, seats, pendingSeats } = account;
-  if (!isLive(account) || subscriptionId === null || itemId === null) throw new SubscriptionRequired();
-  if (!isPaid(account)) throw new SubscriptionUnpaid();
-  if (pendingSeats !== null) throw new UpgradePending(pendingSeats);
-  if (seats !== null && maxMembers <= seats) {
-    throw new InvalidInput([{ path: "maxMembers", message: `must be more than the ${seats} seats there are` }]);
+/** @throws the failure that says why this upgrade is not possible. */
+function findUpgradable(account: BillingAccount, maxMembers: number): { subscriptionId: string; itemId: string } {
+  assertResizable(account);
+  const { subscriptionId, itemId, seats, nextSeats } = account;
+  if (seats !== null && maxMembers < seats) {
+    const message = `must not be less than the present ${seats} seats; \`downgradeTeam\` buys fewer from the next period on`;
+    throw new InvalidInput([{ path: "maxMembers", message }]);
   }
+  if (seats !== null && nextSeats !== null) throw new DecreasePending(seats);
   return { subscriptionId, itemId };
 }
 
-/** @throws TooManyUpgrades before Stripe would refuse another invoice. */
-async function assertSeldom(requests: RequestLog): Promise<void> {
-  const { inMinute, inDay } = await requests.upgradesLately();
-  if (inDay >= UPGRADES_PER_DAY) throw new TooManyUpgrades(3_600);
-  if (inMinute >= UPGRADES_PER_MINUTE) throw new TooManyUpgrades(60);
+/** @throws TooManyUpgrades at a limit that is below Stripe's. */
+async function assertBelowLimits(requests: RequestLog): Promise<void> {
+  const ages = await requests.agesOfUpgrades();
+  const waits = await Promise.all(UPGRADE_LIMITS.map((limit) => secondsUntilAllowed(limit, async () => ages)));
+  const seconds = Math.max(...waits);
+  if (seconds > 0) throw new TooManyUpgrades(seconds);
 }
 
-/** Without the item's id another item would be added. What is not paid at once changes nothing yet. */
-const moreSeats = (id: string, item: string, quantity: number): Requests["upgrade"] => ({
+/** Without the item's id another item would be added. If the payment fails, the change waits for it. */
+const buildUpgrade = (id: string, item: string, quantity: number): Requests["upgrade"] => ({
   id,
   params: {
     items: [{ id: item, quantity }],
@@ -138,5 +125,3 @@ const moreSeats = (id: string, item: string, quantity: number): Requests["upgrad
     payment_behavior: "pending_if_incomplete",
   },
 });
-
-const seatsIn = ({ params }: Pick<Requests["upgrade"], "params">): number | undefined => params.items?.[0]?.quantity;

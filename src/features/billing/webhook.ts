@@ -3,19 +3,20 @@ import { BillingNotConfigured } from "./failures.js";
 import type { BillingServices } from "./account.js";
 import { type PaymentEvent, receivePaymentEvent } from "./events.js";
 
-/** Not from Stripe, changed on the way, or older than five minutes. */
+/** The event is not from Stripe, was changed on its way, or is older than five minutes. */
 export class InvalidSignature extends Failure {
   readonly kind = "bad_request";
   override readonly reason = "invalid_signature";
 
   constructor() {
     super(
-      "The header Stripe-Signature does not match the body. Check that STRIPE_WEBHOOK_SECRET is the secret of this webhook.",
+      "The header Stripe-Signature does not match the body. Check that STRIPE_WEBHOOK_SECRET is the secret of this " +
+        "webhook.",
     );
   }
 }
 
-/** As much of it as is looked at. */
+/** Checks only the parts that are used. */
 function isEvent(event: unknown): event is PaymentEvent {
   const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
   const isText = (value: unknown) => typeof value === "string" && /^[\w.]{1,255}$/.test(value);
@@ -23,8 +24,8 @@ function isEvent(event: unknown): event is PaymentEvent {
 }
 
 /**
- * Takes what Stripe sends to the webhook.
- * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or why it could not be acted upon: then it must be sent again.
+ * Receives what Stripe sends to the webhook.
+ * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe retries.
  */
 export async function receivePaymentWebhook(services: BillingServices, body: Buffer, signature: string): Promise<void> {
   const { payments } = services.billing;

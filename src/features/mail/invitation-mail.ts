@@ -5,7 +5,7 @@ import { nameForSubject, nameForText } from "./names.js";
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
 
-/** The mail that invites a person to a team; its token is nowhere else. */
+/** The mail that invites a person to a team. Its token is only in this mail. */
 export function invitationMail(invitation: InvitationToSend, publicUrl: string): Letter {
   const { token, expiresAt } = invitation;
   const team = nameForText(invitation.teamName);
@@ -15,7 +15,7 @@ export function invitationMail(invitation: InvitationToSend, publicUrl: string):
   const ends = `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const curl = `curl -X POST ${publicUrl}/teams/invitations/${token}/accept -H "Authorization: Bearer $KEY"`;
   const offer = `${inviter} invites you to the team "${team}" on Memory Graph, as ${ROLES[invitation.role]}.`;
-  return letter({
+  const content = letter({
     subject: subjectOf(invitation),
     text: `
 ${offer}
@@ -23,19 +23,20 @@ ${offer}
 Accept or decline here, until ${ends}:
 ${link}
 
-Whoever has a key of this address may also use the token ${token}:
+If you have an API key for this address, you can also use the token ${token}:
 ${curl}
 
-If you do not know what this is about, ignore it: nothing happens without your answer.`,
+If you do not know what this is about, ignore this mail: nothing happens without your answer.`,
     body: html`<p>${offer}</p>
       <p><a href="${link}">Accept or decline</a>, until ${ends}. The link in full:<br />${link}</p>
-      <p>Whoever has a key of this address may also use the token <code>${token}</code>:</p>
-      <pre>${curl}</pre>
-      <p>If you do not know what this is about, ignore it: nothing happens without your answer.</p>`,
+      <p>If you have an API key for this address, you can also use the token <code>${token}</code>:</p>
+      <pre style="white-space: pre-wrap">${curl}</pre>
+      <p>If you do not know what this is about, ignore this mail: nothing happens without your answer.</p>`,
   });
+  return { ...content, replyTo: inviterEmail };
 }
 
-/** What would look like a link in it is left out: the address is proven, names are whatever somebody wrote. */
+/** Leaves out names that could become a link: unlike the address, they are not verified. */
 function subjectOf({ inviterName, inviterEmail, teamName }: InvitationToSend): string {
   const name = inviterName === null ? null : nameForSubject(inviterName);
   const team = nameForSubject(teamName);
@@ -44,5 +45,5 @@ function subjectOf({ inviterName, inviterEmail, teamName }: InvitationToSend): s
   return LINK_IN_ADDRESS.test(inviterEmail) ? `You are invited to ${what}` : `${who} invites you to ${what}`;
 }
 
-/** Nearly anything may stand before the at sign of an address. */
+/** The part before the @ may contain nearly anything. */
 const LINK_IN_ADDRESS = /\/|www\./;

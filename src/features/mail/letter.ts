@@ -1,26 +1,30 @@
 import { type Html, html } from "../../platform/html.js";
 
-/** What a mail says, whoever it goes to. */
+/** The content of a mail, without its recipient. */
 export interface Letter {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Who gets the answers, where that is somebody else than the sender. */
+  readonly replyTo?: string;
 }
 
-/** A letter in two forms that say the same. Nothing is fetched when it is read: no pictures, no styles, no scripts. */
+/** A mail as text and as HTML. The HTML loads nothing: no pictures, style sheets or scripts. */
 export function letter({ subject, text, body }: { subject: string; text: string; body: Html }): Letter {
   const page = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
         <title>${subject}</title>
       </head>
-      <body style="font-family: sans-serif; line-height: 1.5; max-width: 36em">
+      <body style="font-family: sans-serif; line-height: 1.5; max-width: 36em; overflow-wrap: anywhere">
         ${body}
       </body>
     </html> `;
   return { subject: oneLine(subject), text: `${text.trim()}\n`, html: page.text };
 }
 
-/** What people call things may hold line breaks, which would start another header, or another paragraph of ours. */
+/** Names may contain line breaks, which would start another header, or a paragraph that seems to be ours. */
 export const oneLine = (text: string): string => text.replaceAll(/[\s\p{C}]+/gu, " ").trim();

@@ -5,38 +5,41 @@ import type { RowOf } from "../../platform/statement.js";
 import { SEND_TIMEOUT_MS } from "../../platform/mailer.js";
 import { CODE_MINUTES } from "../access/index.js";
 
-/** A code that was asked for longer ago would have ended by now, so nobody waits for it. */
+/** A code that was requested longer ago would have expired, so nobody waits for it. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${CODE_MINUTES} minutes')`;
 
-/** Whoever claims a mail has this long; then it counts as lost with its server, and another may send it. */
+/** How long a process may take to send a claimed mail; after that, another process may claim it. */
 const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
 
 /**
- * Claims are committed before any mail is sent, so that two servers never send the same one, and no connection to the
- * database waits for a mail server. An error that stands there means: waits to be tried again. SQL, because a model
- * would wait for the rows that another server is claiming.
+ * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
+ * database waits for a mail server. A mail with an error waits for its retry. SQL, because a model would wait for rows
+ * that another process is claiming.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",
   values: {},
   row: {
     id: "uuid",
-    kind: oneOf<"invitation" | "sign_up">(),
+    kind: oneOf<"invitation" | "notice" | "sign_up">(),
     email: "text",
     invitationId: "uuid?",
     attempts: "int4",
     helps: "bool",
+    subject: "text?",
+    body: "text?",
   },
   text: `
     UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL
     WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${LIMITS.mails.batch}
       FOR UPDATE SKIP LOCKED)
-    RETURNING id, kind, email, invitation_id AS "invitationId", attempts, ${STILL_HELPS} AS helps`,
+    RETURNING id, kind, email, invitation_id AS "invitationId", attempts, subject, body,
+      ${STILL_HELPS} AS helps`,
 });
 
 export type ClaimedMail = RowOf<typeof claimDueMails>;
 
-/** Finds what can no longer help, by itself or for its age, whether a mail server is configured or not. */
+/** Deletes mails that are too old, or whose code or invitation is no longer valid, with or without a mail server. */
 export const forgetMails = forgetStatement(
   "mail",
   `${isPast("created_at")} OR NOT ${STILL_HELPS}

@@ -2,11 +2,11 @@ import { html } from "../../platform/html.js";
 import { CODE_MINUTES, type SignUpCode } from "../access/index.js";
 import { type Letter, letter } from "./letter.js";
 
-const ENDS = `It can be used once, within ${CODE_MINUTES} minutes. Tell it to nobody.`;
-const LONG = "If it is refused although it is right, somebody else is guessing. This longer one works in its place:";
-const IGNORE = "If it was not you who asked for it, ignore this mail: nothing happens without the code.";
+const ENDS = `You can use it once, within ${CODE_MINUTES} minutes. Do not tell it to anybody.`;
+const LONG = "If it is refused although it is correct, somebody else is guessing. Then use this longer code instead:";
+const IGNORE = "If you did not request it, ignore this mail: nothing happens without the code.";
 
-/** The mail that proves an address: whoever knows its code reads what is sent there. */
+/** The mail that verifies an address: only a person who reads its mail knows the code. */
 export const signUpMail = ({ short, long }: SignUpCode): Letter =>
   letter({
     subject: "Your code for Memory Graph",

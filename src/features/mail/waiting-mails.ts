@@ -2,27 +2,27 @@ import { UUID } from "../../operation/bounds.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database.js";
 
-/** A mail that was not sent yet, as operators see it. */
+/** A mail that is not sent yet, as operators see it. */
 export interface WaitingMail {
   readonly id: string;
-  readonly kind: "invitation" | "sign_up";
+  readonly kind: "invitation" | "notice" | "sign_up";
   readonly email: string;
   readonly created_at: Date;
-  /** When it is tried next. */
+  /** When it is sent or retried. */
   readonly due_at: Date;
   readonly attempts: number;
-  /** Why the last attempt failed; null before the first, and while one is being made. */
+  /** Why the last attempt failed; null before and during an attempt. */
   readonly last_error: string | null;
 }
 
 const LISTED_MAX = 1_000;
 
-/** The mails that wait, oldest first: the first 1,000. */
+/** The `LISTED_MAX` oldest mails that wait, oldest first. */
 export async function waitingMails({ models }: Database): Promise<WaitingMail[]> {
   const mails = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: LISTED_MAX });
   return mails.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
     id,
-    // The database knows these two kinds alone.
+    // The database allows only these kinds.
     kind: kind as WaitingMail["kind"],
     email,
     created_at: createdAt,
@@ -33,8 +33,8 @@ export async function waitingMails({ models }: Database): Promise<WaitingMail[]>
 }
 
 /**
- * Makes the mail of this id due, or all that failed; answers with the ids of those that are due now. Those with an error
- * alone: a mail without one is due already, or on its way.
+ * Makes the failed mail with this id due, or all failed mails; returns their ids. Only mails with an error: one without
+ * is due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
   if (id !== undefined && !UUID.test(id)) return [];

@@ -40,6 +40,7 @@ async function deleteBatch({ models }: Database, graphId: string): Promise<boole
     () => models.memoryVersion.deleteMany(batch),
     () => models.relationship.deleteMany(batch),
     () => models.lexiconWord.deleteMany(batch),
+    () => models.memoryVector.deleteMany(batch),
     () => models.memory.deleteMany(batch),
   ];
   for (const step of steps) if ((await step()).count > 0) return true;

@@ -1,49 +1,28 @@
-import { Field, Float, InputType } from "type-graphql";
-import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { Field, InputType } from "type-graphql";
+import { Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { GraphFull, goneWith, refuseWithoutRoom, roomIn } from "./graph-room.js";
-import {
-  CONTENT_MAX,
-  Memory,
-  SUMMARY_MAX,
-  TAGS_MAX,
-  TAG_MAX,
-  TITLE_MAX,
-  TYPE_DESCRIPTION,
-  TYPE_FORM,
-} from "./memory.js";
-import { contentsOf, memoryBytes } from "./memory-columns.js";
+import { ExternalIdExists } from "./external-id-exists.js";
+import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GraphFull } from "./graph-room.js";
+import { Memory } from "./memory.js";
+import { contentsOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { storeMemory } from "./memory-statements.js";
+import { NewMemory, assertHolds } from "./memory-input.js";
+import { insertMemory } from "./insert-memory.js";
+import { findSimilar } from "./find-similar.js";
+import { ExternalIdField } from "./common-fields.js";
 
 @InputType({ description: "A memory to store." })
-export class CreateMemoryInput extends GraphInput {
-  @Field(() => String, { description: TYPE_DESCRIPTION })
-  @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
-  type!: string;
+export class CreateMemoryInput extends NewMemory(GraphInput) {
+  @ExternalIdField()
+  externalId?: string | null;
 
-  @Field(() => String, { description: "A short name for it." })
-  @NotBlank()
-  @TextLength(1, TITLE_MAX)
-  title!: string;
-
-  @Field(() => String, { description: "The note itself." })
-  @TextLength(1, CONTENT_MAX)
-  content!: string;
-
-  @Field(() => String, { nullable: true, description: "The note in a few words." })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to look for `similar` memories. Unless given: not by REST, elsewhere if they are asked for.",
+  })
   @Nullable()
-  @TextLength(0, SUMMARY_MAX)
-  summary?: string | null;
-
-  @Field(() => [String], { defaultValue: [], description: "Labels to find it by; stored trimmed and in lower case." })
-  @ListSize(0, TAGS_MAX, TAG_MAX)
-  tags!: string[];
-
-  @Field(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
-  @Between(0, 1)
-  importance!: number;
+  similar?: boolean | null;
 }
 
 export const createMemory = defineOperation({
@@ -53,27 +32,38 @@ export const createMemory = defineOperation({
   input: CreateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [NoTeamGraph, GraphFull],
+  failures: [ExternalIdExists, NoTeamGraph, GraphFull],
   rest: { method: "POST", path: "/v1/memories", status: 201, location: "/v1/memories/:id" },
+  mcp: {
+    name: "store_memory",
+    description:
+      "Stores a memory that will matter later: a problem, solution, decision, convention or preference. Answers with " +
+      "its id, for create_relationship, and with `similar` memories: is one of them the same, or replaced by it?",
+    leftOut: ["externalId", "confidence", "similar"],
+    inputs: {
+      title: "What it says, in one line to find it by.",
+      content: "All that a stranger needs to use it; Markdown.",
+      summary: "It in a sentence, if long.",
+      tags: "Labels to find it by, such as names of tools and projects.",
+      importance: "How much it matters.",
+      context: 'Where it holds, such as {"project_path": "/work/app"}.',
+      expiresAt: "Until when it holds, if it ends.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    outputs: ["id", "type", "title", "tags", "createdAt", "version", "similar"],
+  },
   example: {
     input: contentsOf(MEMORY_EXAMPLE),
-    output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0 },
+    output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0, supersededBy: null },
   },
   audit: { none: "A memory says who made it and when." },
+  check: (context, input) => assertHolds(context, input),
   async handle(context, input) {
-    const { caller, database, newId, now } = context;
-    const contents = contentsOf(input);
-    const graphId = chosenGraphId(caller, input);
-    const [id, time] = [newId(), now()];
-    const bytes = memoryBytes(contents);
-    const stored = await database
-      .run(storeMemory, { graphId, id, ...contents, userId: caller.userId, time, bytes, ...roomIn(context, graphId) })
-      .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
-    if (stored.length === 0) throw goneWith(caller, graphId);
-    return {
-      ...{ graphId, id, ...contents, version: 1 },
-      ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },
-      ...{ relationships: [], relationshipsTotal: 0 },
-    };
+    const graphId = chosenGraphId(context.caller, input);
+    const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
+    const similar = isWanted ? { similar: await findSimilar(context, graphId, input.title) } : {};
+    const stored = await insertMemory(context, graphId, contentsOf(input));
+    if (!stored) throw new ExternalIdExists();
+    return { ...stored, ...similar };
   },
 });

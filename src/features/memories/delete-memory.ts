@@ -1,14 +1,15 @@
 import { InputType } from "type-graphql";
-import { IdField } from "../../operation/id.js";
+import { MemoryIdField } from "../../operation/id.js";
 import { Deletion, defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId } from "./graph.js";
 import { measure, settle } from "./graph-room.js";
 import { MemoryNotFound } from "./memory.js";
+import { withMemory } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @InputType({ description: "Which memory to delete." })
 export class DeleteMemoryInput extends GraphInput {
-  @IdField("The memory's id.")
+  @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 }
 
@@ -22,18 +23,28 @@ export const deleteMemory = defineOperation({
   permission: "memories:write",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "DELETE", path: "/v1/memories/:id", status: 204 },
-  example: { input: { id: MEMORY_EXAMPLE.id }, output: { id: MEMORY_EXAMPLE.id } },
-  audit: ({ caller }, input) => {
-    const isTeams = chosenGraphId(caller, input) === caller.team?.graphId;
-    return { teamId: isTeams ? (caller.team?.id ?? null) : null, subject: input.id };
+  mcp: {
+    name: "delete_memory",
+    description:
+      "Deletes a memory for good, with its relationships and versions. Only for what is wrong or must not be kept; " +
+      "what is outdated is updated or linked as replaced.",
+    isDestructive: true,
+    isIdempotent: true,
+    inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
   },
-  async handle(context, { id, ...input }) {
-    const graphId = chosenGraphId(context.caller, input);
-    const { memories, bytes } = await measure(context, graphId, [id]);
-    if (memories === 0) throw new MemoryNotFound();
-    // Its relationships and versions go with it, by their foreign keys.
-    await context.database.models.memory.deleteMany({ where: { graphId, id } });
-    await settle(context, graphId, { memories: -memories, bytes: -bytes });
-    return { id };
+  example: { input: { id: MEMORY_EXAMPLE.id }, output: { id: MEMORY_EXAMPLE.id } },
+  audit: ({ caller }, input, { id }) => ({ teamId: chosenTeamId(caller, input), subject: id }),
+  async handle(context, input) {
+    const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
+    const deleted = await withMemory(context, place, async ({ graphId, id }) => {
+      const { memories, bytes } = await measure(context, graphId, [id]);
+      if (memories === 0) return undefined;
+      // Its relationships and versions go with it, by their foreign keys.
+      await context.database.models.memory.deleteMany({ where: { graphId, id } });
+      await settle(context, graphId, { memories: -memories, bytes: -bytes });
+      return { id };
+    });
+    if (!deleted) throw new MemoryNotFound();
+    return deleted;
   },
 });

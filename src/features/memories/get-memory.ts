@@ -1,16 +1,19 @@
 import { ArgsType } from "type-graphql";
-import { IdField } from "../../operation/id.js";
+import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory, MemoryNotFound } from "./memory.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
-import { readMemories } from "./read-memories.js";
+import { withMemory } from "./meant-memory.js";
+import { LONG_FIELDS, readMemories } from "./read-memories.js";
 
 @ArgsType()
 export class MemoryInput extends GraphInput {
-  @IdField("The memory's id.")
+  @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 }
+
+const OF_RELATIONSHIPS = ["relationships", "relationshipsTotal", "supersededBy"] as const;
 
 export const memory = defineOperation({
   name: "memory",
@@ -21,15 +24,47 @@ export const memory = defineOperation({
   permission: "memories:read",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "GET", path: "/v1/memories/:id" },
+  mcp: {
+    name: "get_memory",
+    description: "Reads one memory whole, with its relationships and the titles of the memories at their other ends.",
+    inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
+    outputs: [
+      ...[
+        "id",
+        "type",
+        "title",
+        "content",
+        "summary",
+        "tags",
+        "importance",
+        "confidence",
+        "context",
+        "externalId",
+        "expiresAt",
+      ],
+      ...["createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
+      ...["id", "type", "direction", "strength", "memory"].map((name) => `relationships.${name}`),
+    ],
+    inParts: "content",
+    ifCut:
+      "To read on in a cut content, call get_memory with content_from: the character at which it was cut. " +
+      "get_related_memories lists relationships that had no room.",
+  },
   example: {
     input: { id: MEMORY_EXAMPLE.id },
-    output: { ...MEMORY_EXAMPLE, relationships: [MEMORY_RELATIONSHIP_EXAMPLE], relationshipsTotal: 1 },
+    output: {
+      ...{ ...MEMORY_EXAMPLE, relationships: [MEMORY_RELATIONSHIP_EXAMPLE] },
+      ...{ relationshipsTotal: 1, supersededBy: null },
+    },
   },
   async handle(context, input) {
     const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
-    const [found] = await readMemories(context, [place], {
-      withContent: context.selects("content"),
-      withRelationships: context.selects("relationships") || context.selects("relationshipsTotal"),
+    const found = await withMemory(context, place, async (meant) => {
+      const [memory] = await readMemories(context, [meant], {
+        withContent: LONG_FIELDS.some((field) => context.selects(field)),
+        withRelationships: OF_RELATIONSHIPS.some((field) => context.selects(field)),
+      });
+      return memory;
     });
     if (!found) throw new MemoryNotFound();
     return found;

@@ -22,8 +22,8 @@ export class GraphStorage {
 
   @Field(() => Float, {
     description:
-      "How many bytes it holds: the texts and tags of memories, of their earlier versions and of relationships in " +
-      "UTF-8, and 200 for each of these. An update keeps what the memory was, so it takes as much as a new one.",
+      "How many bytes it holds: the texts, tags and contexts of memories, of their earlier versions and of " +
+      "relationships in UTF-8, and 200 for each of these. An update keeps what the memory was, so it takes as much as a new one.",
   })
   bytes!: number;
 

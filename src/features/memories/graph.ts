@@ -16,6 +16,9 @@ registerEnumType(GraphChoice, {
   },
 });
 
+/** How tools describe the choice of the graph: in few words, since every tool repeats them. */
+export const GRAPH_FOR_AGENTS = "The team's, if there is a team, unless given.";
+
 /** Every operation on memories and relationships lets its caller choose the graph. */
 @ArgsType()
 @InputType()
@@ -37,6 +40,10 @@ export class NoTeamGraph extends Failure {
     super("You are in no team, so there is no team graph. Leave `graph` out, or found a team with `createTeam`.");
   }
 }
+
+/** The team whose graph is meant, for the audit; null for a personal graph. */
+export const chosenTeamId = (caller: Caller, input: GraphInput): string | null =>
+  caller.team && chosenGraphId(caller, input) === caller.team.graphId ? caller.team.id : null;
 
 /** @throws NoTeamGraph when the team's is asked for by somebody in no team. */
 export function chosenGraphId(caller: Caller, { graph }: GraphInput): string {

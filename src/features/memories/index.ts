@@ -3,7 +3,8 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import { relationshipsOfMemory, relationshipsTotalOfMemory } from "./memory-relations.js";
+import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory } from "./memory-relations.js";
+import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
 import { memoryReached } from "./related-memory.js";
 import { searchMemories } from "./search-memories.js";
@@ -11,22 +12,45 @@ import { memoryOfHit } from "./search-hit.js";
 import { shareMemories } from "./share-memories.js";
 import { updateMemory } from "./update-memory.js";
 
+export { AGENT_INSTRUCTIONS } from "./agent-instructions.js";
 export { memoryChores } from "./chores.js";
-export { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+export { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId } from "./graph.js";
 export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
-export { GraphFull, assertRoom, settle } from "./graph-room.js";
+export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
 export { countWordsOfGraph } from "./count-words.js";
 export { forgetWords } from "./forget-words.js";
-export { bytesOf } from "./memory-columns.js";
-export { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
+export {
+  CONTENTS,
+  CONTENT_TYPES,
+  type Contents,
+  MEMORY_COLUMNS,
+  bytesOf,
+  columnOf,
+  contentsOf,
+  memoryBytes,
+} from "./memory-columns.js";
+export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
+export {
+  ExternalIdField,
+  IncludeExpiredField,
+  ProjectField,
+  RELATIONSHIP_FORM,
+  RelationshipTypesField,
+} from "./common-fields.js";
+export { MemoryHead } from "./memory-head.js";
+export { NewMemory, assertHolds } from "./memory-input.js";
+export { idsMeant, withMemory } from "./meant-memory.js";
+export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export type { Place } from "./read-memories.js";
+export { FollowDirection } from "./related-memories.js";
 export { defineMemoryRelation } from "./memory-relations.js";
 
 export const memoryOperations = [
   createMemory,
+  putMemory,
   memory,
   memories,
   updateMemory,
@@ -37,4 +61,10 @@ export const memoryOperations = [
   shareMemories,
 ] as const;
 
-export const memoryRelations = [relationshipsOfMemory, relationshipsTotalOfMemory, memoryOfHit, memoryReached] as const;
+export const memoryRelations = [
+  relationshipsOfMemory,
+  relationshipsTotalOfMemory,
+  supersededByOfMemory,
+  memoryOfHit,
+  memoryReached,
+] as const;

@@ -1,14 +1,29 @@
-import { ArgsType, Field, ObjectType } from "type-graphql";
-import { UUID } from "../../operation/bounds.js";
+import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { Between, UUID } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { UNREAD } from "./memory-columns.js";
 import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 
+/** As many as the largest graph holds. */
+const OFFSET_MAX = LIMITS.storage.team.memories;
+
 @ArgsType()
-export class MemoriesInput extends Paged(MemoryFilterInput) {}
+export class MemoriesInput extends Paged(MemoryFilterInput) {
+  @Field(() => Int, {
+    defaultValue: 0,
+    description:
+      `How many of the newest to leave out, from 0 to ${OFFSET_MAX.toLocaleString("en")}; instead of \`cursor\`, which ` +
+      "misses and repeats none while others write.",
+  })
+  @Between(0, OFFSET_MAX)
+  offset!: number;
+}
 
 @ObjectType({ description: "A page of memories." })
 export class MemoryPage {
@@ -32,20 +47,33 @@ export const memories = defineOperation({
     input: { types: [MEMORY_EXAMPLE.type], limit: 10 },
     output: { memories: [MEMORY_EXAMPLE], nextCursor: null },
   },
-  async handle({ caller, database }, input) {
-    const before = placeOf(input.cursor, UUID);
+  check(_context, { cursor, offset }) {
+    if (cursor != null && offset > 0)
+      throw new InvalidInput([{ path: "offset", message: "give either `cursor` or `offset`" }]);
+  },
+  async handle(context, input) {
+    const {
+      caller,
+      database: { models },
+    } = context;
+    const { cursor, offset, limit } = input;
+    const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
+    const before = placeOf(cursor, UUID);
+    const [first] = offset > 0 ? await models.memory.findMany({ where, ...NEWEST_FIRST, ...idAt(offset) }) : [];
+    if (offset > 0 && !first) return { memories: [], nextCursor: null };
     // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
-    const rows = await database.models.memory.findMany({
-      where: {
-        graphId: chosenGraphId(caller, input),
-        ...(before !== null && { id: { lt: before } }),
-        ...filterOf(input),
-      },
-      omit: { updatedBy: true },
-      orderBy: { id: "desc" },
-      take: input.limit + 1,
+    const id = { ...(before !== null && { lt: before }), ...(first && { lte: first.id }) };
+    const rows = await models.memory.findMany({
+      where: { ...where, id },
+      ...NEWEST_FIRST,
+      omit: UNREAD,
+      take: limit + 1,
     });
-    const { items, nextCursor } = pageOf(rows, input.limit, ({ id }) => id);
+    const { items, nextCursor } = pageOf(rows, limit, (row) => row.id);
     return { memories: items, nextCursor };
   },
 });
+
+const NEWEST_FIRST = { orderBy: { id: "desc" } } as const;
+/** Read apart, from the index alone where nothing is filtered. */
+const idAt = (place: number) => ({ select: { id: true }, skip: place, take: 1 }) as const;

@@ -1,16 +1,18 @@
+import { GraphQLJSONObject } from "graphql-scalars";
 import { ArgsType, Field, Float, ID, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { IdField } from "../../operation/id.js";
+import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound, TYPE_DESCRIPTION } from "./memory.js";
+import { withMemory } from "./meant-memory.js";
 import { type Contents, SELECT_CONTENTS } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
 export class MemoryVersionsInput extends Paged(GraphInput) {
-  @IdField("The memory's id.")
+  @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 }
 
@@ -42,6 +44,18 @@ export class MemoryVersion implements Contents {
 
   @Field(() => Float, { description: "How much it mattered, from 0 to 1." })
   importance!: number;
+
+  @Field(() => GraphQLJSONObject, { nullable: true, description: "What a client kept with it." })
+  context!: Contents["context"];
+
+  @Field(() => Float, { description: "How sure it was, from 0 to 1." })
+  confidence!: number;
+
+  @Field(() => String, { nullable: true, description: "The id that a client had given it." })
+  externalId!: string | null;
+
+  @Field(() => Date, { nullable: true, description: "Until when it held." })
+  expiresAt!: Date | null;
 }
 
 @ObjectType({ description: "A page of a memory's versions." })
@@ -76,17 +90,20 @@ export const memoryVersions = defineOperation({
     const cursor = placeOf(input.cursor, /^\d{1,9}$/);
     const before = cursor === null ? Infinity : Number(cursor);
     const { memory, memoryVersion } = database.models;
-    const found = await memory.findUnique({
-      where: { graphId_id: { graphId, id: input.id } },
-      select: { ...SELECT_CONTENTS, version: true, updatedBy: true, updatedAt: true },
+    const found = await withMemory({ database }, { graphId, id: input.id }, async (place) => {
+      const row = await memory.findUnique({
+        where: { graphId_id: place },
+        select: { ...SELECT_CONTENTS, id: true, version: true, updatedBy: true, updatedAt: true },
+      });
+      return row ?? undefined;
     });
     if (!found && cursor === null) throw new MemoryNotFound();
     if (!found) return { versions: [], nextCursor: null };
-    const { updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
+    const { id: memoryId, updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
     const present = { ...contents, changedBy, changedAt };
     // Below the present version: an update in between has kept that one as well.
     const earlier = await memoryVersion.findMany({
-      where: { graphId, memoryId: input.id, version: { lt: Math.min(before, present.version) } },
+      where: { graphId, memoryId, version: { lt: Math.min(before, present.version) } },
       omit: { graphId: true, memoryId: true },
       orderBy: { version: "desc" },
       take: input.limit + 1,

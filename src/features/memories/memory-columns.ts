@@ -1,7 +1,7 @@
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
 import type { SqlType } from "../../platform/statement.js";
 
-/** What is stored of a memory beside what it says: where it is, and who made it when. */
+/** What is stored of a memory beside what it says: where it is, who made it when, and what is derived of it. */
 const AROUND = {
   graphId: true,
   id: true,
@@ -10,6 +10,7 @@ const AROUND = {
   createdAt: true,
   updatedBy: true,
   updatedAt: true,
+  project: true,
 } as const satisfies Partial<Record<keyof Memory, true>>;
 
 /**
@@ -32,10 +33,17 @@ export const CONTENT_TYPES = {
   summary: "text?",
   tags: "text[]",
   importance: "float8",
+  context: "json?",
+  confidence: "float8",
+  externalId: "text?",
+  expiresAt: "timestamptz?",
 } as const satisfies Record<ContentName, SqlType>;
 
 /** What is read of a memory. */
-export type MemoryRow = Omit<Memory, "updatedBy">;
+export type MemoryRow = Omit<Memory, keyof typeof UNREAD>;
+
+/** Columns of a memory that nobody reads. */
+export const UNREAD = { updatedBy: true, project: true } as const;
 
 /** The column of a field of the models. */
 export const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -43,7 +51,7 @@ export const columnOf = (field: string): string => field.replace(/[A-Z]/g, (lett
 /** What is read of a memory `m`, as a SELECT lists it, under the names of the fields. */
 export const MEMORY_COLUMNS: ReadonlyMap<string, string> = new Map(
   Object.values(Prisma.MemoryScalarFieldEnum)
-    .filter((name) => name !== "updatedBy")
+    .filter((name) => !(name in UNREAD))
     .map((name) => [name, `m.${columnOf(name)} AS "${name}"`]),
 );
 
@@ -63,8 +71,15 @@ export const changesOf = <Input extends Partial<Contents>>(input: Input & Whole<
     CONTENTS.filter((name) => input[name] !== undefined).map((name) => [name, normal(name, input[name] ?? null)]),
   );
 
+/** What a statement takes: JSON as it is measured, which Prisma would write anew where it sends the statement. */
+export const forStatement = (contents: Contents) => ({ ...contents, context: jsonOf(contents.context) });
+
+/** A context as it is stored. */
+export const jsonOf = (context: Contents["context"]): string | null =>
+  context === null ? null : JSON.stringify(context);
+
 const normal = (name: ContentName, value: Contents[ContentName]): unknown =>
-  name === "tags" && Array.isArray(value) ? normalTags(value) : value;
+  name === "tags" ? normalTags(value as Contents["tags"]) : value;
 
 /** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
 export function normalTags(tags: readonly string[]): string[] {
@@ -74,10 +89,14 @@ export function normalTags(tags: readonly string[]): string[] {
 /** What a row takes beside its texts. */
 const ROW_BYTES = 200;
 
-/** What texts, or lists of them, take with their row; `relationship_bytes` of the database says the same. */
-export function bytesOf(values: readonly unknown[]): number {
-  const texts = values.flat().filter((value): value is string => typeof value === "string");
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), ROW_BYTES);
+/** What texts, lists of them, or JSON take with their row; `relationship_bytes` of the database says the same. */
+export const bytesOf = (values: readonly unknown[]): number =>
+  values.flat().reduce<number>((sum, value) => sum + Buffer.byteLength(textOf(value)), ROW_BYTES);
+
+/** A text as it is, JSON as it is written; nothing for numbers and times, which have their place in the row. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "object" && value !== null && !(value instanceof Date) ? JSON.stringify(value) : "";
 }
 
 /** What a memory or a version takes; `memory_bytes` of the database says the same. */

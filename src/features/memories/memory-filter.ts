@@ -1,13 +1,30 @@
-import { ArgsType, Field, Float } from "type-graphql";
+import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphql";
 import { Between, Era, Form, ListSize, Nullable } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { GraphInput } from "./graph.js";
 import { TAGS_MAX, TAG_MAX, TYPE_FORM } from "./memory.js";
 import { normalTags } from "./memory-columns.js";
+import { IncludeExpiredField, ProjectField } from "./common-fields.js";
 
 const TYPES_MAX = 50;
 
+/** The time by which memories that have expired are left out; null where none is. */
+export const expiryFor = ({ now }: Pick<Context, "now">, { includeExpired }: { readonly includeExpired: boolean }) =>
+  includeExpired ? null : now();
+
+export enum TagsMatch {
+  ALL = "all",
+  ANY = "any",
+}
+registerEnumType(TagsMatch, {
+  name: "TagsMatch",
+  description: "How many of the tags that are asked for a memory must carry.",
+  valuesConfig: { ALL: { description: "Every one." }, ANY: { description: "At least one." } },
+});
+
 /** What lists and searches can be narrowed by; all that is given must hold. */
 @ArgsType()
+@InputType()
 export abstract class MemoryFilterInput extends GraphInput {
   @Field(() => [String], { nullable: true, description: "Only memories of one of these types." })
   @Nullable()
@@ -15,15 +32,21 @@ export abstract class MemoryFilterInput extends GraphInput {
   @ListSize(1, TYPES_MAX, 50)
   types?: string[] | null;
 
-  @Field(() => [String], { nullable: true, description: "Only memories that carry all of these tags." })
+  @Field(() => [String], { nullable: true, description: "Only memories that carry these tags: see `tagsMatch`." })
   @Nullable()
   @ListSize(1, TAGS_MAX, TAG_MAX)
   tags?: string[] | null;
+
+  @Field(() => TagsMatch, { defaultValue: TagsMatch.ALL, description: "Whether `tags` asks for all or any of them." })
+  tagsMatch!: TagsMatch;
 
   @Field(() => Float, { nullable: true, description: "Only memories at least this important, from 0 to 1." })
   @Nullable()
   @Between(0, 1)
   minImportance?: number | null;
+
+  @ProjectField("Only memories whose `context` has this `project_path`.")
+  project?: string | null;
 
   @Field(() => Date, { nullable: true, description: "Only memories stored at this time or later." })
   @Nullable()
@@ -34,24 +57,33 @@ export abstract class MemoryFilterInput extends GraphInput {
   @Nullable()
   @Era()
   createdBefore?: Date | null;
+
+  @IncludeExpiredField()
+  includeExpired!: boolean;
 }
 
+/** The tags that are asked for, in their normal form; none where all of them are blank. */
+export const tagsAskedFor = (tags: readonly string[] | null | undefined): string[] => normalTags(tags ?? []);
+
 /** The filter for models. */
-export function filterOf(input: MemoryFilterInput) {
-  const { types, tags, minImportance, createdAfter, createdBefore } = input;
+export function filterOf(context: Pick<Context, "now">, input: MemoryFilterInput) {
+  const { types, tagsMatch, minImportance, project, createdAfter, createdBefore } = input;
+  const tags = tagsAskedFor(input.tags);
+  const expired = expiryFor(context, input);
   return {
     ...(types && { type: { in: types } }),
-    ...(tags && { tags: { hasEvery: normalTags(tags) } }),
+    ...(tags.length > 0 && { tags: tagsMatch === TagsMatch.ANY ? { hasSome: tags } : { hasEvery: tags } }),
     ...(minImportance != null && { importance: { gte: minImportance } }),
+    ...(project != null && { project }),
+    ...(expired && { OR: [{ expiresAt: null }, { expiresAt: { gt: expired } }] }),
     createdAt: { ...(createdAfter && { gte: createdAfter }), ...(createdBefore && { lt: createdBefore }) },
   };
 }
 
-/** The same for the statement that searches. */
-export const filterValues = ({ types, tags, minImportance, createdAfter, createdBefore }: MemoryFilterInput) => ({
-  types: types ?? null,
-  tags: tags ? normalTags(tags) : null,
+/** What of it the statement that searches does not find in the index. */
+export const filterValues = ({ minImportance, project, createdAfter, createdBefore }: Partial<MemoryFilterInput>) => ({
   minImportance: minImportance ?? null,
+  project: project ?? null,
   createdAfter: createdAfter ?? null,
   createdBefore: createdBefore ?? null,
 });

@@ -1,10 +1,12 @@
 import { Int } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
-import { type Place, readMemories } from "./read-memories.js";
+import { LONG_FIELDS, type Place, readMemories, readSuperseding } from "./read-memories.js";
+import { SupersedingMemory } from "./superseding-memory.js";
 
 /** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
 const FOLLOWED_MAX = 1_000;
@@ -40,6 +42,14 @@ export const relationshipsTotalOfMemory = defineRelation<Memory, number>({
     memory.relationshipsTotal ?? (await readRelationships(context, memory)).relationshipsTotal ?? 0,
 });
 
+export const supersededByOfMemory = defineRelation<Memory, SupersedingMemory | null>({
+  ...ofMemory,
+  name: "supersededBy",
+  to: () => SupersedingMemory,
+  follow: async (context, memory) =>
+    memory.supersededBy === undefined ? ((await load(context, supersedingAt, memory)) ?? null) : memory.supersededBy,
+});
+
 /** What a relationship knows of the memory at its other end, or what can be followed from there without reading it. */
 const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
 
@@ -55,13 +65,15 @@ async function followOtherEnds(
   const isKnown = [...asked].every((field) => KNOWN_OF_OTHER_END.has(field));
   if (isKnown || relationships.length === 0) return relationships;
   const places = relationships.map(({ memory }) => memory);
-  const memories = await load(context, asked.has("content") ? listsAt : listsOfHeadsAt, places);
+  const memories = await load(context, asksForLong(asked) ? listsAt : listsOfHeadsAt, places);
   // One whose memory was deleted a moment ago was deleted with it.
   return relationships.flatMap((relationship, index) => {
     const memory = memories[index];
     return memory ? [{ ...relationship, memory }] : [];
   });
 }
+
+export const WHOLE_MEMORY = "The whole memory; null if it was deleted meanwhile. By REST only with `full`.";
 
 /** A relation to the memory at a place that something in the same graph refers to. */
 export const defineMemoryRelation = <Source extends object>({
@@ -74,14 +86,42 @@ export const defineMemoryRelation = <Source extends object>({
     permission: "memories:read",
     failures: [MemoryNotFound, TooManyFollowed],
     async follow(context, source, asked) {
-      const memory = await load(context, asked().has("content") ? memoriesAt : headsAt, placeOf(source));
+      const memory = await load(context, asksForLong(asked()) ? memoriesAt : headsAt, placeOf(source));
       if (!memory) throw new MemoryNotFound();
       return memory;
     },
   });
 
+/** How many whole memories are read before it is looked at how large they are. */
+const WHOLE_BATCH = 50;
+
+/**
+ * The same items with their whole memories, without those that were deleted meanwhile; no more are read than a page has
+ * room for.
+ */
+export async function withMemories<Item extends { readonly graphId: string; readonly memoryId: string }>(
+  context: Context,
+  items: readonly Item[],
+): Promise<Array<Item & { memory: Memory }>> {
+  const whole: Array<Item & { memory: Memory }> = [];
+  let units = 0;
+  for (let start = 0; start < items.length && units < LIMITS.answer.restPageBytes; start += WHOLE_BATCH) {
+    const batch = items.slice(start, start + WHOLE_BATCH);
+    const places = batch.map(({ graphId, memoryId: id }) => ({ graphId, id }));
+    const memories = await readMemories(context, places, { withContent: true });
+    for (const [index, item] of batch.entries()) {
+      const memory = memories[index];
+      if (memory) whole.push({ ...item, memory });
+      units += memory?.content.length ?? 0;
+    }
+  }
+  return whole;
+}
+
 const readRelationships = async (context: Context, memory: Place): Promise<Partial<Memory>> =>
   (await load(context, relationshipsAt, memory)) ?? {};
+
+const asksForLong = (asked: ReadonlySet<string>): boolean => LONG_FIELDS.some((field) => asked.has(field));
 
 const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
   readMemories(context, checkFollowed(places), { withContent: true });
@@ -105,6 +145,9 @@ const listsOfHeadsAt = inLists(headsAt);
 
 const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
   readMemories(context, checkFollowed(places), { withContent: false, withRelationships: true });
+
+const supersedingAt: Batch<Place, SupersedingMemory | null> = (context, places) =>
+  readSuperseding(context, checkFollowed(places));
 
 function checkFollowed(places: readonly Place[]): readonly Place[] {
   if (new Set(places.map(({ id }) => id)).size > FOLLOWED_MAX) throw new TooManyFollowed();

@@ -6,7 +6,7 @@ const COLUMNS = CONTENTS.map(columnOf);
 
 /**
  * Stores a memory, lets its words be known, and counts it last, since others wait for that. No row where the graph is
- * gone. SQL, since a memory is created often: one way to the database and back.
+ * gone, or where another memory has its external id. SQL, since a memory is created often: one way to the database and back.
  */
 export const storeMemory = defineStatement({
   name: "create_memory",
@@ -22,9 +22,10 @@ export const storeMemory = defineStatement({
       INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, created_by, created_at, updated_by, updated_at)
       SELECT place.id, :id, ${CONTENTS.map((name) => `:${name}`).join(", ")}, :userId, :time, :userId, :time
       FROM place, assert_graph_has_room(place.id, 1, :bytes, :memoriesMax, :bytesMax)
+      ON CONFLICT (graph_id, external_id) DO NOTHING
       RETURNING graph_id, search
     ), learnt AS MATERIALIZED (
-      SELECT graph_id, learn_words(graph_id, search) AS words FROM stored
+      SELECT graph_id, learn_words(graph_id, search) AS words, note_for_embedding(graph_id, ARRAY[:id]) FROM stored
     )
     SELECT count_in_graph(graph_id, 1, :bytes, :memoriesMax, :bytesMax)::text AS counted
     FROM learnt WHERE words >= 0`,
@@ -43,6 +44,14 @@ export const keepVersion = defineStatement({
     SELECT graph_id, id, version, ${COLUMNS.join(", ")}, updated_by, updated_at FROM memory
     WHERE graph_id = :graphId AND id = :id AND (:expectedVersion IS NULL OR version = :expectedVersion) FOR UPDATE
     RETURNING version`,
+});
+
+/** Replaces a context. SQL, since Prisma writes large numbers otherwise than they are measured. */
+export const writeContext = defineStatement({
+  name: "write_context",
+  values: { graphId: "uuid", id: "uuid", context: "json?" },
+  row: {},
+  text: "UPDATE memory SET context = :context WHERE graph_id = :graphId AND id = :id",
 });
 
 /**
@@ -65,8 +74,10 @@ const RELATIONSHIPS = `
              ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
        JOIN memory other ON other.graph_id = m.graph_id AND other.id = r.other_id) AS relationships`;
 
-/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts. */
-const READ = new Map(MEMORY_COLUMNS).set("content", `CASE WHEN :withContent THEN m.content ELSE '' END AS content`);
+/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts; nor is a context. */
+const READ = new Map(MEMORY_COLUMNS)
+  .set("content", `CASE WHEN :withContent THEN m.content ELSE '' END AS content`)
+  .set("context", `CASE WHEN :withContent THEN m.context END AS context`);
 
 const ROW = {
   graphId: "uuid",
@@ -102,3 +113,15 @@ export const memoriesWithRelationships = readStatement(
   { relationshipsTotal: "int4", relationships: "json" },
   RELATIONSHIPS,
 );
+
+/** The memories that have taken the place of others. SQL, since no model finds the newest of each in one way. */
+export const supersedingMemories = defineStatement({
+  name: "superseding_memories",
+  values: { graphIds: "uuid[]", ids: "uuid[]" },
+  row: { graphId: "uuid", id: "uuid", memoryId: "uuid", title: "text" },
+  text: `
+    SELECT wanted.graph_id AS "graphId", wanted.id, newer.id AS "memoryId", m.title
+    FROM unnest(:graphIds, :ids) AS wanted(graph_id, id)
+    CROSS JOIN LATERAL superseding(wanted.graph_id, wanted.id) AS newer
+    JOIN memory m ON m.graph_id = wanted.graph_id AND m.id = newer.id`,
+});

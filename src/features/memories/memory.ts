@@ -1,7 +1,10 @@
+import { GraphQLJSONObject } from "graphql-scalars";
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
-import { Embedded, InRest } from "../../operation/output.js";
-import type { MemoryRow } from "./memory-columns.js";
+import { Embedded, InRest, NullWhereNothing } from "../../operation/output.js";
+import type { Contents, MemoryRow } from "./memory-columns.js";
+import { SIMILAR, SimilarMemory } from "./similar-memory.js";
+import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 
 export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
 export const TITLE_MAX = 500;
@@ -53,6 +56,21 @@ export class Memory implements MemoryRow {
   @Field(() => Float, { description: "How much it matters, from 0 to 1." })
   importance!: number;
 
+  @Field(() => GraphQLJSONObject, { nullable: true, description: "What a client keeps with it." })
+  context!: Contents["context"];
+
+  @Field(() => Float, { description: "How sure it is, from 0 to 1." })
+  confidence!: number;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The id that a client has given it, unlike any other in the graph.",
+  })
+  externalId!: string | null;
+
+  @Field(() => Date, { nullable: true, description: "Until when it holds; null if it does not end." })
+  expiresAt!: Date | null;
+
   @Field(() => Date, { description: "When it was stored." })
   createdAt!: Date;
 
@@ -75,6 +93,15 @@ export class Memory implements MemoryRow {
   @Field(() => Int, { nullable: true, description: "How many relationships it has in all." })
   @Embedded()
   relationshipsTotal?: number;
+
+  @Field(() => SupersedingMemory, { nullable: true, description: `${SUPERSEDED_BY}.` })
+  @Embedded()
+  @NullWhereNothing
+  supersededBy?: SupersedingMemory | null;
+
+  @Field(() => [SimilarMemory], { nullable: true, description: SIMILAR })
+  @Embedded()
+  similar?: SimilarMemory[] | null;
 
   /** Undeclared, so it never leaves: where to look for what this memory leads to. */
   graphId!: string;

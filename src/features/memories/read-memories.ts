@@ -1,7 +1,8 @@
 import type { Context } from "../../operation/context.js";
-import type { Memory, MemoryRelationship } from "./memory.js";
-import type { MemoryRow } from "./memory-columns.js";
-import { memoriesAlone, memoriesWithRelationships } from "./memory-statements.js";
+import type { Direction, Memory, MemoryRelationship } from "./memory.js";
+import { type ContentName, type MemoryRow, textOf } from "./memory-columns.js";
+import { memoriesAlone, memoriesWithRelationships, supersedingMemories } from "./memory-statements.js";
+import type { SupersedingMemory } from "./superseding-memory.js";
 
 /** Where a memory is. */
 export interface Place {
@@ -9,7 +10,10 @@ export interface Place {
   readonly id: string;
 }
 
-/** What of the memories is read besides their other columns; a content that nobody asked for may be long. */
+/** Fields that may be long; both are read where one of them is asked for. */
+export const LONG_FIELDS: readonly string[] = ["content", "context"] satisfies ContentName[];
+
+/** What of the memories is read besides their other columns; long fields that nobody asked for are left out. */
 export interface Wanted {
   readonly withRelationships?: boolean;
   readonly withContent: boolean;
@@ -44,10 +48,12 @@ export async function readMemories(
   for (let start = 0; start < read.length; start += size) {
     const batch = read.slice(start, start + size);
     const values = { graphIds: batch.map(({ graphId }) => graphId), ids: batch.map(({ id }) => id), withContent };
-    for (const row of (await database.run(statement, values)) as Row[]) {
+    const rows = ((await database.run(statement, values)) as Row[]).map(toMemory);
+    if (withRelationships) await addSuperseding(database, rows);
+    for (const row of rows) {
       const key = keyOf(row.graphId, row.id);
-      found.set(key, toMemory(row));
-      bytes += row.content.length * (times.get(key) ?? 0);
+      found.set(key, row);
+      bytes += (row.content.length + textOf(row.context).length) * (times.get(key) ?? 0);
     }
     // Before the next batch is read, and before each of thousands of places finds out that it has no room.
     answer?.assertRoom(bytes);
@@ -62,6 +68,37 @@ const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 interface Relations {
   readonly relationshipsTotal: number;
   readonly relationships: Array<Omit<MemoryRelationship, "createdAt"> & { createdAt: string }>;
+}
+
+/** Of most memories, their relationships say which memory has taken their place; of others, it is looked up. */
+async function addSuperseding(database: Context["database"], memories: readonly Memory[]): Promise<void> {
+  const others: Memory[] = [];
+  for (const memory of memories) {
+    const { relationships = [], relationshipsTotal = 0 } = memory;
+    const newer = relationships.find(({ type, direction }) => SUPERSEDING.get(type) === direction)?.memory;
+    memory.supersededBy = newer ? { memoryId: newer.id, title: newer.title } : null;
+    if (!newer && relationshipsTotal > relationships.length) others.push(memory);
+  }
+  if (others.length === 0) return;
+  const found = await readSuperseding({ database }, others);
+  for (const [index, memory] of others.entries()) memory.supersededBy = found[index] ?? null;
+}
+
+/** Types of relationships that lead to the memory to read instead, and which way; see the function `superseding`. */
+const SUPERSEDING: ReadonlyMap<string, `${Direction}`> = new Map([
+  ["REPLACES", "in"],
+  ["DEPRECATED_BY", "out"],
+]);
+
+/** The memories that have taken the place of others, in the order of these. */
+export async function readSuperseding(
+  { database }: Pick<Context, "database">,
+  places: readonly Place[],
+): Promise<Array<SupersedingMemory | null>> {
+  const values = { graphIds: places.map(({ graphId }) => graphId), ids: places.map(({ id }) => id) };
+  const rows = await database.run(supersedingMemories, values);
+  const found = new Map(rows.map(({ graphId, id, ...newer }) => [keyOf(graphId, id), newer]));
+  return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)) ?? null);
 }
 
 function toMemory({ relationships, ...row }: Row): Memory {

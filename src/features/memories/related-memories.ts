@@ -1,15 +1,21 @@
 import { ArgsType, Field, Int, ObjectType, registerEnumType } from "type-graphql";
-import { Between, Form, ListSize, Nullable } from "../../operation/bounds.js";
-import { IdField } from "../../operation/id.js";
+import { LIMITS } from "../../limits.js";
+import { Between } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { withinPage } from "../../operation/page.js";
+import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
+import { withMemory } from "./meant-memory.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, PROBLEM_EXAMPLE } from "./memory-example.js";
+import { expiryFor } from "./memory-filter.js";
+import { withMemories } from "./memory-relations.js";
 import { RelatedMemory } from "./related-memory.js";
-import { DEPTH_MAX, STEPS_MAX, relatedStatement } from "./related-statement.js";
+import { type RelatedRow, relatedStatement } from "./related-statement.js";
+import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js";
 
-const LIMIT_MAX = 100;
-const TYPES_MAX = 50;
+const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
 
 export enum FollowDirection {
   ANY = "any",
@@ -28,13 +34,10 @@ registerEnumType(FollowDirection, {
 
 @ArgsType()
 export class RelatedMemoriesInput extends GraphInput {
-  @IdField("The id of the memory to start from.")
+  @MemoryIdField("The id of the memory to start from, or its external id.")
   id!: string;
 
-  @Field(() => [String], { nullable: true, description: "Follow only relationships of these types, such as SOLVES." })
-  @Nullable()
-  @Form(/^[A-Z][A-Z0-9_]{0,49}$/, "must be upper-case names such as SOLVES, of up to 50 characters")
-  @ListSize(1, TYPES_MAX, 50)
+  @RelationshipTypesField("Follow only relationships of these types, such as SOLVES.")
   types?: string[] | null;
 
   @Field(() => Int, { defaultValue: 1, description: `How many relationships away to go, from 1 to ${DEPTH_MAX}.` })
@@ -44,17 +47,39 @@ export class RelatedMemoriesInput extends GraphInput {
   @Field(() => FollowDirection, { defaultValue: FollowDirection.ANY, description: "Which way to follow them." })
   direction!: FollowDirection;
 
-  @Field(() => Int, { defaultValue: 20, description: `How many to answer with at most, from 1 to ${LIMIT_MAX}.` })
+  @Field(() => Int, {
+    defaultValue: 20,
+    description:
+      `How many to answer with at most, from 1 to ${MEMORIES_MAX}; ` +
+      `with \`eachRelationship\` to ${LIMIT_MAX.toLocaleString("en")}.`,
+  })
   @Between(1, LIMIT_MAX)
   limit!: number;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description:
+      "Whether to answer each relationship that leads to a memory, instead of each memory once by the strongest.",
+  })
+  eachRelationship!: boolean;
+
+  @Field(() => Boolean, { defaultValue: false, description: "Whether each has its whole `memory`, at every door." })
+  full!: boolean;
+
+  @IncludeExpiredField()
+  includeExpired!: boolean;
 }
 
 @ObjectType({ description: "What can be reached from a memory." })
 export class RelatedMemories {
   @Field(() => [RelatedMemory], {
-    description: "Each memory once: nearest first, then strongest, then most important.",
+    description:
+      "Each memory once: nearest first, then strongest, then most important. Fewer than `limit` where they are large.",
   })
   memories!: RelatedMemory[];
+
+  @Field(() => Boolean, { description: "Whether there are more than `limit`, or more than fit into one answer." })
+  truncated!: boolean;
 }
 
 export const relatedMemories = defineOperation({
@@ -63,14 +88,34 @@ export const relatedMemories = defineOperation({
   summary: "The memories that relationships lead to from a memory, nearest first.",
   notes:
     `At each level up to ${STEPS_MAX.toLocaleString("en")} relationships are looked at. The next level is looked ` +
-    "at only while fewer than `limit` memories are found.",
+    "at only while no more than `limit` memories are found.",
   input: RelatedMemoriesInput,
   output: RelatedMemories,
   permission: "memories:read",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "GET", path: "/v1/memories/:id/related" },
+  mcp: {
+    name: "get_related_memories",
+    description:
+      "Walks the relationships of a memory, nearest first: what solved, caused, replaced or needs it. get_memory reads " +
+      "one whole.",
+    leftOut: ["eachRelationship", "full", "includeExpired"],
+    inputs: {
+      id: "The id of the memory to start from.",
+      types: "Only along relationships of these types, such as SOLVES.",
+      maxDepth: "How many relationships away.",
+      direction: "Along the arrows (out), against them (in), or both (any).",
+      limit: "How many at most.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    most: { limit: 30 },
+    outputs: ["id", "type", "title", "relationship", "direction", "depth", "strength"].map(
+      (name) => `memories.${name}`,
+    ),
+    ifCut: "More can be reached than has room. Ask for certain `types`, one `direction` or a smaller `max_depth`.",
+  },
   example: {
-    input: { id: MEMORY_EXAMPLE.id, types: ["SOLVES", "CAUSES"], maxDepth: 2 },
+    input: { id: MEMORY_EXAMPLE.id, types: ["SOLVES", "CAUSES"], maxDepth: 2, limit: 10 },
     output: {
       memories: [
         {
@@ -84,19 +129,44 @@ export const relatedMemories = defineOperation({
           strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
         },
       ],
+      truncated: false,
     },
   },
-  async handle({ caller, database }, input) {
-    const graphId = chosenGraphId(caller, input);
-    const { types, maxDepth, direction, limit } = input;
-    const values = { graphId, start: input.id, types: types ?? null, direction, limit };
-    const rows = await database.run(relatedStatement(maxDepth), values);
-    if (rows.length === 0) throw new MemoryNotFound();
-    const found = rows.filter((row) => row.id !== null);
-    return {
-      memories: found.map(({ id: memoryId, type, title, relationship, direction, depth, strength }) => {
-        return { memoryId, type, title, relationship, direction, depth, strength, graphId };
-      }),
-    };
+  check(_context, { limit, eachRelationship }) {
+    if (limit > MEMORIES_MAX && !eachRelationship)
+      throw new InvalidInput([{ path: "limit", message: `must be from 1 to ${MEMORIES_MAX}` }]);
+  },
+  async handle(context, input) {
+    const graphId = chosenGraphId(context.caller, input);
+    const { types, maxDepth, direction, limit, eachRelationship, full } = input;
+    const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : "memories");
+    const rows = await withMemory(context, { graphId, id: input.id }, async ({ id: start }) => {
+      // One more than is answered tells whether there are more.
+      const values = {
+        graphId,
+        start,
+        types: types ?? null,
+        direction,
+        limit: limit + 1,
+        now: expiryFor(context, input),
+      };
+      const walked = await context.database.run(statement, values);
+      return walked.length === 0 ? undefined : walked;
+    });
+    if (!rows) throw new MemoryNotFound();
+    const related = rows.slice(0, limit).flatMap((row) => toRelated(row, graphId));
+    const wanted = full ? await withMemories(context, related) : related;
+    const memories = withinPage(wanted);
+    return { memories, truncated: rows.length > limit || memories.length < wanted.length };
   },
 });
+
+/** None for the row of a memory that leads nowhere. */
+function toRelated({ id, ...row }: RelatedRow, graphId: string): RelatedMemory[] {
+  if (id === null) return [];
+  const { relationshipId, confidence, context, ...related } = row;
+  const link = relationshipId != null && {
+    link: { relationshipId, confidence: confidence ?? 0, context: context ?? null },
+  };
+  return [{ ...related, memoryId: id, graphId, ...link }];
+}

@@ -1,33 +1,48 @@
 import { Field, Float, ID, Int, ObjectType } from "type-graphql";
-import { InRest } from "../../operation/output.js";
-import { Direction } from "./memory.js";
-import { defineMemoryRelation } from "./memory-relations.js";
+import { Embedded, InRest } from "../../operation/output.js";
+import { Direction, Memory } from "./memory.js";
+import { WHOLE_MEMORY, defineMemoryRelation } from "./memory-relations.js";
+import { MemoryHead } from "./memory-head.js";
+
+@ObjectType({ description: "What is said of a relationship that leads to a memory." })
+class RelatedLink {
+  @Field(() => ID, { description: "The relationship's id." })
+  @InRest("id")
+  relationshipId!: string;
+
+  @Field(() => Float, { description: "How sure the link is, from 0 to 1." })
+  confidence!: number;
+
+  @Field(() => String, { nullable: true, description: "Where it holds, or why." })
+  context!: string | null;
+}
 
 @ObjectType({ description: "A memory that can be reached from another." })
-export class RelatedMemory {
-  @Field(() => ID, { description: "The memory's id." })
-  @InRest("id")
-  memoryId!: string;
-
-  @Field(() => String, { description: "The memory's type." })
-  type!: string;
-
-  @Field(() => String, { description: "The memory's title." })
-  title!: string;
-
+export class RelatedMemory extends MemoryHead {
   @Field(() => String, { description: "The type of the relationship by which it was reached, such as SOLVES." })
   relationship!: string;
 
   @Field(() => Direction, {
     description: "Whether that relationship was followed along (OUT) or against (IN) its arrow.",
   })
-  direction!: Direction;
+  direction!: `${Direction}`;
 
   @Field(() => Int, { description: "How many relationships away it is, from 1." })
   depth!: number;
 
   @Field(() => Float, { description: "How strong that relationship is, from 0 to 1." })
   strength!: number;
+
+  @Field(() => RelatedLink, {
+    nullable: true,
+    description: "That relationship itself; only with `eachRelationship`.",
+  })
+  @Embedded()
+  link?: RelatedLink;
+
+  @Field(() => Memory, { nullable: true, description: WHOLE_MEMORY })
+  @Embedded()
+  memory?: Memory;
 
   /** Undeclared, so it never leaves: where the memory is. */
   graphId!: string;
@@ -36,6 +51,6 @@ export class RelatedMemory {
 export const memoryReached = defineMemoryRelation({
   of: RelatedMemory,
   name: "memory",
-  description: "The whole memory; null if it was deleted meanwhile.",
+  description: WHOLE_MEMORY,
   placeOf: ({ graphId, memoryId: id }) => ({ graphId, id }),
 });

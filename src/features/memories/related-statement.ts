@@ -1,63 +1,91 @@
-import { defineStatement, oneOf } from "../../platform/statement.js";
+import { LIMITS } from "../../limits.js";
+import { type RowOf, defineStatement, oneOf } from "../../platform/statement.js";
 
-export const DEPTH_MAX = 5;
-/** How many relationships one level of a walk looks at: a hub with more is walked in part, never without end. */
-export const STEPS_MAX = 10_000;
+const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
+
+type Rows = "memories" | "relationships";
 
 /**
- * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level is entered only
- * while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked on from.
+ * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level is
+ * entered only while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked on
+ * from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one.
  */
-export function relatedStatement(depth: number) {
-  const statement = statements[depth - 1];
+export function relatedStatement(depth: number, rows: Rows) {
+  const statement = statements[rows][depth - 1];
   if (!statement) throw new RangeError(`A walk has 1 to ${DEPTH_MAX} levels, not ${depth}.`);
   return statement;
 }
 
+const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?" } as const;
+/** What is said of the relationship itself; rows of memories do without. */
+const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, relationships: SAID };
+
 /** SQL, since no model goes on from where it came to: each level would be several queries. */
-const walkStatement = (levels: readonly number[]) =>
+const walkStatement = (rows: Rows, levels: readonly number[]) =>
   defineStatement({
-    name: `related_memories_${levels.length}`,
-    values: { graphId: "uuid", start: "uuid", types: "text[]?", direction: "text", limit: "int4" },
+    name: `related_${rows}_${levels.length}`,
+    values: { graphId: "uuid", start: "uuid", types: "text[]?", direction: "text", limit: "int4", now: "timestamptz?" },
     row: {
       ...{ id: "uuid?", type: "text", title: "text", relationship: "text", depth: "int4", strength: "float8" },
-      direction: oneOf<"in" | "out">(),
+      ...{ direction: oneOf<"in" | "out">(), ...LINK[rows] },
     },
     text: `
     WITH level_0 AS MATERIALIZED (
       SELECT id FROM memory WHERE graph_id = :graphId AND id = :start
-    ), ${levels.map(level).join(", ")}
+    ), ${levels.map((depth) => `step_${depth} AS ${step(depth)}, level_${depth} AS ${level(depth)}`).join(", ")}
     SELECT best.id, best.type, best.title, best.relationship, best.direction, best.depth, best.strength
+      ${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context'}
     FROM level_0 LEFT JOIN (
       SELECT m.id, m.type, m.title, m.importance,
-        near.type AS relationship, near.direction, near.depth, near.strength
-      FROM (${levels.map((depth) => `SELECT *, ${depth} AS depth FROM level_${depth}`).join(" UNION ALL ")}) near
+        near.type AS relationship, near.direction, near.depth, near.strength, near.relationship_id
+      FROM (${levels.map((depth) => `SELECT *, ${depth} AS depth FROM ${OF_ROWS[rows]}_${depth}`).join(" UNION ALL ")}) near
       JOIN memory m ON m.graph_id = :graphId AND m.id = near.id
-      ORDER BY near.depth, near.strength DESC, m.importance DESC, m.id LIMIT :limit
+        AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)
+      ORDER BY near.depth, near.strength DESC, m.importance DESC, m.id, near.relationship_id LIMIT :limit
     ) best ON true
-    ORDER BY best.depth, best.strength DESC, best.importance DESC, best.id`,
+    ${rows === "memories" ? "" : "LEFT JOIN relationship r ON r.graph_id = :graphId AND r.id = best.relationship_id"}
+    ORDER BY best.depth, best.strength DESC, best.importance DESC, best.id, best.relationship_id`,
   });
 
-const statements = Array.from({ length: DEPTH_MAX }, (_, index) =>
-  walkStatement(Array.from({ length: index + 1 }, (_level, before) => before + 1)),
-);
+export type RelatedRow = RowOf<ReturnType<typeof walkStatement>>;
 
-/** What is one step further than the level before, and no nearer; of several ways to it, the strongest. */
-function level(depth: number): string {
+/** What the rows are read from. */
+const OF_ROWS = { memories: "level", relationships: "step" } as const;
+const statements = { memories: walks("memories"), relationships: walks("relationships") };
+
+function walks(rows: Rows) {
+  const levels = Array.from({ length: DEPTH_MAX }, (_, before) => before + 1);
+  return levels.map((depth) => walkStatement(rows, levels.slice(0, depth)));
+}
+
+/** What leads one step further than the level before, and to what is no nearer. */
+function step(depth: number): string {
   const nearer = Array.from({ length: depth }, (_, before) => `level_${before}`);
   const reached = nearer.slice(1).map((name) => `(SELECT count(*) FROM ${name})`);
-  return `level_${depth} AS MATERIALIZED (
-      SELECT DISTINCT ON (id) id, type, direction, strength
-      FROM (${step("from_id", "to_id", "out", depth)} UNION ALL ${step("to_id", "from_id", "in", depth)}
+  return `(
+      SELECT id, relationship_id, type, direction, strength
+      FROM (${leading("from_id", "to_id", "out", depth)} UNION ALL ${leading("to_id", "from_id", "in", depth)}
             LIMIT ${STEPS_MAX}) step
       WHERE ${nearer.map((name) => `NOT EXISTS (SELECT FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
         ${reached.length > 0 ? `AND ${reached.join(" + ")} < :limit` : ""}
-      ORDER BY id, strength DESC, type)`;
+    )`;
 }
 
-function step(here: "from_id" | "to_id", there: "from_id" | "to_id", direction: "in" | "out", depth: number): string {
+/** Each memory once: of several ways to it, the strongest. */
+function level(depth: number): string {
+  return `MATERIALIZED (
+      SELECT DISTINCT ON (id) * FROM step_${depth} ORDER BY id, strength DESC, type
+    )`;
+}
+
+function leading(
+  here: "from_id" | "to_id",
+  there: "from_id" | "to_id",
+  direction: "in" | "out",
+  depth: number,
+): string {
   return `
-        SELECT r.${there} AS id, r.type, '${direction}' AS direction, r.strength
+        SELECT r.${there} AS id, r.id AS relationship_id, r.type, '${direction}' AS direction, r.strength
         FROM level_${depth - 1} JOIN relationship r ON r.graph_id = :graphId AND r.${here} = level_${depth - 1}.id
         WHERE :direction <> '${direction === "out" ? "in" : "out"}' AND (:types IS NULL OR r.type = ANY(:types))`;
 }

@@ -1,11 +1,13 @@
 import { LIMITS } from "../../limits.js";
-import { type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
-import { editDistance, nearSpellings, wrongLettersMax } from "./search-spelling.js";
+import { CJK_RANGE, type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
+import { nearSpellings, nearestWords } from "./search-spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
-import { BEGINNING_LENGTH_MIN, MISSPELT_LENGTH_MIN, TUNING } from "./search-tuning.js";
+import { BEGINNING_LENGTH_MIN, KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN, TUNING } from "./search-tuning.js";
 
 /** Words of the index that must be there together, and how many memories are expected to have them. */
 export interface Variant {
+  /** As people write it. */
+  readonly text: string;
   readonly lexemes: readonly string[];
   readonly way: keyof typeof TUNING.ways;
   readonly documents: number;
@@ -45,7 +47,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const memories = rows[0]?.memories ?? 0;
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
-  const alike = await alikeOf(words, unknown, lookups);
+  const alike = await alikeOf({ words, unknown, known }, lookups);
   const found = words.map((word) => ({
     word,
     variants: withAlike(word, { known, alike, isUnknown: unknown.includes(word) }),
@@ -57,9 +59,10 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const names = query.names.flatMap((piece) => {
     const row = known.get(keyOf(piece));
     if (!row?.known || row.lexemes.length === 0) return [];
-    const variant: Variant = { lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
+    const { text } = piece;
+    const variant: Variant = { text, lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
     // A name of stop words alone, such as "and/or", is all that the query says.
-    return [{ ...conceptOf(piece.text, [variant], memories), isExtra: concepts.length > 0 }];
+    return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
   });
   return { concepts: [...concepts, ...names], memories };
 }
@@ -67,18 +70,22 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
 const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
 
 function piecesOf({ words, names }: SearchQuery): Piece[] {
-  const all = [...words.flatMap(({ piece, parts, synonyms }) => [piece, ...parts, ...synonyms.flat()]), ...names];
+  const all = [
+    ...words.flatMap(({ piece, parts, compounds, synonyms }) => [piece, ...parts, ...compounds, ...synonyms.flat()]),
+    ...names,
+  ];
   return [...new Map(all.map((piece) => [keyOf(piece), piece])).values()];
 }
 
 type Known = ReadonlyMap<string, KnownPiece>;
 type FoundVariant = Variant & { readonly isKnown: boolean };
 
-/** The word itself, the parts that it is made of, and the names that mean the same. */
-function variantsOf({ piece, parts, synonyms }: QueryWord, known: Known): FoundVariant[] {
+/** The word itself, the parts that it is made of, what it is a part of, and the names that mean the same. */
+function variantsOf({ piece, parts, compounds, synonyms }: QueryWord, known: Known): FoundVariant[] {
   const own = variantOf([piece], "word", known);
   const others = [
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
+    ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
   ];
   return [own, ...others.filter(({ isKnown }) => isKnown)];
@@ -88,6 +95,7 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
   const rows = pieces.map((piece) => known.get(keyOf(piece)));
   const telling = rows.filter((row) => (row?.lexemes.length ?? 0) > 0);
   return {
+    text: pieces.map(({ text }) => text).join(" "),
     lexemes: [...new Set(telling.flatMap((row) => row?.lexemes ?? []))],
     way,
     documents: Math.max(1, Math.min(...telling.map((row) => row?.documents ?? 0))),
@@ -95,24 +103,37 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
   };
 }
 
-async function alikeOf(
-  words: readonly QueryWord[],
-  unknown: readonly QueryWord[],
-  lookups: Lookups,
-): Promise<readonly AlikeWord[]> {
+/** What the stem of a noun in -y is when the verb is asked for, and the other way round: "expiri" and "expir". */
+function kinOf({ piece }: QueryWord, known: Known): string | undefined {
+  const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
+  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return undefined;
+  const kin = stem.endsWith("i") ? stem.slice(0, -1) : `${stem}i`;
+  return Math.min(stem.length, kin.length) >= KIN_LENGTH_MIN ? kin : undefined;
+}
+
+interface Asked {
+  readonly words: readonly QueryWord[];
+  readonly unknown: readonly QueryWord[];
+  readonly known: Known;
+}
+
+async function alikeOf({ words, unknown, known }: Asked, lookups: Lookups): Promise<readonly AlikeWord[]> {
   const misspelt = unknown
     .filter(mayBeMisspelt)
     .slice(0, LIMITS.search.misspelt)
     .map(({ text }) => text);
-  const begun = words.filter((word) => word.isLast || unknown.includes(word));
+  const begun = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
   const beginnings = begun
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isCjk(text));
-  if (misspelt.length + beginnings.length === 0) return [];
-  return lookups.alike(misspelt, misspelt.flatMap(nearSpellings), beginnings.slice(0, LIMITS.search.misspelt));
+  const kin = words.flatMap((word) => kinOf(word, known) ?? []);
+  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin])];
+  if (misspelt.length + beginnings.length + kin.length === 0) return [];
+  return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }
 
-const isCjk = (text: string): boolean => /[\u3040-\u9fff\uac00-\ud7a3\u{20000}-\u{3134f}]/u.test(text);
+const CJK = new RegExp(CJK_RANGE, "u");
+const isCjk = (text: string): boolean => CJK.test(text);
 
 const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
   !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
@@ -124,42 +145,33 @@ interface Finds {
 }
 
 function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant[] {
-  const variants: Variant[] = variantsOf(word, known);
+  const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
+  const begunNames = word.parts.length > 0 && longer.length > 0;
+  const variants: Variant[] = variantsOf(word, known).map((variant) =>
+    begunNames && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
+  );
   const near =
     isUnknown && mayBeMisspelt(word)
-      ? nearest(
+      ? nearestWords(
           word.text,
           alike.filter(({ begins }) => !begins),
         )
       : [];
-  const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
+  const kin = kinOf(word, known);
   const add = (found: readonly AlikeWord[], way: Variant["way"]) => {
-    for (const { word: other, stem, documents } of found) {
-      const lexemes = stem.length > 0 ? stem : [other];
+    for (const { word: text, stem, documents } of found) {
+      const lexemes = stem.length > 0 ? stem : [text];
       if (variants.some((variant) => variant.lexemes.join(" ") === lexemes.join(" "))) continue;
-      variants.push({ lexemes, way, documents: Math.max(1, documents) });
+      variants.push({ text, lexemes, way, documents: Math.max(1, documents) });
     }
   };
   add(near, "spelling");
-  add(longer, "beginning");
-  return variants;
-}
-
-/** The known words that a misspelt one may have been meant to be: those with the fewest wrong letters. */
-function nearest(word: string, candidates: readonly AlikeWord[]): AlikeWord[] {
-  const measured = candidates.map((candidate) => ({
-    candidate,
-    // Who misspells a word mostly begins it rightly.
-    wrong: editDistance(word, candidate.word) + (candidate.word.startsWith(word.slice(0, 3)) ? 0 : 0.5),
-  }));
-  const close = measured.filter(({ wrong }) => Math.floor(wrong) <= wrongLettersMax(word));
-  const fewest = Math.min(...close.map(({ wrong }) => wrong));
-  const best = close.filter(({ wrong }) => wrong === fewest).map(({ candidate }) => candidate);
-  if (best.length > 0) return best;
-  // A part of a longer name, such as "pullbackoff" of "imagepullbackoff".
-  return candidates.filter(
-    ({ word: other }) => word.length >= 5 && (other.includes(word) || (other.length >= 5 && word.includes(other))),
+  add(longer, begunNames ? "name" : "beginning");
+  add(
+    alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && other === kin),
+    "word",
   );
+  return variants;
 }
 
 function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {
@@ -168,6 +180,14 @@ function conceptOf(text: string, variants: readonly Variant[], memories: number)
     (sure.some(({ documents: known }) => known > 1) ? sure : variants).map(({ documents: known }) => known),
   );
   return { text, variants, weight: rarity(documents, memories), isExtra: false, isKnown: true };
+}
+
+/** The signs of a query that has nothing else, or its words where each is a stop word, as one concept. */
+export function literalConcept({ signs, words }: SearchQuery): Concept | undefined {
+  const lexemes = signs.length > 0 ? signs : words.map(({ text }) => text);
+  const text = lexemes.join(signs.length > 0 ? "" : " ");
+  const variant: Variant = { text, lexemes, way: "word", documents: 1 };
+  return lexemes.length > 0 ? conceptOf(text, [variant], 0) : undefined;
 }
 
 /** Robertson's and Spärck Jones's idf; 1 for each where nothing has been counted yet. */

@@ -1,21 +1,42 @@
-import { Field, Float, ID, ObjectType } from "type-graphql";
-import { InRest } from "../../operation/output.js";
-import { defineMemoryRelation } from "./memory-relations.js";
+import { Field, Float, ObjectType } from "type-graphql";
+import { Embedded } from "../../operation/output.js";
+import { Memory } from "./memory.js";
+import { WHOLE_MEMORY, defineMemoryRelation } from "./memory-relations.js";
+import { SearchMatch } from "./search-match.js";
+import { SNIPPET_MAX } from "./search-snippet.js";
+import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
+import { MemoryHead } from "./memory-head.js";
 
 @ObjectType({ description: "A memory that a search found." })
-export class SearchHit {
-  @Field(() => ID, { description: "The memory's id." })
-  @InRest("id")
-  memoryId!: string;
+export class SearchHit extends MemoryHead {
+  @Field(() => String, { nullable: true, description: "The memory in a few words." })
+  summary!: string | null;
 
-  @Field(() => String, { description: "The memory's type." })
-  type!: string;
+  @Field(() => [String], { description: "The memory's tags." })
+  tags!: string[];
 
-  @Field(() => String, { description: "The memory's title." })
-  title!: string;
+  @Field(() => String, {
+    description:
+      `At most ${SNIPPET_MAX} characters of the content around what matched, in one line; of the summary where only that ` +
+      "matches, and else the beginning of the content. `…` stands where it was cut.",
+  })
+  snippet?: string;
 
   @Field(() => Float, { description: "How well it fits the query, from 0 to 1: a title that says it all is near 1." })
   relevance!: number;
+
+  @Field(() => SupersedingMemory, { nullable: true, description: `${SUPERSEDED_BY}. Such hits rank lower.` })
+  supersededBy!: SupersedingMemory | null;
+
+  @Field(() => [SearchMatch], {
+    nullable: true,
+    description: "Which words of the query it matches, what weighs most first; null without `explain`.",
+  })
+  matches!: SearchMatch[] | null;
+
+  @Field(() => Memory, { nullable: true, description: WHOLE_MEMORY })
+  @Embedded()
+  memory?: Memory;
 
   /** Undeclared, so it never leaves: where the memory is. */
   graphId!: string;
@@ -24,6 +45,6 @@ export class SearchHit {
 export const memoryOfHit = defineMemoryRelation({
   of: SearchHit,
   name: "memory",
-  description: "The whole memory; null if it was deleted meanwhile.",
+  description: WHOLE_MEMORY,
   placeOf: ({ graphId, memoryId: id }) => ({ graphId, id }),
 });

@@ -1,36 +1,70 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
-import { Failure } from "../../operation/failure.js";
+import type { Context } from "../../operation/context.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
+import { withinPage } from "../../operation/page.js";
 import { isTimeout } from "../../platform/database.js";
-import { NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GRAPH_FOR_AGENTS, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { MemoryFilterInput } from "./memory-filter.js";
-import { TOTAL_MAX, findMemories } from "./search.js";
+import { findMeant } from "./find-meant.js";
+import { isMerged, mergeMeant } from "./merge-meant.js";
+import { MemoryFilterInput, expiryFor } from "./memory-filter.js";
+import { withMemories } from "./memory-relations.js";
+import { type SearchWishes, TOTAL_MAX, findMemories } from "./search.js";
 import { SearchHit } from "./search-hit.js";
+import { finderOf } from "./search-occurrences.js";
+import { snippetOf } from "./search-snippet.js";
+import type { SupersedingMemory } from "./superseding-memory.js";
 
-const LIMIT_MAX = 1_000;
+const { mergedWords } = LIMITS.embeddings;
+const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
+
+/** Hits whose snippets are made in one turn of the event loop. */
+const PAUSE_AFTER = 20;
 
 @ArgsType()
 export class SearchMemoriesInput extends MemoryFilterInput {
   @Field(() => String, {
     description:
-      "The words to find, in any order, 1 to 1,000 characters; quotes hold a phrase together. Punctuation is text. " +
-      "Where no memory has all the words, those with words spelt nearly alike, or with most of the words, are found.",
+      `The words to find, in any order, 1 to ${queryLength.toLocaleString("en")} characters; quotes hold a phrase ` +
+      "together. Punctuation is text. Where no memory has all the words, those with words spelt nearly alike, or with most of the words, are found.",
   })
   @NotBlank()
-  @TextLength(1, 1_000)
+  @TextLength(1, queryLength)
   query!: string;
 
-  @Field(() => Int, { defaultValue: 20, description: `How many hits to answer with at most, from 1 to ${LIMIT_MAX}.` })
-  @Between(1, LIMIT_MAX)
+  @Field(() => Int, { defaultValue: 20, description: `How many hits to answer with at most, from 1 to ${TOTAL_MAX}.` })
+  @Between(1, TOTAL_MAX)
   limit!: number;
+
+  @Field(() => Int, {
+    defaultValue: 0,
+    description:
+      `How many of the best hits to leave out, from 0 to ${TOTAL_MAX}. The best ${TOTAL_MAX} hits are ranked: no page ` +
+      "goes beyond them. Their order is the same on every page while the graph does not change.",
+  })
+  @Between(0, TOTAL_MAX)
+  offset!: number;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: `Whether each hit says in \`matches\` why it was found. \`limit\` may be at most ${explained} then.`,
+  })
+  explain!: boolean;
+
+  @Field(() => Boolean, { defaultValue: false, description: "Whether each hit has its whole `memory`, at every door." })
+  full!: boolean;
 }
 
 @ObjectType({ description: "What a search found." })
 export class SearchResult {
-  @Field(() => [SearchHit], { description: "The hits, best first." })
+  @Field(() => [SearchHit], {
+    description:
+      "The hits, best first; fewer than `limit` where they are large. The next page's `offset` is this one's, plus how " +
+      "many came.",
+  })
   memories!: SearchHit[];
 
   @Field(() => Int, { description: `How many memories match, counted up to ${TOTAL_MAX}.` })
@@ -38,6 +72,18 @@ export class SearchResult {
 
   @Field(() => Boolean, { description: `Whether more than ${TOTAL_MAX} match.` })
   totalIsCapped!: boolean;
+
+  @Field(() => Boolean, {
+    description: "Whether fewer hits came than `limit` has room for, since they are too large for one answer.",
+  })
+  truncated!: boolean;
+
+  @Field(() => Boolean, {
+    description:
+      `Whether hits were found by meaning, too: where the operator has a model for it, among the best ${mergedWords}. ` +
+      "False where it did not answer in time, so this search was by words alone.",
+  })
+  meaning!: boolean;
 }
 
 /** The search took longer than it may, and found nothing in its time. */
@@ -54,8 +100,18 @@ export class SearchTooSlow extends Failure {
   }
 }
 
-const { graphId, id, type, title } = MEMORY_EXAMPLE;
-const HIT_EXAMPLE = { graphId, memoryId: id, type, title };
+const { graphId, id, type, title, content, summary, tags } = MEMORY_EXAMPLE;
+const HIT_EXAMPLE = {
+  graphId,
+  memoryId: id,
+  type,
+  title,
+  summary,
+  tags,
+  snippet: content,
+  supersededBy: null,
+  matches: null,
+};
 
 export const searchMemories = defineOperation({
   name: "searchMemories",
@@ -66,28 +122,92 @@ export const searchMemories = defineOperation({
     'query of stop words alone, such as "the of", finds titles that have them all. A word that no memory has is ' +
     `taken as misspelt, for up to ${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
-    "beginning of each part.",
+    "beginning of each part. Snippets are looked for in the whole contents of the best hits, up to " +
+    `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,
   input: SearchMemoriesInput,
   output: SearchResult,
   permission: "memories:read",
   failures: [NoTeamGraph, SearchTooSlow],
   rest: { method: "GET", path: "/v1/memories/search" },
-  example: {
-    input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5 },
-    output: { memories: [{ ...HIT_EXAMPLE, relevance: 0.93 }], total: 1, totalIsCapped: false },
+  mcp: {
+    name: "search_memories",
+    alsoNamed: ["recall_memories"],
+    description:
+      "Finds memories by words, best first; misspelt and missing words are tolerated. Call it before work on a task, " +
+      "an error or a decision, and before storing. get_memory reads a hit whole.",
+    leftOut: ["minImportance", "createdBefore", "tagsMatch", "explain", "full", "includeExpired"],
+    inputs: {
+      query: "Words to find, in any order; quotes hold a phrase together.",
+      types: "Only these types, such as solution.",
+      tags: "Only with all of these tags.",
+      project: "Only with this project_path in the context.",
+      createdAfter: "Only stored at this time or later.",
+      limit: "How many hits at most.",
+      offset: "How many of the best hits to leave out.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    most: { limit: 20 },
+    outputs: [
+      ...["id", "type", "title", "summary", "tags", "snippet", "relevance", "supersededBy"].map(
+        (name) => `memories.${name}`,
+      ),
+      "total",
+    ],
+    ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
   },
-  async handle({ caller, database }, input) {
-    const graphId = chosenGraphId(caller, input);
-    const rows = await database
-      .search((run) => findMemories(run, graphId, input))
-      .catch((error: unknown) => {
-        throw isTimeout(error) ? new SearchTooSlow() : error;
-      });
-    const total = rows[0]?.total ?? 0;
+  example: {
+    input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },
+    output: {
+      memories: [{ ...HIT_EXAMPLE, relevance: 0.93 }],
+      total: 1,
+      totalIsCapped: false,
+      truncated: false,
+      meaning: false,
+    },
+  },
+  check(_context, { explain, limit }) {
+    if (explain && limit > explained)
+      throw new InvalidInput([{ path: "limit", message: `must be at most ${explained} with \`explain\`` }]);
+  },
+  async handle(context, input) {
+    const graphId = chosenGraphId(context.caller, input);
+    const withText = context.selects("snippet", "memories");
+    const wishes = { ...input, withText, expired: expiryFor(context, input) };
+    const { meaning, hits, total, concepts } = await searchBoth(context, graphId, wishes);
+    const find = finderOf(concepts);
+    const found: SearchHit[] = [];
+    for (const hit of hits) {
+      const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer } = hit;
+      const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn: continues === true }, find) };
+      const supersededBy = newer as SupersedingMemory | null;
+      const said = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
+      found.push({ ...said, ...snippet });
+      if (found.length % PAUSE_AFTER === 0) await context.pause?.();
+    }
+    const wanted = input.full ? await withMemories(context, found) : found;
+    const memories = withinPage(wanted);
     return {
-      memories: rows.map(({ id: memoryId, type, title, relevance }) => ({ graphId, memoryId, type, title, relevance })),
+      memories,
       total: Math.min(total, TOTAL_MAX),
       totalIsCapped: total > TOTAL_MAX,
+      truncated: memories.length < wanted.length,
+      meaning,
     };
   },
 });
+
+/** Searches by words, and by meaning at the same time where the page is among the merged hits. */
+async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
+  const { limit, offset, query } = wishes;
+  const merges = context.meaning !== undefined && isMerged(wishes);
+  const nearest = merges ? findMeant(context, graphId, query) : null;
+  const page = merges ? { limit: mergedWords, offset: 0 } : { limit, offset };
+  const found = await context.database
+    .search((run) => findMemories(run, graphId, { ...wishes, ...page }))
+    .catch((error: unknown) => {
+      throw isTimeout(error) ? new SearchTooSlow() : error;
+    });
+  const meant = await nearest;
+  const merged = meant ? await mergeMeant(context, graphId, { found, meant }, wishes) : found;
+  return { ...merged, meaning: meant !== null, hits: merges ? merged.hits.slice(offset, offset + limit) : merged.hits };
+}

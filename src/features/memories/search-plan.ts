@@ -1,15 +1,31 @@
 import { LIMITS } from "../../limits.js";
 import { type Concept, type Concepts, type Variant, sum } from "./search-concepts.js";
+import {
+  MARKS,
+  type Mark,
+  TAG,
+  TEXT,
+  TITLE,
+  all,
+  any,
+  conceptQuery,
+  placeWorth,
+  quote,
+  variantsQuery,
+} from "./search-tsquery.js";
 import { TUNING } from "./search-tuning.js";
 
-/** What a search is narrowed to, as words of the index. */
+/** What a search is narrowed to, as words of the index; empty for what it is not narrowed by. */
 export interface Narrowing {
-  readonly types: readonly string[] | null;
-  readonly tags: readonly string[] | null;
+  readonly types: readonly string[];
+  readonly tags: readonly string[];
+  readonly anyTag: boolean;
 }
 
 /** What is looked up in the index: where the candidates come from, and what each of them is worth. */
 export interface Plan {
+  /** What is scored; scans say which of them they are about. */
+  readonly scored: readonly Concept[];
   /** The first finds what matches in full. */
   readonly gates: readonly Gate[];
   readonly scans: readonly Scan[];
@@ -18,6 +34,11 @@ export interface Plan {
   /** A hit must match more than this share of what the best hit matches. */
   readonly shareMin: number;
 }
+
+/** How much a search looks at: `LIMITS.search`, but for a test that asks what it would find if it looked at all. */
+export type SearchBounds = {
+  readonly [Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates"]: number;
+};
 
 interface Gate {
   readonly query: string;
@@ -35,23 +56,8 @@ interface Scan {
   readonly inTitle: boolean;
 }
 
-const TITLE = "^";
-const TAG = "#";
-const TEXT = "";
-type Mark = typeof TITLE | typeof TAG | typeof TEXT;
-const placeOf = (mark: Mark): number =>
-  mark === TITLE ? TUNING.places.title : mark === TAG ? TUNING.places.tags : TUNING.places.text;
-
-const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
-const all = (queries: readonly string[]): string =>
-  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" & ")})`;
-const any = (queries: readonly string[]): string =>
-  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" | ")})`;
-
-const variantQuery = ({ lexemes }: Variant, mark = ""): string => all(lexemes.map((lexeme) => quote(mark + lexeme)));
-const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
-  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
-const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery(variants, mark);
+/** So many times more memories with all words than are ranked are enough. */
+const FULL_ENOUGH = 2;
 
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
@@ -60,65 +66,91 @@ const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ docum
  * as many concepts as there is room for. Where all concepts are common: those with the rarest one instead, and those
  * that match all of the query and have some of it in the title.
  */
-export function planSearch({ concepts, memories }: Concepts, narrowing: Narrowing, isPhrase: boolean): Plan {
+export function planSearch(
+  { concepts, memories }: Concepts,
+  narrowing: Narrowing,
+  { isPhrase, bounds }: { readonly isPhrase: boolean; readonly bounds: SearchBounds },
+): Plan {
   const rarest = concepts
     .toSorted((one, other) => Number(other.isKnown) - Number(one.isKnown) || documentsOf(one) - documentsOf(other))
-    .slice(0, LIMITS.search.concepts);
+    .slice(0, bounds.concepts);
   const required = concepts.filter(({ isExtra }) => !isExtra);
   const everything = sum(required.map(({ weight }) => weight));
-  const scored = rarest.map((concept) => ({ ...concept, worth: concept.weight / everything }));
+  const scored = rarest.map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
   const whole = all(required.map((concept) => variantsQuery(sureVariants(concept))));
   const narrow = (query: string): Gate => ({
     query: all([query, ...narrowingQueries(narrowing)]),
-    limit: LIMITS.search.candidates,
+    limit: bounds.candidates,
   });
-  const given = (gate: number) =>
-    scored.flatMap((concept, place) => (concept.isExtra ? [] : [givenBy(concept, { gate, place })]));
-  const rare = rareAmong(rarest);
+  const given = (gate: number, worthOf = bestWorth) =>
+    scored.flatMap((concept) => (concept.isExtra ? [] : [givenBy(concept, gate, TEXT, worthOf(concept))]));
+  const rare = rareAmong(rarest, bounds.candidates);
   const { few, uncounted, many } = TUNING.shareMin;
   const [pairs, shareMin] = [pairsOf(required), required.length > 3 ? many : memories > 0 ? few : uncounted];
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
-    of.flatMap((concept) => scansOf(concept, { gate, place: scored.indexOf(concept) }, marks));
-  if (isPhrase)
-    return { pairs, shareMin, gates: [narrow(whole)], scans: [...given(1), ...scans(1, scored, [TITLE, TAG])] };
+    of.flatMap((concept) => scansOf(concept, gate, marks));
+  const plan = (gates: readonly Gate[], lookedUp: readonly Scan[]): Plan => {
+    return { scored, pairs, shareMin, gates, scans: lookedUp };
+  };
+  if (isPhrase) return plan([narrow(whole)], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
-    const gates = [narrow(whole), narrow(any(rare.map((concept) => conceptQuery(concept))))];
-    return { pairs, shareMin, gates, scans: [...given(1), ...scans(2, scored, [TITLE, TAG, TEXT])] };
+    const queries = [...new Set([whole, any(rare.map((concept) => conceptQuery(concept)))])];
+    const isSame = queries.length === 1;
+    const found = queries.length;
+    // What matches better than at the least, a scan says: it asks for each way apart. One way needs no asking.
+    const known = scored.filter((concept) => isSame && !concept.isExtra && leastWorth(concept) === bestWorth(concept));
+    const others = scored.filter((concept) => !known.includes(concept));
+    const looked = [...scans(found, known, [TITLE, TAG]), ...scans(found, others, MARKS)];
+    return plan(queries.map(narrow), [...given(1, leastWorth), ...looked]);
   }
-  const telling = scored.filter(({ isExtra }) => !isExtra).slice(0, LIMITS.search.commonConcepts);
-  const placeIn = (concept: Scored) => scored.indexOf(concept);
+  // What only begins with a common word is left out: it would count as if it were the word.
+  const telling = scored
+    .filter(({ isExtra }) => !isExtra)
+    .slice(0, bounds.commonConcepts)
+    .map((concept) => ({ ...concept, variants: sureVariants(concept) }));
   const [first] = telling;
-  if (!first) return { pairs, shareMin, gates: [narrow(whole)], scans: given(1) };
+  if (!first) return plan([narrow(whole)], given(1));
   if (required.length === 1) {
     const gates = [whole, conceptQuery(first, TITLE), conceptQuery(first, TAG)];
     const marks: readonly Mark[] = [TITLE, TAG];
-    const places = marks.map((mark, index) => givenBy(first, { gate: index + 2, place: placeIn(first) }, mark));
-    return { pairs, shareMin, gates: gates.map(narrow), scans: [...given(1), ...places] };
+    const places = marks.map((mark, index) => givenBy(first, index + 2, mark));
+    return plan(gates.map(narrow), [...given(1), ...places]);
   }
   const titled = any(telling.map((concept) => conceptQuery(concept, TITLE)));
   const plainly = (gate: number, marks: readonly Mark[]) =>
-    telling.flatMap((concept) => marks.map((mark) => scanAnyWay(concept, { gate, place: placeIn(concept) }, mark)));
-  const some = (query: string): Gate => ({ ...narrow(query), limit: LIMITS.search.commonCandidates });
+    telling.flatMap((concept) =>
+      marks.map((mark) => {
+        // What the gate asked for, all that it found have.
+        return concept === first && mark === TEXT ? givenBy(concept, gate, mark) : scanAnyWay(concept, gate, mark);
+      }),
+    );
+  const some = (query: string): Gate => ({ ...narrow(query), limit: bounds.commonCandidates });
   const rarestOnes = some(conceptQuery(first));
   // One memory hardly ever has so many words, and it is costly to look for them all in titles too.
   if (required.length > telling.length)
-    return { pairs, shareMin, gates: [narrow(whole), rarestOnes], scans: [...given(1), ...plainly(2, [TITLE, TEXT])] };
-  return {
-    pairs,
-    shareMin,
-    gates: [narrow(whole), some(all([whole, titled])), rarestOnes],
-    scans: [...given(1), ...given(2), ...plainly(2, [TITLE]), ...plainly(3, [TITLE, TEXT])],
-  };
+    return plan([narrow(whole), rarestOnes], [...given(1), ...plainly(2, [TITLE, TEXT])]);
+  const inFull = plan([narrow(whole), some(all([whole, titled]))], [...given(1), ...given(2), ...plainly(2, [TITLE])]);
+  // Where so many are expected to have all words, one that lacks some is not among the best.
+  if (expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates) return inFull;
+  return plan([...inFull.gates, rarestOnes], [...inFull.scans, ...plainly(3, [TITLE, TEXT])]);
 }
 
-type Scored = Concept & { readonly worth: number };
+/** How many memories have all of some concepts, if each is had independently of the others: mostly there are more. */
+const expectedWith = (concepts: readonly Concept[], memories: number): number =>
+  concepts.reduce((left, concept) => left * Math.min(1, documentsOf(concept) / Math.max(1, memories)), memories);
 
-function rareAmong(rarest: readonly Concept[]): Concept[] {
+interface Scored extends Concept {
+  readonly worth: number;
+  /** Its number among what is scored. */
+  readonly place: number;
+}
+
+function rareAmong(rarest: readonly Concept[], candidates: number): Concept[] {
   const rare: Concept[] = [];
   let expected = 0;
   for (const concept of rarest) {
     expected += documentsOf(concept);
-    if (expected > LIMITS.search.candidates) break;
+    if (expected > candidates) break;
     rare.push(concept);
   }
   return rare;
@@ -130,10 +162,11 @@ function sureVariants({ variants }: Concept): readonly Variant[] {
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
 }
 
-function narrowingQueries({ types, tags }: Narrowing): string[] {
+function narrowingQueries({ types, tags, anyTag }: Narrowing): string[] {
+  const tagged = tags.map((tag) => quote(`=${tag}`));
   return [
-    ...(types ? [any(types.map((type) => quote(`:${type}`)))] : []),
-    ...(tags ?? []).map((tag) => quote(`=${tag}`)),
+    ...(types.length > 0 ? [any(types.map((type) => quote(`:${type}`)))] : []),
+    ...(anyTag && tagged.length > 0 ? [any(tagged)] : tagged),
   ];
 }
 
@@ -151,31 +184,29 @@ function pairsOf(concepts: readonly Concept[]): string[] {
     .slice(0, LIMITS.search.pairs);
 }
 
-interface Place {
-  readonly gate: number;
-  readonly place: number;
-}
+const worthsOf = ({ variants }: Concept): number[] => variants.map(({ way }) => TUNING.ways[way]);
+const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
+const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));
 
 /** What a concept is worth to all that a gate finds. */
-function givenBy({ variants, worth }: Scored, { gate, place }: Place, mark: Mark = TEXT): Scan {
-  const way = Math.max(...variants.map((variant) => TUNING.ways[variant.way]));
+function givenBy({ worth, place, ...concept }: Scored, gate: number, mark: Mark, way = bestWorth(concept)): Scan {
   return {
     gate,
     concept: place,
     query: null,
-    points: worth * way * placeOf(mark),
+    points: worth * way * placeWorth(mark),
     share: worth * way,
     inTitle: mark === TITLE,
   };
 }
 
 /** The same for those that have it in a place, whichever variant it is: one look-up instead of one for each way. */
-const scanAnyWay = (concept: Scored, place: Place, mark: Mark): Scan => ({
-  ...givenBy(concept, place, mark),
+const scanAnyWay = (concept: Scored, gate: number, mark: Mark): Scan => ({
+  ...givenBy(concept, gate, mark),
   query: conceptQuery(concept, mark),
 });
 
-function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, marks: readonly Mark[]): Scan[] {
+function scansOf({ variants, worth, isExtra, place }: Scored, gate: number, marks: readonly Mark[]): Scan[] {
   const ways = [...new Set(variants.map(({ way }) => way))];
   return ways.flatMap((way) =>
     marks.map((mark) => ({
@@ -185,7 +216,7 @@ function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, m
         variants.filter((variant) => variant.way === way),
         mark,
       ),
-      points: worth * TUNING.ways[way] * placeOf(mark) * (isExtra ? TUNING.whole : 1),
+      points: worth * TUNING.ways[way] * placeWorth(mark) * (isExtra ? TUNING.whole : 1),
       share: isExtra ? 0 : worth * TUNING.ways[way],
       inTitle: mark === TITLE && !isExtra,
     })),
@@ -193,10 +224,11 @@ function scansOf({ variants, worth, isExtra }: Scored, { gate, place }: Place, m
 }
 
 /** For a query without words: memories with all of its signs. For one of stop words alone: titles with all of them. */
-export function planLiterally(lexemes: readonly string[], narrowing: Narrowing): Plan {
-  const query = all([all(lexemes.map(quote)), ...narrowingQueries(narrowing)]);
+export function planLiterally(concept: Concept, mark: Mark, narrowing: Narrowing): Plan {
+  const query = all([conceptQuery(concept, mark), ...narrowingQueries(narrowing)]);
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
   return {
+    scored: [concept],
     pairs: [],
     shareMin: TUNING.shareMin.few,
     gates: [{ query, limit: LIMITS.search.candidates }],

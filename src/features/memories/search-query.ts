@@ -13,6 +13,8 @@ export interface QueryWord {
   readonly piece: Piece;
   /** The parts of a name in camelCase, which stand for it together. */
   readonly parts: readonly Piece[];
+  /** Words that it is a part of together with its neighbour in the query. */
+  readonly compounds: readonly Piece[];
   /** Names that mean the same; all pieces of one must be there. */
   readonly synonyms: ReadonlyArray<readonly Piece[]>;
   /** Whether it is taken letter by letter only: a pair of Chinese, Japanese or Korean characters. */
@@ -38,7 +40,9 @@ export const fold = (text: string): string =>
     .replace(/[\u0300-\u036f]+/g, "")
     .normalize("NFC");
 
-const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}]+/gu;
+/** Chinese, Japanese and Korean characters, as a class of a regular expression. */
+export const CJK_RANGE = String.raw`[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}]`;
+const CJK = new RegExp(`${CJK_RANGE}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const NAME = /[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
@@ -62,17 +66,28 @@ export function readQuery(query: string): SearchQuery {
   const kept = terms.slice(0, LIMITS.search.terms);
   const all = kept.flatMap(({ term }) => wordsOf(term));
   const asking = all.filter(({ text: word }) => !QUESTION_WORDS.has(word));
-  const words = distinct(asking.length > 0 ? asking : all).slice(0, LIMITS.search.terms);
+  const words = distinct(withCompounds(asking.length > 0 ? asking : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
+  const names = kept.flatMap(({ term }) =>
+    Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
+  );
   return {
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
-    names: kept.flatMap(({ term }) =>
-      Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
-    ),
+    names,
     phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
+}
+
+/** Each with its neighbours as one word: "sign up" is written "signup", too. */
+function withCompounds(words: readonly QueryWord[]): QueryWord[] {
+  const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
+    one && other && !one.isPair && !other.isPair ? [pieceToStem(one.text + other.text)] : [];
+  return words.map((word, place) => ({
+    ...word,
+    compounds: [...join(words[place - 1], word), ...join(word, words[place + 1])],
+  }));
 }
 
 function distinct(words: readonly QueryWord[]): QueryWord[] {
@@ -97,6 +112,7 @@ function plainWord(word: string): QueryWord {
     text: word.toLowerCase(),
     piece: pieceToStem(word),
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
+    compounds: [],
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
     isPair: false,
     isLast: false,
@@ -112,6 +128,7 @@ function pairsOf(run: string): QueryWord[] {
     text,
     piece: pieceAsWritten(text),
     parts: [],
+    compounds: [],
     synonyms: [],
     isPair: true,
     isLast: false,

@@ -2,7 +2,7 @@
  * How many letters must be added, left out, replaced or swapped with their neighbour to make one word of the other
  * (optimal string alignment). Words are at most 40 letters long.
  */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const [from, to] = [[...one], [...other]];
   let before: number[] = [];
   let last = to.map((_, place) => place + 1);
@@ -23,7 +23,7 @@ export function editDistance(one: string, other: string): number {
 }
 
 /** How many letters of a word may be wrong. */
-export const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
+const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
 
 /**
  * A word with each two neighbouring letters swapped, and with each letter left out. Looked up whole, so they need not
@@ -36,4 +36,27 @@ export function nearSpellings(word: string): string[] {
     .map((letter, place) => [...letters.slice(0, place), letter, letters[place], ...letters.slice(place + 2)].join(""));
   const shortened = letters.map((_, place) => [...letters.slice(0, place), ...letters.slice(place + 1)].join(""));
   return [...new Set([...swapped, ...shortened])].filter((other) => other !== word);
+}
+
+/** The known words that a misspelt one may have been meant to be: those with the fewest wrong letters. */
+export function nearestWords<Known extends { readonly word: string }>(
+  word: string,
+  candidates: readonly Known[],
+): Known[] {
+  const measured = candidates.map((candidate) => ({
+    candidate,
+    // Who misspells a word mostly begins it rightly.
+    wrong: editDistance(word, candidate.word) + (candidate.word.startsWith(word.slice(0, 3)) ? 0 : 0.5),
+  }));
+  const close = measured.filter(({ wrong }) => Math.floor(wrong) <= wrongLettersMax(word));
+  const fewest = Math.min(...close.map(({ wrong }) => wrong));
+  const best = close.filter(({ wrong }) => wrong === fewest).map(({ candidate }) => candidate);
+  if (best.length > 0) return best;
+  // A part of a longer name, such as "pullbackoff" of "imagepullbackoff"; what it begins is looked up by itself.
+  return candidates.filter(
+    ({ word: other }) =>
+      word.length >= 5 &&
+      !other.startsWith(word) &&
+      (other.includes(word) || (other.length >= 5 && word.includes(other))),
+  );
 }

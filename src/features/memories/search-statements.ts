@@ -25,7 +25,7 @@ export const wordsAlike = defineStatement({
 
 export type AlikeWord = RowOf<typeof wordsAlike>;
 
-/** The memories that a plan finds, best first. SQL for the same reason. */
+/** The memories that a plan finds, best first, and how many there are. SQL for the same reason. */
 export const searchHits = defineStatement({
   name: "search_hits",
   values: {
@@ -45,17 +45,50 @@ export const searchHits = defineStatement({
     limit: "int4",
     offset: "int4",
     examined: "int4",
-    types: "text[]?",
-    tags: "text[]?",
     minImportance: "float8?",
     createdAfter: "timestamptz?",
     createdBefore: "timestamptz?",
+    project: "text?",
+    now: "timestamptz?",
+    textBytes: "int4",
+    textLeast: "int4",
+    explains: "bool",
   },
-  row: { id: "uuid", type: "text", title: "text", relevance: "float8", total: "int4" },
+  // All but `total` is null where there is no hit on this page.
+  row: {
+    total: "int4",
+    id: "uuid?",
+    type: "text",
+    title: "text",
+    summary: "text?",
+    tags: "text[]",
+    relevance: "float8",
+    text: "text?",
+    continues: "bool?",
+    concepts: "int4[]?",
+    weights: "float8[]?",
+    newer: "json?",
+  },
   text: `
     SELECT * FROM search_hits(:graphId, :gates, :limits, :phrases, :scanGates, :concepts, :scans, :points, :shares,
       :inTitle, :pairs, :queryLength, :tuning, :limit, :offset, :examined,
-      :types, :tags, :minImportance, :createdAfter, :createdBefore)`,
+      :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });
 
 export type HitRow = RowOf<typeof searchHits>;
+
+/** Which of some queries each of some memories matches, by their places. SQL for the same reason. */
+export const matchesOfHits = defineStatement({
+  name: "search_matches",
+  values: { graphId: "uuid", ids: "uuid[]", queries: "text[]" },
+  row: { id: "uuid", places: "int4[]" },
+  // The vector is read once for all queries: without OFFSET, anew for each.
+  text: `
+    WITH given AS MATERIALIZED (
+      SELECT place::int - 1 AS place, query::tsquery AS query
+      FROM unnest(:queries) WITH ORDINALITY AS asked (query, place)
+    )
+    SELECT read.id, ARRAY(SELECT given.place FROM given WHERE read.search @@ given.query ORDER BY given.place) AS places
+    FROM (SELECT m.id, m.search || ''::tsvector AS search FROM memory m
+      WHERE m.graph_id = :graphId AND m.id = ANY (:ids) OFFSET 0) AS read`,
+});

@@ -1,25 +1,57 @@
 import { LIMITS } from "../../limits.js";
 import type { Database } from "../../platform/database.js";
-import { type MemoryFilterInput, filterValues } from "./memory-filter.js";
-import { resolve } from "./search-concepts.js";
-import { type Plan, planLiterally, planSearch } from "./search-plan.js";
+import { type MemoryFilterInput, TagsMatch, filterValues, tagsAskedFor } from "./memory-filter.js";
+import { type Concept, literalConcept, resolve } from "./search-concepts.js";
+import { matchesOf, possibilitiesOf } from "./search-explain.js";
+import type { SearchMatch } from "./search-match.js";
+import { type Narrowing, type Plan, type SearchBounds, planLiterally, planSearch } from "./search-plan.js";
 import { readQuery } from "./search-query.js";
-import { type HitRow, searchHits, searchWords, wordsAlike } from "./search-statements.js";
+import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
+import { TEXT, TITLE } from "./search-tsquery.js";
 import { TUNING } from "./search-tuning.js";
 
-/** How far matches are counted. */
-export const TOTAL_MAX = 1_000;
+/** How far matches are counted, and the last place of a hit that can be asked for. */
+export const TOTAL_MAX = LIMITS.search.ranked;
 
 type Run = Database["run"];
 
-export interface SearchWishes extends MemoryFilterInput {
+export interface SearchWishes extends Partial<MemoryFilterInput> {
   readonly query: string;
   readonly limit: number;
+  readonly offset: number;
+  readonly explain: boolean;
+  /** Whether the contents of the hits are needed, to show where they match. */
+  readonly withText: boolean;
+  /** By when memories that have expired are left out; none is without it. */
+  readonly expired?: Date | null;
+}
+
+/** A row that has a hit. */
+interface FoundRow extends HitRow {
+  readonly id: string;
+}
+
+export interface Hit extends FoundRow {
+  /** What of the query it matches; null unless that was asked for. */
+  readonly matches: SearchMatch[] | null;
+}
+
+export interface Found {
+  readonly hits: readonly Hit[];
+  /** How many match; one more than `TOTAL_MAX` where there are more. */
+  readonly total: number;
+  /** What was looked for. */
+  readonly concepts: readonly Concept[];
 }
 
 /** Searches a graph, best hits first: reads the query, finds out what its words stand for, and looks that up. */
-export async function findMemories(run: Run, graphId: string, input: SearchWishes): Promise<HitRow[]> {
-  const query = readQuery(input.query);
+export async function findMemories(
+  run: Run,
+  graphId: string,
+  wishes: SearchWishes,
+  bounds: SearchBounds = LIMITS.search,
+): Promise<Found> {
+  const query = readQuery(wishes.query);
   const resolved = await resolve(query, {
     words: (pieces) =>
       run(searchWords, {
@@ -30,25 +62,59 @@ export async function findMemories(run: Run, graphId: string, input: SearchWishe
     alike: (words, spellings, beginnings) =>
       run(wordsAlike, { graphId, words, spellings, beginnings, most: LIMITS.search.alike }),
   });
-  const filter = filterValues(input);
-  const literally = query.signs.length > 0 ? query.signs : query.words.map(({ text }) => `^${text}`);
-  if (resolved.concepts.length === 0 && literally.length === 0) return [];
-  const find = (phrases: readonly string[]) => {
-    const isPhrase = phrases.length > 0;
+  const narrowing = narrowingOf(wishes);
+  const literal = literalConcept(query);
+  const find = async (phrases: readonly string[]): Promise<Found> => {
     const plan =
-      resolved.concepts.length > 0 ? planSearch(resolved, filter, isPhrase) : planLiterally(literally, filter);
-    return run(searchHits, { graphId, ...hitValues(plan, phrases, input), ...filter });
+      resolved.concepts.length > 0
+        ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
+        : literal && planLiterally(literal, query.signs.length > 0 ? TEXT : TITLE, narrowing);
+    if (!plan) return { hits: [], total: 0, concepts: [] };
+    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
+    const found = rows.filter(isHit);
+    const hits = wishes.explain
+      ? await explainHits(run, graphId, found, plan.scored)
+      : found.map((row) => ({ ...row, matches: null }));
+    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
   };
-  const hits = await find(query.phrases);
-  return hits.length === 0 && query.phrases.length > 0 ? find([]) : hits;
+  const found = await find(query.phrases);
+  return found.total === 0 && query.phrases.length > 0 ? find([]) : found;
 }
 
-function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly string[], input: SearchWishes) {
-  const tuning = [shareMin, TUNING.brevity, TUNING.importance, TUNING.length, TUNING.sideBySide, LIMITS.search.pairsIn];
-  const isNarrowed = input.minImportance != null || input.createdAfter != null || input.createdBefore != null;
+const isHit = (row: HitRow): row is FoundRow => row.id !== null;
+
+async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[], concepts: readonly Concept[]) {
+  if (rows.length === 0) return [];
+  const possibilities = possibilitiesOf(concepts);
+  const ids = rows.map(({ id }) => id);
+  const queries = possibilities.map(({ query }) => query);
+  const had = new Map((await run(matchesOfHits, { graphId, ids, queries })).map(({ id, places }) => [id, places]));
+  return rows.map((row) => {
+    const places = new Set(had.get(row.id));
+    return {
+      ...row,
+      matches: matchesOf(
+        row,
+        concepts,
+        possibilities.filter((_, place) => places.has(place)),
+      ),
+    };
+  });
+}
+
+const narrowingOf = ({ types, tags, tagsMatch }: SearchWishes): Narrowing => ({
+  types: types ?? [],
+  tags: tagsAskedFor(tags),
+  anyTag: tagsMatch === TagsMatch.ANY,
+});
+
+function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly string[], wishes: SearchWishes) {
+  const { limit, offset, explain, withText, expired } = wishes;
+  const { brevity, importance, length, sideBySide, superseded } = TUNING;
+  const tuning = [shareMin, brevity, importance, length, sideBySide, LIMITS.search.pairsIn, superseded];
   return {
     gates: gates.map(({ query }) => query),
-    limits: gates.map(({ limit }) => limit),
+    limits: gates.map((gate) => gate.limit),
     phrases: phrases.length > 0 ? phrases : null,
     scanGates: scans.map(({ gate }) => gate),
     concepts: scans.map(({ concept }) => concept),
@@ -57,10 +123,15 @@ function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly st
     shares: scans.map(({ share }) => share),
     inTitle: scans.map(({ inTitle }) => inTitle),
     pairs,
-    queryLength: [...input.query.trim()].length,
+    queryLength: [...wishes.query.trim()].length,
     tuning,
-    limit: input.limit,
-    offset: 0,
-    examined: isNarrowed ? LIMITS.search.examined : 0,
+    limit: Math.max(0, Math.min(limit, TOTAL_MAX - offset)),
+    offset,
+    examined: LIMITS.search.examined,
+    ...filterValues(wishes),
+    now: expired ?? null,
+    textBytes: withText ? LIMITS.search.snippetBytes : 0,
+    textLeast: LIMITS.search.snippetCharacters,
+    explains: explain,
   };
 }

@@ -7,6 +7,8 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
+import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
+import { idsMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 
@@ -15,9 +17,9 @@ const SHARED_MAX = 2_000;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
 export class ShareMemoriesInput {
-  @Field(() => [ID], { nullable: true, description: `The memories' ids, at most ${SHARED_MAX}.` })
+  @Field(() => [ID], { nullable: true, description: `The memories' ids, or external ids, at most ${SHARED_MAX}.` })
   @Nullable()
-  @Marked("id")
+  @Marked("memoryId")
   @SetSize(1, SHARED_MAX)
   ids?: string[] | null;
 
@@ -78,7 +80,7 @@ export const shareMemories = defineOperation({
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
-  failures: [NoTeamGraph, MemoryNotFound, RelationshipsWouldBeLost, TooManyToShare, GraphFull],
+  failures: [NoTeamGraph, MemoryNotFound, ExternalIdExists, RelationshipsWouldBeLost, TooManyToShare, GraphFull],
   rest: { method: "POST", path: "/v1/memories/share" },
   example: {
     input: { ids: [MEMORY_EXAMPLE.id] },
@@ -93,12 +95,13 @@ export const shareMemories = defineOperation({
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
-    const { memory, memoryVersion, relationship } = database.models;
+    const { memory, memoryVector, memoryVersion, relationship } = database.models;
     const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
-    const wanted = await wantedMemories(context, own, ids);
+    const found = await wantedMemories(context, own, ids);
     // Locks them: nobody adds to them or deletes one from here on.
-    const freed = await measure(context, own, wanted);
-    if (ids && freed.memories < wanted.length) throw new MemoryNotFound();
+    const freed = await measure(context, own, found);
+    if (ids && freed.memories < found.length) throw new MemoryNotFound();
+    const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const cut = edgeOf(own, wanted);
     const lost = await relationship.count({ where: cut });
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
@@ -107,6 +110,7 @@ export const shareMemories = defineOperation({
       const dropped = await relationship.deleteMany({ where: cut });
       // The team gets the present version alone: earlier ones may say what the author has taken back.
       const versions = await memoryVersion.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
+      await memoryVector.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
       // Relationships go along: their foreign keys follow the memory's key.
       const moved = await memory.updateMany({ where: { graphId: own, id: { in: wanted } }, data: { graphId: shared } });
       const relationships = await relationship.count({ where: { graphId: shared, fromId: { in: wanted } } });
@@ -118,7 +122,7 @@ export const shareMemories = defineOperation({
     } catch (error) {
       // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
       if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);
-      throw error;
+      refuseTakenId(error);
     }
   },
 });
@@ -139,20 +143,29 @@ async function holdTeamGraph({ caller, database }: Context, teamId: string): Pro
 
 /** The ids of what is to be shared: those that are given, or all. */
 async function wantedMemories(
-  { database }: Context,
+  context: Context,
   graphId: string,
   ids: readonly string[] | null | undefined,
 ): Promise<string[]> {
-  const distinct = ids && [...new Set(ids)];
-  const found = await database.models.memory.findMany({
-    where: { graphId, ...(distinct && { id: { in: distinct } }) },
+  if (ids) {
+    const meant = await idsMeant(context, graphId, ids);
+    if (ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
+    return [...new Set(meant.values())].sort();
+  }
+  const found = await context.database.models.memory.findMany({
+    where: { graphId },
     select: { id: true },
     orderBy: { id: "asc" },
     take: SHARED_MAX + 1,
   });
   if (found.length > SHARED_MAX) throw new TooManyToShare();
-  if (distinct && found.length < distinct.length) throw new MemoryNotFound();
   return found.map(({ id }) => id);
+}
+
+/** Those that another request did not move or delete before they were locked. */
+async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
+  const where = { graphId, id: { in: [...ids] } };
+  return (await database.models.memory.findMany({ where, select: { id: true } })).map(({ id }) => id);
 }
 
 /** Relationships of which one end is among these memories, and the other is not. */

@@ -1,12 +1,12 @@
+import { GraphQLJSONObject } from "graphql-scalars";
 import { Field, Float, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
-import type { Context } from "../../operation/context.js";
-import { Failure, InvalidInput } from "../../operation/failure.js";
-import { IdField } from "../../operation/id.js";
+import { Between, Form, JsonSize, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { GraphFull, assertRoom, settle } from "./graph-room.js";
+import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GraphFull } from "./graph-room.js";
 import {
   CONTENT_MAX,
   Memory,
@@ -18,14 +18,16 @@ import {
   TYPE_DESCRIPTION,
   TYPE_FORM,
 } from "./memory.js";
-import { SELECT_CONTENTS, bytesOf, changesOf, memoryBytes } from "./memory-columns.js";
+import { VersionMismatch, changeMemory } from "./change-memory.js";
+import { ExternalIdExists } from "./external-id-exists.js";
+import { withMemory } from "./meant-memory.js";
+import { type Contents, changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { keepVersion } from "./memory-statements.js";
-import type { Place } from "./read-memories.js";
+import { ExpiryField, ExternalIdField } from "./common-fields.js";
 
 @InputType({ description: "What to change of a memory; what is left out stays as it is." })
 export class UpdateMemoryInput extends GraphInput {
-  @IdField("The memory's id.")
+  @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 
   @Field(() => String, { nullable: true, description: TYPE_DESCRIPTION })
@@ -54,22 +56,28 @@ export class UpdateMemoryInput extends GraphInput {
   @Between(0, 1)
   importance?: number;
 
+  @Field(() => GraphQLJSONObject, {
+    nullable: true,
+    description: "What a client keeps with it, in place of what it has; null removes it.",
+  })
+  @Nullable()
+  @JsonSize(LIMITS.memory.contextBytes, LIMITS.memory.contextDepth)
+  context?: Contents["context"];
+
+  @Field(() => Float, { nullable: true, description: "How sure it is, from 0 to 1." })
+  @Between(0, 1)
+  confidence?: number;
+
+  @ExternalIdField("A client's own id for it, unlike any other in the graph; null removes it.")
+  externalId?: string | null;
+
+  @ExpiryField("Until when it holds, at once if that is past; null for a memory that does not end.")
+  expiresAt?: Date | null;
+
   @Field(() => Int, { nullable: true, description: "Refuse the update unless the memory is at this version." })
   @Nullable()
   @Between(1, 2_147_483_647)
   expectedVersion?: number | null;
-}
-
-export class VersionMismatch extends Failure {
-  static readonly example = new VersionMismatch(4);
-  readonly kind = "conflict";
-  override readonly reason = "version_mismatch";
-  override readonly details: { readonly version: number };
-
-  constructor(version: number) {
-    super(`The memory is at version ${version}. Read it again, then repeat the update on what it says now.`);
-    this.details = { version };
-  }
 }
 
 export const updateMemory = defineOperation({
@@ -80,8 +88,24 @@ export const updateMemory = defineOperation({
   input: UpdateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [MemoryNotFound, VersionMismatch, NoTeamGraph, GraphFull],
+  failures: [MemoryNotFound, VersionMismatch, ExternalIdExists, NoTeamGraph, GraphFull],
   rest: { method: "PATCH", alsoMethod: "PUT", path: "/v1/memories/:id" },
+  mcp: {
+    name: "update_memory",
+    description: "Changes a memory that is no longer right or complete. What it was is kept as an earlier version.",
+    leftOut: ["externalId", "confidence", "context", "expiresAt"],
+    inputs: {
+      id: "The memory's id.",
+      type: "What kind of note it is.",
+      content: "The whole new note; it replaces the old one.",
+      summary: "It in a sentence.",
+      tags: "All its labels; they replace the old ones.",
+      importance: "How much it matters.",
+      expectedVersion: "Refuse unless this is its version.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    outputs: ["id", "type", "title", "tags", "updatedAt", "version"],
+  },
   example: {
     input: { id: MEMORY_EXAMPLE.id, summary: null, importance: 0.9, expectedVersion: 1 },
     output: {
@@ -94,44 +118,16 @@ export const updateMemory = defineOperation({
   },
   audit: { none: "The versions of a memory say who changed what and when." },
   async handle(context, input) {
-    const { caller, database, now } = context;
+    const { caller } = context;
     const changes = changesOf(input);
     if (Object.keys(changes).length === 0) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
-    const { id, expectedVersion = null } = input;
-    const graphId = chosenGraphId(caller, input);
-    const [kept] = await database.run(keepVersion, { graphId, id, expectedVersion });
-    if (!kept) throw await whyNotKept(context, { graphId, id });
-    // The least that it takes; how much it is, the row tells when it is written.
-    await assertRoom(context, graphId, { bytes: bytesOf(Object.values(changes)) });
-    const [changed] = await database.models.memory.updateManyAndReturn({
-      where: { graphId, id },
-      data: { ...changes, version: { increment: 1 }, updatedBy: caller.userId, updatedAt: now() },
-      omit: { updatedBy: true },
-    });
+    const { expectedVersion = null } = input;
+    const changed = await withMemory(context, { graphId: chosenGraphId(caller, input), id: input.id }, (place) =>
+      changeMemory(context, place, { changes, expectedVersion }),
+    );
     if (!changed) throw new MemoryNotFound();
-    const freed = await dropOldVersions(context, { graphId, id }, kept.version - LIMITS.memory.versions);
-    // What it was is kept, so all that it is now comes on top, but for the versions that go.
-    await settle(context, graphId, { bytes: memoryBytes(changed) - freed, written: [id] });
     return changed;
   },
 });
-
-async function whyNotKept({ database }: Context, { graphId, id }: Place): Promise<Failure> {
-  const found = await database.models.memory.findUnique({
-    where: { graphId_id: { graphId, id } },
-    select: { version: true },
-  });
-  return found ? new VersionMismatch(found.version) : new MemoryNotFound();
-}
-
-/** Answers with how many bytes that frees. */
-async function dropOldVersions({ database }: Context, { graphId, id }: Place, last: number): Promise<number> {
-  if (last < 1) return 0;
-  const { memoryVersion } = database.models;
-  const where = { graphId, memoryId: id, version: { lte: last } };
-  const old = await memoryVersion.findMany({ where, select: SELECT_CONTENTS });
-  await memoryVersion.deleteMany({ where });
-  return old.reduce((sum, version) => sum + memoryBytes(version), 0);
-}

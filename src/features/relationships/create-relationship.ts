@@ -1,11 +1,11 @@
-import { Field, Float, InputType } from "type-graphql";
+import { InputType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, DifferentFrom, Form, Nullable, TextLength } from "../../operation/bounds.js";
-import { Failure } from "../../operation/failure.js";
-import { IdField } from "../../operation/id.js";
+import type { Context } from "../../operation/context.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { type Database, FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import {
+  GRAPH_FOR_AGENTS,
   GraphFull,
   GraphInput,
   MemoryNotFound,
@@ -13,40 +13,16 @@ import {
   assertRoom,
   bytesOf,
   chosenGraphId,
+  idsMeant,
   settle,
 } from "../memories/index.js";
-import { CONTEXT_MAX, RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM } from "./relationship.js";
+import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
+import { NewRelationship } from "./relationship-input.js";
 
 const RELATIONSHIPS_MAX = LIMITS.memory.relationships;
 
-@InputType({ description: "A link to make from one memory to another." })
-export class CreateRelationshipInput extends GraphInput {
-  @IdField("The id of the memory it starts from.")
-  fromMemoryId!: string;
-
-  @IdField("The id of the memory it leads to: another one.")
-  @DifferentFrom("fromMemoryId", "must be another memory than the one it starts from")
-  toMemoryId!: string;
-
-  @Field(() => String, {
-    description: "Its type, in upper case, such as SOLVES; `relationshipTypes` lists the well-known ones.",
-  })
-  @Form(TYPE_FORM, "must be an upper-case name such as SOLVES, of up to 50 characters")
-  relationshipType!: string;
-
-  @Field(() => Float, { defaultValue: 0.5, description: "How strong the link is, from 0 to 1." })
-  @Between(0, 1)
-  strength!: number;
-
-  @Field(() => Float, { defaultValue: 0.8, description: "How sure the link is, from 0 to 1." })
-  @Between(0, 1)
-  confidence!: number;
-
-  @Field(() => String, { nullable: true, description: "Where it holds, or why." })
-  @Nullable()
-  @TextLength(0, CONTEXT_MAX)
-  context?: string | null;
-}
+@InputType({ description: "A link to create from one memory to another." })
+export class CreateRelationshipInput extends NewRelationship(GraphInput) {}
 
 export class RelationshipExists extends Failure {
   static readonly example = new RelationshipExists(RELATIONSHIP_EXAMPLE.id);
@@ -62,7 +38,7 @@ export class RelationshipExists extends Failure {
   }
 }
 
-/** Deleting a memory takes its relationships along, so there is a number that can be deleted in time. */
+/** Deleting a memory deletes its relationships, too, so their number is limited to what can be deleted in time. */
 export class TooManyRelationships extends Failure {
   static readonly example = new TooManyRelationships(RELATIONSHIP_EXAMPLE.to);
   readonly kind = "conflict";
@@ -71,8 +47,8 @@ export class TooManyRelationships extends Failure {
 
   constructor(id: string) {
     super(
-      `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together; the ` +
-        "one with the id in the details has as many. Delete some, or link to a memory that stands for a part of it.",
+      `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together. ` +
+        "The one with the id in the details has reached this limit. Delete some of them, or link another memory.",
     );
     this.details = { id, relationships_max: RELATIONSHIPS_MAX };
   }
@@ -95,6 +71,21 @@ export const createRelationship = defineOperation({
     status: 201,
     location: "/v1/relationships/:id",
   },
+  mcp: {
+    name: "create_relationship",
+    description: "Links two memories. It is read from left to right: from SOLVES to.",
+    isIdempotent: true,
+    inputs: {
+      fromMemoryId: "The id of the memory it starts from.",
+      toMemoryId: "The id of the memory it leads to.",
+      relationshipType:
+        "In upper case. Well known: SOLVES, ADDRESSES, CAUSES, PREVENTS, REQUIRES, DEPENDS_ON, REPLACES, BUILDS_ON, " +
+        "CONTRADICTS, APPLIES_TO, USED_IN, RELATED_TO.",
+      strength: "How strong the link is.",
+      confidence: "How sure it is.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+  },
   example: {
     input: {
       fromMemoryId: RELATIONSHIP_EXAMPLE.from,
@@ -105,30 +96,45 @@ export const createRelationship = defineOperation({
     },
     output: RELATIONSHIP_EXAMPLE,
   },
-  audit: { none: "A relationship says who made it and when." },
+  audit: { none: "A relationship stores who created it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
-    const { fromMemoryId: from, toMemoryId: to, relationshipType: type, strength, confidence } = input;
+    const { relationshipType: type, strength, confidence } = input;
     const graphId = chosenGraphId(caller, input);
-    const link = { graphId, fromId: from, type, toId: to };
     const [id, createdAt, note, bytes] = [newId(), now(), input.context ?? null, bytesOf([type, input.context])];
-    const row = { ...link, id, strength, confidence, context: note, createdBy: caller.userId, createdAt };
+    const row = { id, strength, confidence, context: note, createdBy: caller.userId, createdAt };
     for (;;) {
+      const { from, to } = await findEnds(context, graphId, input);
+      const link = { graphId, fromId: from, type, toId: to };
       await assertPossible(database, link);
       await assertRoom(context, graphId, { bytes });
       const made = await database.models.relationship
-        .createMany({ data: row, skipDuplicates: true })
+        .createMany({ data: { ...link, ...row }, skipDuplicates: true })
         .catch((error: unknown) => {
-          // A memory that is deleted between the look and the insert breaks the foreign key: then it is not there.
+          // A memory that is deleted between the check and the insert violates the foreign key.
           throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
         });
-      if (made.count > 0) break;
-      // Somebody has just made it: it is there now, or has been deleted again and leaves its place.
+      // If not created, another request has just done so. If that one is not deleted again, the next check finds it.
+      if (made.count > 0) {
+        await settle(context, graphId, { bytes });
+        return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
+      }
     }
-    await settle(context, graphId, { bytes });
-    return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
   },
 });
+
+/**
+ * The ids of the memories that are meant.
+ * @throws MemoryNotFound where one of them is not there; InvalidInput where both are the same.
+ */
+async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
+  const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
+  if (from === undefined || to === undefined) throw new MemoryNotFound();
+  if (from === to)
+    throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
+  return { from, to };
+}
 
 interface Link {
   readonly graphId: string;
@@ -138,13 +144,12 @@ interface Link {
 }
 
 /**
- * Who links a memory at the same moment is not waited for, so it may end with a few relationships more.
- * @throws MemoryNotFound, RelationshipExists or TooManyRelationships.
+ * Does not wait for others who link the same memory at the same time, so it may get slightly more than the maximum.
+ * @throws RelationshipExists or TooManyRelationships.
  */
 async function assertPossible({ models }: Database, link: Link): Promise<void> {
   const { graphId, fromId, toId } = link;
-  const { memory, relationship } = models;
-  if ((await memory.count({ where: { graphId, id: { in: [fromId, toId] } } })) < 2) throw new MemoryNotFound();
+  const { relationship } = models;
   const key = { graphId_fromId_type_toId: link };
   const existing = await relationship.findUnique({ where: key, select: { id: true } });
   if (existing) throw new RelationshipExists(existing.id);

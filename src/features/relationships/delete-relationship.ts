@@ -21,7 +21,7 @@ export const deleteRelationship = defineOperation({
   failures: [RelationshipNotFound, NoTeamGraph],
   rest: { method: "DELETE", path: "/v1/relationships/:id", status: 204 },
   example: { input: { id: RELATIONSHIP_EXAMPLE.id }, output: { id: RELATIONSHIP_EXAMPLE.id } },
-  audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
+  audit: { none: "A relationship is only a link; deleting a memory is recorded." },
   async handle(context, { id, ...input }) {
     const { caller, database } = context;
     const graphId = chosenGraphId(caller, input);

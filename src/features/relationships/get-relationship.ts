@@ -13,7 +13,7 @@ export class RelationshipInput extends GraphInput {
 export const relationship = defineOperation({
   name: "relationship",
   effect: "reads",
-  summary: "One relationship.",
+  summary: "Returns one relationship.",
   input: RelationshipInput,
   output: Relationship,
   permission: "memories:read",

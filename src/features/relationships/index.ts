@@ -6,7 +6,9 @@ import { relationshipTypes } from "./list-relationship-types.js";
 import { memoryItLeadsTo, memoryItStartsFrom, relationshipSeen } from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
-export { Relationship } from "./relationship.js";
+export { TooManyRelationships } from "./create-relationship.js";
+export { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
+export { NewRelationship, SaidOfRelationship } from "./relationship-input.js";
 
 export const relationshipOperations = [
   createRelationship,

@@ -7,17 +7,17 @@ export class RelationshipType {
   @Field(() => String, { description: "Its name, such as SOLVES." })
   name!: string;
 
-  @Field(() => String, { description: "What it is about: causal, solution, context, learning, similarity, …" })
+  @Field(() => String, { description: "Its category: causal, solution, context, learning, similarity, …" })
   category!: string;
 
-  @Field(() => Boolean, { description: "Whether it says the same of both its ends." })
+  @Field(() => Boolean, { description: "Whether it means the same in both directions." })
   symmetric!: boolean;
 
-  @Field(() => String, { nullable: true, description: "The type that says the same from the other end." })
+  @Field(() => String, { nullable: true, description: "The type with the same meaning in the other direction." })
   inverse!: string | null;
 }
 
-@ObjectType({ description: "The well-known types of relationships. Others of the same form are accepted too." })
+@ObjectType({ description: "The well-known types of relationships. Others with the same format are accepted, too." })
 export class RelationshipTypes {
   @Field(() => [RelationshipType], { description: "The types, category by category." })
   relationshipTypes!: RelationshipType[];
@@ -26,7 +26,7 @@ export class RelationshipTypes {
 export const relationshipTypes = defineOperation({
   name: "relationshipTypes",
   effect: "reads",
-  summary: "The catalogue of well-known relationship types.",
+  summary: "Lists the well-known relationship types.",
   input: NoInput,
   output: RelationshipTypes,
   permission: "memories:read",

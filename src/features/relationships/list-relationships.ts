@@ -1,24 +1,22 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { Form, ListSize, Marked, Nullable, UUID } from "../../operation/bounds.js";
+import { Marked, Nullable, UUID } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
-import { RELATIONSHIP_EXAMPLE, Relationship, TYPE_FORM, UNSEEN, toRelationship } from "./relationship.js";
-
-const TYPES_MAX = 50;
+import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withMemory } from "../memories/index.js";
+import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
 @ArgsType()
 export class RelationshipsInput extends Paged(GraphInput) {
-  @Field(() => [String], { nullable: true, description: "Only relationships of these types, such as SOLVES." })
-  @Nullable()
-  @Form(TYPE_FORM, "must be upper-case names such as SOLVES, of up to 50 characters")
-  @ListSize(1, TYPES_MAX, 50)
+  @RelationshipTypesField("Only relationships of these types, such as SOLVES.")
   types?: string[] | null;
 
-  @Field(() => ID, { nullable: true, description: "Only relationships from or to the memory of this id." })
+  @Field(() => ID, {
+    nullable: true,
+    description: "Only relationships from or to the memory with this id, or external id.",
+  })
   @Nullable()
-  @Marked("id")
+  @Marked("memoryId")
   memoryId?: string | null;
 }
 
@@ -34,7 +32,7 @@ export class RelationshipPage {
 export const relationships = defineOperation({
   name: "relationships",
   effect: "reads",
-  summary: "The relationships of a graph, newest first.",
+  summary: "Lists the relationships of a graph, newest first.",
   input: RelationshipsInput,
   output: RelationshipPage,
   permission: "memories:read",
@@ -47,15 +45,18 @@ export const relationships = defineOperation({
   async handle({ caller, database }, input) {
     const { limit, memoryId } = input;
     const before = placeOf(input.cursor, UUID);
-    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+    // Ids are in the order of time, so a page continues below the last id of the previous one.
     const all = { graphId: chosenGraphId(caller, input), ...(before !== null && { id: { lt: before } }) };
     const types = input.types && [...new Set(input.types)];
-    const rows = await newestOf(
-      database,
-      limit + 1,
-      memoryId == null ? ofTypes(all, types) : atMemory(all, memoryId, types),
-    );
-    const page = pageOf(rows, limit, ({ id }) => id);
+    const newest = (conditions: readonly Condition[]) => readNewest(database, limit + 1, conditions);
+    const rows =
+      memoryId == null
+        ? await newest(ofTypes(all, types))
+        : await withMemory({ database }, { graphId: all.graphId, id: memoryId }, async ({ id }) => {
+            const found = await newest(atMemory(all, id, types));
+            return found.length === 0 ? undefined : found;
+          });
+    const page = pageOf(rows ?? [], limit, ({ id }) => id);
     return { relationships: page.items.map(toRelationship), nextCursor: page.nextCursor };
   },
 });
@@ -68,15 +69,15 @@ type Condition = {
   type?: string | { in: string[] };
 };
 
-/** Each type by itself, which is read off an index that has it in this order. */
+/** One condition for each type, since an index has the relationships of one type in this order. */
 const ofTypes = (all: Condition, types: string[] | null | undefined): Condition[] =>
   types ? types.map((type) => ({ ...all, type })) : [all];
 
 const atMemory = (all: Condition, id: string, types: string[] | null | undefined): Condition[] =>
   [{ fromId: id }, { toId: id }].map((end) => ({ ...all, ...end, ...(types && { type: { in: types } }) }));
 
-/** The newest of each condition are enough to find the newest of all. No relationship meets two of them. */
-async function newestOf({ models }: Database, take: number, conditions: readonly Condition[]) {
+/** The newest of each condition contain the newest of all. No relationship matches two conditions. */
+async function readNewest({ models }: Database, take: number, conditions: readonly Condition[]) {
   const rows = [];
   for (const where of conditions) {
     rows.push(...(await models.relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take })));

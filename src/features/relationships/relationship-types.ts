@@ -1,10 +1,10 @@
-/** The relationship types that are well known; others of the same form are accepted as well. */
+/** A well-known relationship type; others with the same format are accepted, too. */
 export interface WellKnownType {
   readonly name: string;
   readonly category: string;
-  /** Whether it says the same of both its ends. */
+  /** Whether it means the same in both directions. */
   readonly symmetric: boolean;
-  /** The type that says the same thing from the other end. */
+  /** The type with the same meaning in the other direction. */
   readonly inverse: string | null;
 }
 

@@ -12,8 +12,7 @@ import {
   defineMemoryRelation,
 } from "../memories/index.js";
 
-export const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
-export const CONTEXT_MAX = 1_000;
+export const CONTEXT_MAX = 10_000;
 
 @ObjectType({ description: "A typed link from one memory to another." })
 export class Relationship {
@@ -35,13 +34,13 @@ export class Relationship {
   @Field(() => Float, { description: "How sure the link is, from 0 to 1." })
   confidence!: number;
 
-  @Field(() => String, { nullable: true, description: "Where it holds, or why." })
+  @Field(() => String, { nullable: true, description: "Where or why it applies." })
   context!: string | null;
 
-  @Field(() => Date, { description: "When it was made." })
+  @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
 
-  /** Undeclared, so it never leaves: where its memories are. */
+  /** The graph of its memories. Not a declared field, so no client sees it. */
   graphId!: string;
 }
 
@@ -77,39 +76,40 @@ export class RelationshipNotFound extends Failure {
 
   constructor() {
     super(
-      "No relationship of this graph has this id. `memory` tells the relationships of a memory; `graph` chooses the graph.",
+      "No relationship in this graph has this id. `memory` shows a memory's relationships; `graph` selects the graph.",
     );
   }
 }
 
-/** A memory shows its relationships as seen from there; from each one reaches the relationship itself. */
+/** A memory shows its relationships from its own point of view; this leads to the relationship itself. */
 export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>({
   of: MemoryRelationship,
   name: "relationship",
   to: () => Relationship,
-  description: "The relationship itself, whichever way one looks at it; null if it was deleted meanwhile.",
+  description: "The relationship itself, with its own direction; null if it was deleted meanwhile.",
   permission: "memories:read",
   failures: [RelationshipNotFound],
   follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
-    if (asked().has("context")) return followWhole(context, { graphId, id });
-    // All but this is known from there.
+    if (asked().has("context")) return loadRelationship(context, { graphId, id });
+    // Only `context` is missing in the source.
     const { from, to, type, strength, confidence, createdAt } = seen;
     return { graphId, id, from, to, type, strength, confidence, createdAt, context: null };
   },
 });
 
-async function followWhole(context: Context, place: Place): Promise<Relationship> {
+async function loadRelationship(context: Context, place: Place): Promise<Relationship> {
   const found = await load(context, relationshipsAt, place);
   if (!found) throw new RelationshipNotFound();
   return found;
 }
 
-/** How many are read by one query; the notes of a thousand have 4 MB at most. */
-const BATCH = 1_000;
+/** How many one query reads; their contexts have at most 10 MB. */
+const BATCH = 250;
 
-/** One query a graph and thousand: whoever asks has two graphs at most. */
-const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database }, places) => {
+/** One query for each batch of a graph; a caller has at most two graphs. */
+const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database, answer, pause }, places) => {
   const found = new Map<string, Relationship>();
+  let length = 0;
   for (const graphId of new Set(places.map((place) => place.graphId))) {
     const ids = [...new Set(places.filter((place) => place.graphId === graphId).map(({ id }) => id))];
     for (let start = 0; start < ids.length; start += BATCH) {
@@ -117,7 +117,12 @@ const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ databas
         where: { graphId, id: { in: ids.slice(start, start + BATCH) } },
         omit: UNSEEN,
       });
-      for (const row of rows) found.set(row.id, toRelationship(row));
+      for (const row of rows) {
+        found.set(row.id, toRelationship(row));
+        length += row.context?.length ?? 0;
+      }
+      answer?.assertRoom(length);
+      await pause?.();
     }
   }
   return places.map(({ id }) => found.get(id));

@@ -14,7 +14,9 @@ import {
   toRelationship,
 } from "./relationship.js";
 
-@InputType({ description: "What to change of a relationship; what is left out stays. Its type and ends are for good." })
+@InputType({
+  description: "What to change in a relationship; absent fields stay as they are. Its type and ends cannot be changed.",
+})
 export class UpdateRelationshipInput extends GraphInput {
   @IdField("The relationship's id.")
   id!: string;
@@ -27,7 +29,7 @@ export class UpdateRelationshipInput extends GraphInput {
   @Between(0, 1)
   confidence?: number;
 
-  @Field(() => String, { nullable: true, description: "Where it holds, or why; null removes it." })
+  @Field(() => String, { nullable: true, description: "Where or why it applies; null removes it." })
   @Nullable()
   @TextLength(0, CONTEXT_MAX)
   context?: string | null;
@@ -36,7 +38,7 @@ export class UpdateRelationshipInput extends GraphInput {
 export const updateRelationship = defineOperation({
   name: "updateRelationship",
   effect: "transaction",
-  summary: "Changes how strong and how sure a relationship is, and its context.",
+  summary: "Changes the strength, confidence or context of a relationship.",
   notes: "Give at least one field to change.",
   input: UpdateRelationshipInput,
   output: Relationship,
@@ -47,7 +49,7 @@ export const updateRelationship = defineOperation({
     input: { id: RELATIONSHIP_EXAMPLE.id, strength: 0.7, context: null },
     output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
   },
-  audit: { none: "A relationship is no more than a link; deleting what it links is recorded." },
+  audit: { none: "A relationship is only a link; deleting a memory is recorded." },
   async handle(here, input) {
     const { caller, database } = here;
     const { id, strength, confidence, context } = input;
@@ -55,7 +57,7 @@ export const updateRelationship = defineOperation({
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
     const graphId = chosenGraphId(caller, input);
-    // Locked, so that what it took is what is counted.
+    // Locked, so that its size before the change is counted correctly.
     if (!(await lockRow(database, "relationship", { graph_id: graphId, id }))) throw new RelationshipNotFound();
     const { relationship } = database.models;
     const where = { graphId_id: { graphId, id } };

@@ -20,11 +20,11 @@ export class DeleteTeamInput {
 export const deleteTeam = defineTeamOperation({
   name: "deleteTeam",
   effect: "transaction",
-  summary: "Deletes a team for good, with its invitations and its graph; its members keep their own graphs.",
+  summary: "Deletes a team permanently, with its invitations and its graph; its members keep their own graphs.",
   notes:
-    "A team whose subscription may charge again cannot be deleted (`subscription_active`); the payment " +
-    "provider is asked first. A team that never had a subscription, or whose subscription has ended, is deleted " +
-    "without asking. Where the service has no payment provider any more, a team whose subscription may be live " +
+    "A team whose subscription may charge again cannot be deleted (`subscription_active`); the service asks the " +
+    "payment provider first. A team that never had a subscription, or whose subscription has ended, is deleted " +
+    "without asking. If the service no longer has a payment provider, a team whose subscription may be live " +
     "cannot be deleted.",
   input: DeleteTeamInput,
   output: Deletion,

@@ -14,7 +14,7 @@ export class TeamInput {
 export const myTeam = defineTeamOperation({
   name: "myTeam",
   effect: "reads",
-  summary: "The team that the caller is in.",
+  summary: "Returns the caller's team.",
   input: NoInput,
   output: Team,
   permission: "teams:read",
@@ -28,7 +28,7 @@ export const myTeam = defineTeamOperation({
 export const team = defineTeamOperation({
   name: "team",
   effect: "reads",
-  summary: "A team that the caller is in.",
+  summary: "Returns a team of which the caller is a member.",
   input: TeamInput,
   output: Team,
   permission: "teams:read",

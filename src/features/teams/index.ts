@@ -5,6 +5,7 @@ import { acceptInvitation, declineInvitation } from "./invitations/answer-invita
 import { invitation } from "./invitations/get-invitation.js";
 import { inviteMember } from "./invitations/invite-member.js";
 import { invitationsOfATeam, teamInvitations } from "./invitations/list-invitations.js";
+import { resendInvitation } from "./invitations/resend-invitation.js";
 import { revokeInvitation } from "./invitations/revoke-invitation.js";
 import { leaveTeam } from "./leave-team.js";
 import { teamAudit } from "./list-audit.js";
@@ -22,8 +23,10 @@ export {
   forgetInvitationsOf,
   receivedInvitations,
   sentInvitations,
+  withdrawInvitationTo,
   withdrawInvitationsBy,
 } from "./invitations/invitations-of-user.js";
+export { markBounced } from "./invitations/mark-bounced.js";
 export { type InvitationToSend, newInvitationToken } from "./invitations/invitation-token.js";
 export { OwnerMustTransfer } from "./leave-team.js";
 export { AuditEntry } from "./list-audit.js";
@@ -44,6 +47,7 @@ export const teamOperations = [
   removeMember,
   inviteMember,
   teamInvitations,
+  resendInvitation,
   revokeInvitation,
   invitation,
   acceptInvitation,

@@ -20,9 +20,8 @@ export class OwnerMustTransfer extends Failure {
   }
 }
 
-/** The team that was left. */
 class LeftTeam extends Team {
-  /** Undeclared, so it never leaves: for the audit alone. */
+  /** Only for the audit. Not a declared field, so no client sees it. */
   withdrawn?: number;
 }
 
@@ -30,7 +29,8 @@ export const leaveTeam = defineTeamOperation<LeaveTeamInput, LeftTeam>({
   name: "leaveTeam",
   effect: "transaction",
   summary:
-    "Ends the caller's membership; access to the team's graph ends with the next request. Invitations that the caller sent and nobody answered are withdrawn.",
+    "Ends the caller's membership and, from the next request, access to the team's graph. Pending invitations that " +
+    "the caller sent are withdrawn.",
   input: LeaveTeamInput,
   output: Team,
   permission: "teams:write",

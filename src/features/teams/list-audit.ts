@@ -13,7 +13,7 @@ export class TeamAuditInput extends Paged(NoInput) {
   @IdField("The team's id.")
   teamId!: string;
 
-  @Field(() => String, { nullable: true, description: "Only entries of this operation, such as inviteMember." })
+  @Field(() => String, { nullable: true, description: "Only entries of this action, such as inviteMember." })
   @Nullable()
   @TextLength(1, 100)
   action?: string | null;
@@ -34,35 +34,34 @@ export class TeamAuditInput extends Paged(NoInput) {
   createdBefore?: Date | null;
 }
 
-@ObjectType({ description: "Who did what to whom, when and how." })
+@ObjectType({ description: "An entry of the audit: who changed what, when and how." })
 export class AuditEntry {
   @Field(() => ID, { description: "The entry's id." })
   id!: string;
 
   @Field(() => ID, {
     nullable: true,
-    description:
-      "The id of the user who did it, deleted or not; null for what the service or its operator did by itself.",
+    description: "The id of the user who did it, even if deleted since; null for the service and its operator.",
   })
   actorId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: "The API key it was done with; null without one, as on sign-up." })
+  @Field(() => ID, { nullable: true, description: "The id of the API key in use; null without one." })
   keyId!: string | null;
 
   @Field(() => String, {
     description:
-      "Which way it came in: rest, graphql, page, billing for what the payment provider caused, or operator for what " +
-      "was done by a command.",
+      "How it was requested: rest, graphql, mcp, page, billing for changes caused by the payment provider, or " +
+      "operator for commands.",
   })
   door!: string;
 
-  @Field(() => String, { description: "The operation, such as inviteMember." })
+  @Field(() => String, { description: "The action, such as inviteMember." })
   action!: string;
 
-  @Field(() => String, { nullable: true, description: "The id of what or whom it was done to." })
+  @Field(() => String, { nullable: true, description: "The id of the object or user that was changed." })
   subject!: string | null;
 
-  @Field(() => String, { nullable: true, description: "A few words on how." })
+  @Field(() => String, { nullable: true, description: "Details, such as a role or the old and new values." })
   detail!: string | null;
 
   @Field(() => Date, { description: "When it was done." })
@@ -81,8 +80,8 @@ export class AuditPage {
 export const teamAudit = defineTeamOperation({
   name: "teamAudit",
   effect: "reads",
-  summary: "What was done in a team: to its members, invitations and settings, and which memories were deleted.",
-  notes: "What the service does by itself about a subscription has no actor, and `billing` as its door.",
+  summary: "Lists the changes in a team: of members, invitations and settings, and deleted memories.",
+  notes: "Changes of a subscription that the service makes by itself have no actor, and the door `billing`.",
   input: TeamAuditInput,
   output: AuditPage,
   permission: "teams:read",
@@ -114,7 +113,7 @@ export const teamAudit = defineTeamOperation({
         teamId,
         ...(before === null ? {} : { id: { lt: before } }),
         ...(action == null ? {} : { action }),
-        // A malformed id is nobody's: nothing was done by them.
+        // A malformed id matches nothing.
         ...(actorId == null ? {} : UUID.test(actorId) ? { actorId } : { id: { in: [] } }),
         createdAt: { ...(createdAfter ? { gte: createdAfter } : {}), ...(createdBefore ? { lt: createdBefore } : {}) },
       },
@@ -126,6 +125,6 @@ export const teamAudit = defineTeamOperation({
   },
 });
 
-/** Deletes a batch of entries that are older; answers with whether there may be more. */
+/** Deletes a batch of older entries; returns whether there may be more. */
 export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>
   forget(database, forgetAudit, keptDays * HOURS_OF_DAY);

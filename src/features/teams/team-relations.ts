@@ -7,7 +7,7 @@ export const teamOfViewer = defineRelation<Viewer, Team | null>({
   of: Viewer,
   name: "team",
   to: () => Team,
-  description: "The team that the user is in; null for none.",
+  description: "The user's team; null for none.",
   permission: "teams:read",
   failures: [],
   follow: async (context) => (context.caller.team ? ownTeam(context) : null),

@@ -1,9 +1,10 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Failure } from "../../operation/failure.js";
 import type { MembersTeam } from "../../operation/standing.js";
 
 export const NAME_MAX = 100;
-export const MEMBERS_MAX = 1_000;
+export const MEMBERS_MAX = LIMITS.teams.members;
 
 export enum TeamRoleName {
   OWNER = "owner",
@@ -25,19 +26,19 @@ export class Team implements Omit<MembersTeam, "role"> {
   @Field(() => ID, { description: "Its id." })
   id!: string;
 
-  @Field(() => String, { description: "What it is called." })
+  @Field(() => String, { description: "Its name." })
   name!: string;
 
   @Field(() => ID, { description: "The user id of its owner." })
   ownerId!: string;
 
-  @Field(() => Int, { description: "How many members it has room for." })
+  @Field(() => Int, { description: "The maximum number of members." })
   maxMembers!: number;
 
-  @Field(() => Int, { description: "How many members it has, the owner among them." })
+  @Field(() => Int, { description: "The number of members, including the owner." })
   memberCount!: number;
 
-  @Field(() => Date, { description: "Since when there is this team." })
+  @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
 }
 
@@ -55,7 +56,7 @@ export class AlreadyInTeam extends Failure {
   override readonly reason = "already_in_team";
 
   constructor() {
-    super("You are in a team already, and can be in one at a time. Leave it first with `leaveTeam`.");
+    super("You are already in a team, and can only be in one. Leave it first with `leaveTeam`.");
   }
 }
 
@@ -65,8 +66,8 @@ export class TeamFull extends Failure {
 
   constructor() {
     super(
-      "All seats of the team are taken, counting open invitations. Revoke an invitation, remove a member, or raise " +
-        "`maxMembers`: by `upgradeTeam` where the team pays for its seats, else by `updateTeam`.",
+      "All seats of the team are taken, counting pending invitations. Revoke an invitation, remove a member, or " +
+        "raise `maxMembers`: with `upgradeTeam` if the team pays for its seats, otherwise with `updateTeam`.",
     );
   }
 }

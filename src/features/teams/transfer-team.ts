@@ -6,12 +6,12 @@ import { defineTeamOperation } from "../../operation/operation.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 import { MemberNotFound } from "./member-not-found.js";
 
-@InputType({ description: "To whom a team shall belong." })
+@InputType({ description: "The new owner of a team." })
 export class TransferTeamInput {
   @IdField("The team's id.")
   teamId!: string;
 
-  @IdField("The user id of the member who shall own it; the owner so far becomes an admin.")
+  @IdField("The user id of the member who becomes the owner; the present owner becomes an admin.")
   userId!: string;
 }
 
@@ -20,9 +20,9 @@ export const transferTeam = defineTeamOperation({
   effect: "transaction",
   summary: "Makes another member the owner of a team.",
   notes:
-    "The owner so far becomes an admin, so invitations that they sent stay open. Nothing changes at the payment " +
-    "provider: the customer's address and card stay those of whoever paid first, until somebody changes them " +
-    "there.",
+    "The previous owner becomes an admin, so invitations that they sent stay valid. Nothing changes at the payment " +
+    "provider: the customer's address and card remain those of the person who paid first, until somebody changes " +
+    "them there.",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
@@ -40,10 +40,10 @@ export const transferTeam = defineTeamOperation({
   }),
   async handle(context, { teamId, userId }) {
     if (userId === context.caller.userId) {
-      throw new InvalidInput([{ path: "userId", message: "must be another member: you own the team already" }]);
+      throw new InvalidInput([{ path: "userId", message: "must be another member: you already own the team" }]);
     }
     const { team, teamMember } = context.database.models;
-    // The old owner first: at no moment may a team have two.
+    // The old owner first: a team must never have two.
     await teamMember.updateMany({ where: { teamId, role: "owner" }, data: { role: "admin" } });
     const { count } = await teamMember.updateMany({ where: { teamId, userId }, data: { role: "owner" } });
     if (count === 0) throw new MemberNotFound();

@@ -6,43 +6,47 @@ import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import { SizeManagedByBilling, accountOf, isLive } from "../billing/index.js";
+import { countPending } from "./invitations/invitation.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
-@InputType({ description: "What to change of a team; what is left out stays as it is." })
+@InputType({ description: "What to change in a team; absent fields stay as they are." })
 export class UpdateTeamInput {
   @IdField("The team's id.")
   teamId!: string;
 
-  @Field(() => String, { nullable: true, description: "What to call it." })
+  @Field(() => String, { nullable: true, description: "The new name." })
   @NotBlank()
   @TextLength(1, NAME_MAX)
   name?: string;
 
-  @Field(() => Int, { nullable: true, description: `How many members it shall have room for: 1 to ${MEMBERS_MAX}.` })
+  @Field(() => Int, { nullable: true, description: `The new maximum number of members: 1 to ${MEMBERS_MAX}.` })
   @Between(1, MEMBERS_MAX)
   maxMembers?: number;
 }
 
 export class TooManyMembers extends Failure {
-  static readonly example = new TooManyMembers(7);
+  static readonly example = new TooManyMembers(7, 2);
   readonly kind = "conflict";
   override readonly reason = "too_many_members";
-  override readonly details: { readonly memberCount: number };
+  override readonly details: { readonly memberCount: number; readonly pendingInvitations: number };
 
-  constructor(memberCount: number) {
-    super(`The team has ${memberCount} members: its size cannot be smaller. Remove some first with \`removeMember\`.`);
-    this.details = { memberCount };
+  constructor(memberCount: number, pendingInvitations: number) {
+    super(
+      `The team has ${memberCount} members and ${pendingInvitations} pending invitations, so it cannot be smaller. ` +
+        "Remove some first with `removeMember` or `revokeInvitation`.",
+    );
+    this.details = { memberCount, pendingInvitations };
   }
 }
 
 export const updateTeam = defineTeamOperation({
   name: "updateTeam",
   effect: "transaction",
-  summary: "Renames a team, or changes how many members it has room for.",
+  summary: "Renames a team, or changes its maximum number of members.",
   notes:
-    "Give at least one field to change. A team that pays nothing may have a larger `maxMembers` than it has " +
-    "free seats: this is how many seats `createTeamCheckout` buys. The size of a team that pays is changed by " +
-    "`upgradeTeam`; to give the size that it has changes nothing and is accepted.",
+    "Give at least one field to change. For a team without a subscription, `maxMembers` may exceed the number of " +
+    "free seats: it is the number of seats that `createTeamCheckout` buys. A team with a subscription changes its " +
+    "size with `upgradeTeam`; here only its present size is accepted.",
   input: UpdateTeamInput,
   output: Team,
   permission: "teams:write",
@@ -64,11 +68,14 @@ export const updateTeam = defineTeamOperation({
     }
   },
   async handle(context, { teamId, name, maxMembers }, { team: { memberCount, maxMembers: seats } }) {
-    // Clients that put the whole team back say the size that it has.
+    // Clients that send the whole team back send its present size.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
     const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
     if (isResized && isBilled) throw new SizeManagedByBilling();
-    if (maxMembers !== undefined && maxMembers < memberCount) throw new TooManyMembers(memberCount);
+    if (isResized) {
+      const pending = await countPending(context.database, teamId);
+      if (maxMembers < memberCount + pending) throw new TooManyMembers(memberCount, pending);
+    }
     const { team } = context.database.models;
     const data = { ...(name !== undefined && { name }), ...(maxMembers !== undefined && { maxMembers }) };
     const [changed] = await team.updateManyAndReturn({ where: { id: teamId }, data });

@@ -12,6 +12,7 @@ import { catalogueRoutes } from "./routes/catalogue.js";
 import { checkoutRoutes } from "./routes/checkout.js";
 import { eventRoutes } from "./routes/events.js";
 import { invoiceRoutes } from "./routes/invoices.js";
+import { portalRoutes } from "./routes/portal.js";
 import type { Route } from "./routes/route.js";
 import { subscriptionRoutes } from "./routes/subscriptions.js";
 import type { Scene } from "./scene.js";
@@ -66,6 +67,7 @@ const ROUTES: readonly Route[] = [
   ...checkoutRoutes,
   ...subscriptionRoutes,
   ...invoiceRoutes,
+  ...portalRoutes,
   ...eventRoutes,
 ];
 

@@ -29,6 +29,7 @@ export function makeInvoice(
     subscription: subscription.id,
     subscriptionMetadata: subscription.metadata,
     currency: subscription.currency,
+    isTaxed: subscription.isTaxed ?? false,
     reason,
     lines,
     status: "open",
@@ -39,6 +40,38 @@ export function makeInvoice(
   scene.state.invoices[invoice.id] = invoice;
   subscription.latestInvoice = invoice.id;
   return invoice;
+}
+
+/** The next invoice of a subscription, as if these were its items: with the prorations, if there are any. */
+export function previewInvoice(
+  scene: Scene,
+  subscription: SubscriptionRecord,
+  { items, prorates }: { readonly items: readonly ItemRecord[]; readonly prorates: boolean },
+): InvoiceRecord {
+  const { periodStart, periodEnd, pendingLines } = subscription;
+  const price = found(scene.state.prices[items[0]?.price ?? ""]);
+  const next = {
+    items,
+    periodStart: periodEnd,
+    periodEnd: endOfPeriod(anchorOf(subscription), Math.max(periodEnd, periodStart), price),
+  };
+  const prorations = prorates ? prorationLines(scene, subscription, items) : [];
+  return {
+    id: newId("upcoming_in"),
+    created: scene.now(),
+    number: null,
+    customer: subscription.customer,
+    subscription: subscription.id,
+    subscriptionMetadata: subscription.metadata,
+    currency: subscription.currency,
+    isTaxed: subscription.isTaxed ?? false,
+    reason: "upcoming",
+    lines: [...pendingLines, ...prorations, ...periodLines(scene, { ...subscription, ...next })],
+    status: "draft",
+    attempts: 0,
+    paidAt: null,
+    voidedAt: null,
+  };
 }
 
 /** Sends the events of a new invoice, after those of its subscription. */
@@ -109,18 +142,20 @@ function assertOpen({ id, status }: InvoiceRecord): void {
 }
 
 /** The price of a whole period of the items. */
-export const periodLines = (scene: Scene, { items, periodStart, periodEnd }: SubscriptionRecord): LineRecord[] =>
-  items.map((item) => {
+export function periodLines(scene: Scene, subscription: SubscriptionRecord): LineRecord[] {
+  const { items, periodStart, periodEnd } = subscription;
+  return items.map((item) => {
     const price = found(scene.state.prices[item.price]);
     return {
       ...lineOf(item),
-      amount: price.unitAmount * item.quantity,
+      amount: unitAmountOf(price, periodStart, subscription) * item.quantity,
       description: `${item.quantity} × ${nameOf(scene, price)}`,
       proration: false,
       start: periodStart,
       end: periodEnd,
     };
   });
+}
 
 const lineOf = ({ id, price, quantity }: ItemRecord) => ({ id: newId("il"), item: id, price, quantity });
 
@@ -147,7 +182,7 @@ export function prorationLines(
         const price = found(scene.state.prices[item.price]);
         return {
           ...lineOf(item),
-          amount: sign * Math.round(price.unitAmount * item.quantity * share),
+          amount: sign * Math.round(unitAmountOf(price, now, subscription) * item.quantity * share),
           description: `${what} ${item.quantity} × ${nameOf(scene, price)}`,
           proration: true,
           start: now,
@@ -162,6 +197,13 @@ export function prorationLines(
 
 /** Whether a payment is due for it. */
 export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
+
+/** When periods are counted from: the end of the trial, or the start. */
+export const anchorOf = ({ trialEnd, created }: SubscriptionRecord): number => trialEnd ?? created;
+
+/** A trial costs nothing. */
+const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: SubscriptionRecord): number =>
+  start < trialEnd ? 0 : price.unitAmount;
 
 /** The end of the period, counted from the first start, so that the 31st returns after February. */
 export function endOfPeriod(beginning: number, start: number, price: PriceRecord): number {

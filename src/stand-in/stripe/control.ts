@@ -19,6 +19,7 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/advance    { milliseconds }
  *   POST /_stand-in/pay        { session }
  *   POST /_stand-in/decline    { session }
+ *   POST /_stand-in/cancel     { subscription }, as in the customer portal
  *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
  *   POST /_stand-in/invoice    { invoice }: pays it
  *   POST /_stand-in/webhook    { url, secret? }: sends events there
@@ -51,6 +52,10 @@ export function control(standIn: StandInStripe): Router {
   router.post(
     "/decline",
     does((body) => standIn.decline(textIn(body, "session"))),
+  );
+  router.post(
+    "/cancel",
+    does((body) => standIn.cancelInPortal(textIn(body, "subscription"))),
   );
   router.post(
     "/card",

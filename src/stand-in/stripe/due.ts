@@ -6,6 +6,7 @@ import {
   expireSession,
   renewSubscription,
 } from "./lifecycle.js";
+import { endOf } from "./objects.js";
 import type { Scene } from "./scene.js";
 import type { SubscriptionRecord } from "./state.js";
 
@@ -42,13 +43,16 @@ function earliest(scene: Scene): Due | undefined {
 }
 
 function duesOf(scene: Scene, subscription: SubscriptionRecord): Due[] {
-  const { status, pendingUpdate, periodEnd, created, cancelAtPeriodEnd } = subscription;
+  const { status, pendingUpdate, periodEnd, created } = subscription;
   if (status === "incomplete") {
     return [{ at: created + WAITING_SECONDS, act: () => abandonSubscription(scene, subscription) }];
   }
-  if (status !== "active" && status !== "past_due") return [];
-  const next = cancelAtPeriodEnd ? cancelSubscription : renewSubscription;
-  const dues = [{ at: periodEnd, act: () => next(scene, subscription) }];
+  if (status !== "trialing" && status !== "active" && status !== "past_due") return [];
+  const end = endOf(subscription);
+  const dues =
+    end !== null && end <= periodEnd
+      ? [{ at: end, act: () => cancelSubscription(scene, subscription) }]
+      : [{ at: periodEnd, act: () => renewSubscription(scene, subscription) }];
   if (pendingUpdate) dues.unshift({ at: pendingUpdate.expiresAt, act: () => dropPendingUpdate(scene, subscription) });
   return dues;
 }

@@ -3,9 +3,18 @@ import type { Api, Outgoing } from "./api.js";
 import { control } from "./control.js";
 import { passTime } from "./due.js";
 import { ApiError } from "./errors.js";
+import { invoicePdf } from "./invoice-pdf.js";
 import type { StandInStripe } from "./stand-in-stripe.js";
-import { assertOpen, declineInvoice, payInvoice, paySession, voidInvoice } from "./lifecycle.js";
-import { checkoutPage, invoicePage, problemPage } from "./pages.js";
+import {
+  assertOpen,
+  cancelInPortal,
+  declineInvoice,
+  payInvoice,
+  paySession,
+  resumeInPortal,
+  voidInvoice,
+} from "./lifecycle.js";
+import { checkoutPage, invoicePage, portalPage, problemPage } from "./pages.js";
 import { atAddress } from "./routes/route.js";
 import type { Scene } from "./scene.js";
 import type { SessionRecord } from "./state.js";
@@ -43,6 +52,7 @@ function pages(scene: Scene): Router {
   const router = Router();
   const sessionIn = (request: Request) => atAddress(scene.state.sessions, "checkout.session", idIn(request));
   const invoiceIn = (request: Request) => atAddress(scene.state.invoices, "invoice", idIn(request));
+  const portalIn = (request: Request) => atAddress(scene.state.portals, "billing_portal.session", idIn(request));
   const act = (handle: (request: Request, response: Response) => void): Handler => {
     return (request, response) => {
       try {
@@ -80,6 +90,10 @@ function pages(scene: Scene): Router {
     "/invoices/:id",
     act((request, response) => void response.send(invoicePage(invoiceIn(request)))),
   );
+  router.get(
+    "/invoices/:id/pdf",
+    act((request, response) => void response.type("pdf").send(invoicePdf(invoiceIn(request)))),
+  );
   router.post(
     "/invoices/:id/pay",
     act((request, response) => {
@@ -104,6 +118,21 @@ function pages(scene: Scene): Router {
       response.send(invoicePage(invoice));
     }),
   );
+  router.get(
+    "/portal/:id",
+    act((request, response) => void response.send(portalPage(scene, portalIn(request)))),
+  );
+  for (const [name, change] of Object.entries({ cancel: cancelInPortal, resume: resumeInPortal })) {
+    router.post(
+      `/portal/:id/${name}/:subscription`,
+      act((request, response) => {
+        const portal = portalIn(request);
+        const id = String(request.params["subscription"]);
+        change(scene, atAddress(scene.state.subscriptions, "subscription", id));
+        response.redirect(303, `/portal/${portal.id}`);
+      }),
+    );
+  }
   return router;
 }
 

@@ -2,12 +2,13 @@
  * A stand-in for Stripe, for development and tests: an HTTP server with the part of Stripe's API that the
  * service uses, in the version of the `stripe` package. No money is paid.
  *
- * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, events and webhook endpoints;
+ * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal,
+ * events and webhook endpoints;
  * authentication, idempotency keys, expansion, paging and errors; and the lifecycle of a subscription with a
  * separate clock. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts describes how
  * to control it over HTTP.
  *
- * It does not imitate taxes, coupons, trials, metered and tiered prices, several intervals in one subscription,
+ * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices, several intervals in one subscription,
  * more than one currency, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
  * due until its latest invoice is paid), drafts of invoices, credit for what was paid too much, final invoices of
  * cancellations (`invoice_now` and `prorate` are accepted without effect), rate limits, connected accounts,
@@ -23,7 +24,7 @@ import { Courier } from "./delivery.js";
 import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
-import { assertOpen, payInvoice, paySession } from "./lifecycle.js";
+import { assertOpen, cancelInPortal, payInvoice, paySession } from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
 import { atAddress } from "./routes/route.js";
 import { Scene } from "./scene.js";
@@ -94,6 +95,7 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
     delivered: () => courier.idle(),
     pay: (id) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id))),
     decline: (id) => saving(() => assertOpen(atAddress(state.sessions, "checkout.session", id))),
+    cancelInPortal: (id) => saving(() => cancelInPortal(scene, atAddress(state.subscriptions, "subscription", id))),
     setCard(customerId, card) {
       atAddress(state.customers, "customer", customerId).card = card;
       store.save();

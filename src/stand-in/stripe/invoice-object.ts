@@ -5,12 +5,31 @@ import { type InvoiceRecord, type LineRecord, type Source, found } from "./state
 export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
-export const amountDue = ({ lines }: InvoiceRecord): number => Math.max(0, invoiceTotal(lines));
+/** The tax of every place, beside the prices: a tenth. */
+const taxOf = ({ isTaxed = false }: InvoiceRecord, amount: number): number => (isTaxed ? Math.round(amount / 10) : 0);
+
+const totalTax = (invoice: InvoiceRecord): number =>
+  invoice.lines.reduce((sum, { amount }) => sum + taxOf(invoice, amount), 0);
+
+export const amountDue = (invoice: InvoiceRecord): number =>
+  Math.max(0, invoiceTotal(invoice.lines) + totalTax(invoice));
+
+const taxObject = (amount: number, taxable: number) =>
+  ({
+    amount,
+    tax_behavior: "exclusive",
+    tax_rate_details: { tax_rate: "txr_standin" },
+    taxability_reason: "standard_rated",
+    taxable_amount: taxable,
+    type: "tax_rate_details",
+  }) as const;
 
 export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {
   const { id, created, currency, customer, status, subscription } = invoice;
   const known = found(source.state.customers[customer]);
-  const total = invoiceTotal(invoice.lines);
+  const subtotal = invoiceTotal(invoice.lines);
+  const total = subtotal + totalTax(invoice);
+  const isTaxed = invoice.isTaxed === true;
   const due = amountDue(invoice);
   const [first] = invoice.lines;
   return {
@@ -29,9 +48,10 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     customer_email: known.email,
     customer_name: known.name,
     customer_phone: known.phone,
-    effective_at: created,
+    effective_at: status === "draft" ? null : created,
     ending_balance: Math.min(0, total),
-    hosted_invoice_url: `${source.url}/invoices/${id}`,
+    hosted_invoice_url: status === "draft" ? null : `${source.url}/invoices/${id}`,
+    invoice_pdf: status === "draft" ? null : `${source.url}/invoices/${id}/pdf`,
     lines: {
       object: "list",
       data: invoice.lines.map((line) => lineObject(source, line, invoice)),
@@ -48,15 +68,23 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     period_start: first?.start ?? created,
     status,
     status_transitions: {
-      finalized_at: created,
+      finalized_at: status === "draft" ? null : created,
       marked_uncollectible_at: null,
       paid_at: invoice.paidAt,
       voided_at: invoice.voidedAt,
     },
-    subtotal: total,
-    subtotal_excluding_tax: total,
+    automatic_tax: {
+      disabled_reason: null,
+      enabled: isTaxed,
+      liability: isTaxed ? { type: "self" } : null,
+      provider: isTaxed ? "stripe" : null,
+      status: isTaxed ? "complete" : null,
+    },
+    subtotal,
+    subtotal_excluding_tax: subtotal,
     total,
-    total_excluding_tax: total,
+    total_excluding_tax: subtotal,
+    total_taxes: isTaxed ? [taxObject(totalTax(invoice), subtotal)] : [],
   } satisfies Stripe.Invoice;
 }
 
@@ -69,7 +97,6 @@ const UNUSED = {
   amount_shipping: 0,
   application: null,
   auto_advance: false,
-  automatic_tax: { disabled_reason: null, enabled: false, liability: null, provider: null, status: null },
   automatically_finalizes_at: null,
   collection_method: "charge_automatically",
   custom_fields: null,
@@ -86,7 +113,6 @@ const UNUSED = {
   due_date: null,
   footer: null,
   from_invoice: null,
-  invoice_pdf: null,
   issuer: { type: "self" },
   last_finalization_error: null,
   latest_revision: null,
@@ -106,7 +132,6 @@ const UNUSED = {
   test_clock: null,
   total_discount_amounts: [],
   total_pretax_credit_amounts: [],
-  total_taxes: [],
   webhooks_delivered_at: null,
 } satisfies Partial<Stripe.Invoice>;
 
@@ -146,6 +171,6 @@ function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord)
     quantity_decimal: Stripe.Decimal.from(line.quantity),
     subscription: invoice.subscription,
     subtotal: line.amount,
-    taxes: [],
+    taxes: invoice.isTaxed === true ? [taxObject(taxOf(invoice, line.amount), line.amount)] : [],
   } satisfies Stripe.InvoiceLineItem;
 }

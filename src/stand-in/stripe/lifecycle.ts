@@ -1,4 +1,5 @@
 import {
+  anchorOf,
   announceInvoice,
   cardAccepts,
   declineInvoice,
@@ -13,7 +14,7 @@ import {
   voidInvoice,
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
-import { customerObject, subscriptionObject } from "./objects.js";
+import { customerObject, endOf, subscriptionObject } from "./objects.js";
 import type { Scene } from "./scene.js";
 import { sessionObject } from "./session-object.js";
 import {
@@ -33,6 +34,8 @@ export type PaymentBehavior =
   | "error_if_incomplete"
   | "pending_if_incomplete";
 export type ProrationBehavior = "always_invoice" | "create_prorations" | "none";
+
+const DAY_SECONDS = 86_400;
 
 /** How long an update, or the first invoice of a subscription, may wait for its payment. */
 export const WAITING_SECONDS = 23 * 3_600;
@@ -65,12 +68,15 @@ interface Start {
   readonly items: readonly ItemRecord[];
   readonly metadata: Metadata;
   readonly description?: string | null;
+  readonly trialDays?: number | undefined;
+  readonly isTaxed?: boolean | undefined;
   /** Whether the first invoice is paid at once; otherwise the subscription is incomplete until then. */
   readonly paid: boolean;
 }
 
 /** Starts a subscription, with a first invoice for its first period. */
-export function startSubscription(scene: Scene, { customer, items, metadata, description, paid }: Start) {
+export function startSubscription(scene: Scene, start: Start) {
+  const { customer, items, metadata, description, paid, trialDays = 0, isTaxed = false } = start;
   const [first] = items;
   const price = found(scene.state.prices[first?.price ?? ""]);
   const now = scene.now();
@@ -82,9 +88,11 @@ export function startSubscription(scene: Scene, { customer, items, metadata, des
     items,
     metadata,
     description: description ?? null,
-    status: paid ? "active" : "incomplete",
+    status: paid ? (trialDays > 0 ? "trialing" : "active") : "incomplete",
     periodStart: now,
-    periodEnd: endOfPeriod(now, now, price),
+    periodEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : endOfPeriod(now, now, price),
+    trialEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : undefined,
+    isTaxed,
     cancelAtPeriodEnd: false,
     canceledAt: null,
     endedAt: null,
@@ -108,7 +116,8 @@ export function paySession(scene: Scene, session: SessionRecord): void {
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
   const items = session.lines.map(({ price, quantity }) => makeItem(scene, price, quantity));
   const metadata = session.subscriptionMetadata;
-  const subscription = startSubscription(scene, { customer: session.customer, items, metadata, paid: true });
+  const { customer, trialDays, isTaxed } = session;
+  const subscription = startSubscription(scene, { customer, items, metadata, trialDays, isTaxed, paid: true });
   session.subscription = subscription.id;
   session.invoice = subscription.latestInvoice;
   session.status = "complete";
@@ -139,6 +148,8 @@ export interface Update {
   readonly items: readonly ItemRecord[] | undefined;
   readonly metadata: Metadata | undefined;
   readonly cancelAtPeriodEnd: boolean | undefined;
+  /** Null takes a cancellation for a time back. */
+  readonly cancelAt: number | null | undefined;
   readonly description: string | null | undefined;
   readonly payment: PaymentBehavior;
   readonly proration: ProrationBehavior;
@@ -169,7 +180,8 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
     } else {
       apply(scene, subscription, update);
       // Whether it is past due depends on its latest invoice, which is now this one.
-      if (subscription.status !== "incomplete") subscription.status = paid ? "active" : "past_due";
+      const settled = subscription.status === "trialing" ? "trialing" : "active";
+      if (subscription.status !== "incomplete") subscription.status = paid ? settled : "past_due";
     }
     return made;
   });
@@ -201,10 +213,36 @@ function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): 
   subscription.items = update.items ?? subscription.items;
   subscription.metadata = update.metadata ?? subscription.metadata;
   if (update.description !== undefined) subscription.description = update.description;
-  if (update.cancelAtPeriodEnd === undefined || update.cancelAtPeriodEnd === subscription.cancelAtPeriodEnd) return;
-  subscription.cancelAtPeriodEnd = update.cancelAtPeriodEnd;
-  subscription.canceledAt = update.cancelAtPeriodEnd ? scene.now() : null;
+  const { cancelAtPeriodEnd = subscription.cancelAtPeriodEnd, cancelAt = subscription.cancelAt ?? null } = update;
+  const endBefore = endOf(subscription);
+  // Each way to cancel replaces the other.
+  subscription.cancelAtPeriodEnd = cancelAtPeriodEnd && update.cancelAt == null;
+  subscription.cancelAt = subscription.cancelAtPeriodEnd ? null : cancelAt;
+  const end = endOf(subscription);
+  if (end !== endBefore) subscription.canceledAt = end === null ? null : scene.now();
 }
+
+/** Cancels as Stripe's portal does in flexible billing: for the time at which the period ends, without the flag. */
+export function cancelInPortal(scene: Scene, subscription: SubscriptionRecord): void {
+  const update = { ...NO_UPDATE, cancelAt: subscription.periodEnd };
+  scene.change(subscription, () => apply(scene, subscription, update));
+}
+
+/** Takes a cancellation back in the portal. */
+export function resumeInPortal(scene: Scene, subscription: SubscriptionRecord): void {
+  const update = { ...NO_UPDATE, cancelAt: null, cancelAtPeriodEnd: false };
+  scene.change(subscription, () => apply(scene, subscription, update));
+}
+
+const NO_UPDATE: Update = {
+  items: undefined,
+  metadata: undefined,
+  cancelAtPeriodEnd: undefined,
+  cancelAt: undefined,
+  description: undefined,
+  payment: "allow_incomplete",
+  proration: "none",
+};
 
 /** Voids the invoice of a waiting update, and drops the update. */
 export function dropPendingUpdate(scene: Scene, { pendingUpdate }: SubscriptionRecord): void {
@@ -226,7 +264,7 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
   const invoice = scene.change(subscription, () => {
     const price = found(scene.state.prices[subscription.items[0]?.price ?? ""]);
     subscription.periodStart = subscription.periodEnd;
-    subscription.periodEnd = endOfPeriod(subscription.created, subscription.periodStart, price);
+    subscription.periodEnd = endOfPeriod(anchorOf(subscription), subscription.periodStart, price);
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
     subscription.status = paid ? "active" : "past_due";

@@ -159,8 +159,8 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     ...UNUSED_BY_SUBSCRIPTIONS,
     id,
     object: "subscription",
-    billing_cycle_anchor: created,
-    cancel_at: cancelAtPeriodEnd && endedAt === null ? subscription.periodEnd : null,
+    billing_cycle_anchor: subscription.trialEnd ?? created,
+    cancel_at: endedAt === null ? endOf(subscription) : null,
     cancel_at_period_end: cancelAtPeriodEnd,
     canceled_at: canceledAt,
     cancellation_details: {
@@ -183,16 +183,26 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     latest_invoice: subscription.latestInvoice,
     metadata: { ...subscription.metadata },
     pending_update: pendingUpdateObject(source, subscription),
+    automatic_tax: {
+      disabled_reason: null,
+      enabled: subscription.isTaxed === true,
+      liability: subscription.isTaxed === true ? { type: "self" } : null,
+    },
     start_date: created,
     status,
+    trial_end: subscription.trialEnd ?? null,
+    trial_start: subscription.trialEnd === undefined ? null : created,
   } satisfies Stripe.Subscription;
 }
+
+/** When a cancelled subscription ends; null for one that is renewed. */
+export const endOf = ({ cancelAtPeriodEnd, cancelAt = null, periodEnd }: SubscriptionRecord): number | null =>
+  cancelAtPeriodEnd ? periodEnd : cancelAt;
 
 /** The fields with the same value in every subscription. */
 const UNUSED_BY_SUBSCRIPTIONS = {
   application: null,
   application_fee_percent: null,
-  automatic_tax: { disabled_reason: null, enabled: false, liability: null },
   billing_cycle_anchor_config: null,
   billing_mode: { flexible: { proration_discounts: "included" }, type: "flexible" },
   billing_schedules: [],
@@ -226,9 +236,7 @@ const UNUSED_BY_SUBSCRIPTIONS = {
   schedule: null,
   test_clock: null,
   transfer_data: null,
-  trial_end: null,
   trial_settings: { end_behavior: { billing_cycle_anchor: null, missing_payment_method: "create_invoice" } },
-  trial_start: null,
 } satisfies Partial<Stripe.Subscription>;
 
 function pendingUpdateObject(

@@ -1,14 +1,25 @@
 import { type Html, html } from "../../platform/html.js";
 import { amountDue } from "./invoice-object.js";
-import { sessionTotal } from "./objects.js";
-import { type InvoiceRecord, type SessionRecord, type Source, found } from "./state.js";
+import { endOf, sessionTotal } from "./objects.js";
+import {
+  type InvoiceRecord,
+  type PortalRecord,
+  type SessionRecord,
+  type Source,
+  type SubscriptionRecord,
+  found,
+} from "./state.js";
 
 const OVER = {
   complete: "This session is paid.",
   expired: "This session has expired.",
 } as const;
 
-const SETTLED = { paid: "This invoice is paid.", void: "This invoice is void." } as const;
+const SETTLED = {
+  draft: "This invoice is a draft.",
+  paid: "This invoice is paid.",
+  void: "This invoice is void.",
+} as const;
 
 /** The checkout page. `problem` is the error of the last attempt. */
 export function checkoutPage(source: Source, session: SessionRecord, problem?: string): string {
@@ -52,6 +63,39 @@ export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
     html`${problemNote(problem)}${content} ${button(`/invoices/${id}/pay`, "Pay")}
     ${button(`/invoices/${id}/decline`, "Pay with a card that is declined")}
     ${button(`/invoices/${id}/void`, "Void it")}`,
+  );
+}
+
+/** The customer portal: the customer's live subscriptions, each to cancel or to resume, and the invoices. */
+export function portalPage(source: Source, { id, customer, returnUrl }: PortalRecord): string {
+  const { subscriptions, invoices } = source.state;
+  const isLive = ({ status }: SubscriptionRecord) =>
+    status === "trialing" || status === "active" || status === "past_due";
+  const live = Object.values(subscriptions).filter((one) => one.customer === customer && isLive(one));
+  const rows = live.map(
+    (subscription) =>
+      html`<li>
+        ${subscription.id}, ${subscription.status}
+        ${
+          endOf(subscription) === null
+            ? button(`/portal/${id}/cancel/${subscription.id}`, "Cancel the subscription")
+            : button(`/portal/${id}/resume/${subscription.id}`, "Do not cancel the subscription")
+        }
+      </li>`,
+  );
+  const papers = Object.values(invoices)
+    .filter((invoice) => invoice.customer === customer)
+    .map((invoice) => html`<li><a href="/invoices/${invoice.id}">${invoice.number}</a></li>`);
+  return page(
+    "Customer portal",
+    html`<ul>
+        ${rows}
+      </ul>
+      <h2>Invoices</h2>
+      <ul>
+        ${papers}
+      </ul>
+      ${returnUrl === null ? "" : html`<p><a href="${returnUrl}">Back</a></p>`}`,
   );
 }
 

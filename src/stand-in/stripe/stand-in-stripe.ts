@@ -43,6 +43,8 @@ export interface StandInStripe extends AsyncDisposable {
   pay(sessionId: string): Promise<void>;
   /** Tries to pay at the session's page with a card that is declined; nothing changes. */
   decline(sessionId: string): Promise<void>;
+  /** Cancels in the customer portal: the subscription ends with its period, without the flag that says so. */
+  cancelInPortal(subscriptionId: string): Promise<void>;
   /** Sets whether the customer's card on file accepts further charges. */
   setCard(customerId: string, card: "accepted" | "declined"): void;
   /** Pays an open invoice at its page, with any card on file. Throws when it is not open. */

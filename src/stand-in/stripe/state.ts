@@ -55,6 +55,11 @@ export interface SessionRecord {
   readonly clientReferenceId: string | null;
   readonly metadata: Metadata;
   readonly subscriptionMetadata: Metadata;
+  /** These are undefined in files of earlier versions. */
+  readonly trialDays?: number;
+  readonly isTaxed?: boolean;
+  readonly collectsTaxIds?: boolean;
+  readonly takesPromotionCodes?: boolean;
   status: "open" | "complete" | "expired";
   subscription: string | null;
   invoice: string | null;
@@ -84,10 +89,15 @@ export interface SubscriptionRecord {
   items: readonly ItemRecord[];
   metadata: Metadata;
   description: string | null;
-  status: "active" | "past_due" | "incomplete" | "incomplete_expired" | "canceled";
+  status: "trialing" | "active" | "past_due" | "incomplete" | "incomplete_expired" | "canceled";
   periodStart: number;
   periodEnd: number;
   cancelAtPeriodEnd: boolean;
+  /** Set without the flag, as Stripe's portal does; undefined in files of earlier versions. */
+  cancelAt?: number | null;
+  /** Undefined without a trial. */
+  readonly trialEnd?: number | undefined;
+  readonly isTaxed?: boolean;
   canceledAt: number | null;
   endedAt: number | null;
   latestInvoice: string | null;
@@ -111,17 +121,28 @@ export interface LineRecord {
 export interface InvoiceRecord {
   readonly id: string;
   readonly created: number;
-  readonly number: string;
+  /** Null for a draft. */
+  readonly number: string | null;
   readonly customer: string;
   readonly subscription: string;
   readonly subscriptionMetadata: Metadata;
   readonly currency: string;
-  readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update";
+  readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update" | "upcoming";
   readonly lines: readonly LineRecord[];
-  status: "open" | "paid" | "void";
+  readonly isTaxed?: boolean;
+  /** Only previews are drafts. */
+  status: "draft" | "open" | "paid" | "void";
   attempts: number;
   paidAt: number | null;
   voidedAt: number | null;
+}
+
+/** A link to the customer portal. */
+export interface PortalRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly customer: string;
+  readonly returnUrl: string | null;
 }
 
 export interface EndpointRecord {
@@ -174,6 +195,7 @@ export interface State {
   readonly sessions: Record<string, SessionRecord>;
   readonly subscriptions: Record<string, SubscriptionRecord>;
   readonly invoices: Record<string, InvoiceRecord>;
+  readonly portals: Record<string, PortalRecord>;
   readonly endpoints: Record<string, EndpointRecord>;
   readonly events: Record<string, EventRecord>;
   readonly answers: Record<string, SavedAnswer>;
@@ -274,6 +296,7 @@ const emptyState = (): State => ({
   sessions: {},
   subscriptions: {},
   invoices: {},
+  portals: {},
   endpoints: {},
   events: {},
   answers: {},

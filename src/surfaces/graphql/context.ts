@@ -5,6 +5,7 @@ import { Gate } from "../../operation/gate.js";
 import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
 import type { RequestScope } from "../http.js";
+import { chargeCaller } from "../rate-limit.js";
 import { FieldErrors } from "./field-errors.js";
 
 const { rootsAtOnce } = LIMITS.graphql;
@@ -24,7 +25,8 @@ export interface RequestContext extends Context {
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
   const { caller, clientAddress, patience } = scope;
-  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience });
+  const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
+  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience, charge });
   const answer = new AnswerBudget();
   const pause = () => scope.work.turns.waitForTurn(answer);
   return { scope, request: "", ...context, answer, errors: new FieldErrors(), pause, roots: new Gate(rootsAtOnce) };
@@ -44,5 +46,5 @@ export async function readCallerAnew(context: RequestContext, { operation }: Gra
 export function fieldContextOf(context: RequestContext, info: GraphQLResolveInfo): Context {
   const { idempotencyKey: key } = context.scope;
   const idempotency = key === undefined ? undefined : { key, part: String(info.path.key), request: context.request };
-  return { ...context, idempotency, selects: (field) => selectedFields(info).has(field) };
+  return { ...context, idempotency, selects: (field, within) => selectedFields(info, within).has(field) };
 }

@@ -1,11 +1,6 @@
-import { ApolloServer, HeaderMap } from "@apollo/server";
-import {
-  ApolloServerPluginCacheControlDisabled,
-  ApolloServerPluginLandingPageDisabled,
-} from "@apollo/server/plugin/disabled";
-import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
-import { type ErrorRequestHandler, type Handler, type Response, Router } from "express";
-import type { DocumentNode, GraphQLSchema } from "graphql";
+import type { HTTPGraphQLResponse } from "@apollo/server";
+import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
+import type { GraphQLSchema } from "graphql";
 import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
@@ -17,23 +12,14 @@ import { readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
+import { apolloPipeline } from "./apollo.js";
 import { type RequestContext, requestContextOf } from "./context.js";
-import { formatError } from "./errors.js";
-import { COSTS_MAX_BYTES } from "./cost.js";
-import { assertDocumentFits, documentRules } from "./document.js";
-import { IntrospectionCache } from "./introspection.js";
-import { requestPlugin } from "./request.js";
-import { resolvePlainField } from "./schema.js";
+import { Documents } from "./documents.js";
+import { assertDocumentFits } from "./document.js";
+import { answerPlain, plainRequestOf } from "./plain.js";
+import type { AdmissionParts } from "./request.js";
 
-/** How many validated documents, and how many persisted queries, are cached; the least recently used are evicted. */
-const REMEMBERED_MAX = 1_000;
-/** How much memory all validated documents may take, and how much one of them. */
-const DOCUMENTS_MAX_BYTES = 64 * 1_048_576;
-const DOCUMENT_MAX_BYTES = 1_048_576;
-/** How many characters all persisted queries may have together. */
-const REGISTERED_MAX_LENGTH = 8 * 1_048_576;
-
-/** GraphQL over HTTP on one path, by Apollo Server. */
+/** GraphQL over HTTP on one path: plain requests past Apollo's pipeline, all others through it. */
 export async function graphqlDoor(
   operations: readonly Operation[],
   schema: GraphQLSchema,
@@ -41,59 +27,28 @@ export async function graphqlDoor(
 ): Promise<Router> {
   const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
-  const isPublic = (name: string) => open.has(name);
-  const introspection = new IntrospectionCache();
-  const apollo = new ApolloServer<RequestContext>({
-    schema,
-    introspection: true,
-    includeStacktraceInErrorResponses: false,
-    stopOnTerminationSignals: false,
-    // urql uses GET by default. A page of another origin cannot send any of these headers without a preflight.
-    csrfPrevention: { requestHeaders: ["authorization", "x-apollo-operation-name", "apollo-require-preflight"] },
-    parseOptions: { maxTokens: LIMITS.graphql.tokens },
-    // Counts selections with fragments expanded, visiting each fragment once. It runs before the rules below.
-    maxRecursiveSelections: LIMITS.graphql.selections,
-    validationOptions: { maxErrors: LIMITS.refusal.issues },
-    executionOptions: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
-    fieldResolver: resolvePlainField,
-    stringifyResult: (result) => introspection.stringify(result),
-    documentStore: new InMemoryLRUCache<DocumentNode>({
-      max: REMEMBERED_MAX,
-      maxSize: DOCUMENTS_MAX_BYTES,
-      maxEntrySize: DOCUMENT_MAX_BYTES,
-      sizeCalculation: memoryOf,
-    }),
-    persistedQueries: { cache: new InMemoryLRUCache({ max: REMEMBERED_MAX, maxSize: REGISTERED_MAX_LENGTH }) },
-    validationRules: documentRules,
-    formatError,
-    plugins: [
-      ApolloServerPluginLandingPageDisabled(),
-      // The plugin would check every field of an answer, though none may be cached; `parseBody` sets the header.
-      ApolloServerPluginCacheControlDisabled(),
-      requestPlugin({ schema, budgets, introspection, isPublic }),
-    ],
-  });
-  await apollo.start();
+  const parts: AdmissionParts = { schema, budgets, isPublic: (name) => open.has(name) };
+  const documents = new Documents();
+  const throughApollo = await apolloPipeline(parts, documents);
+  const answer: Answer = async (request, contextOf) => {
+    const plain = await plainRequestOf(request, documents);
+    return plain ? answerPlain(parts, contextOf(), plain) : throughApollo(request, contextOf);
+  };
   const router = Router({ caseSensitive: true, strict: true });
   // Paths below this one are not GraphQL.
   router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
   router.use(checkBudget(budgets), readBody, checkIdempotencyKey, parseBody);
-  router.use(answerBy(apollo, services, budgets), chargeFailed(budgets));
+  router.use(answerBy(answer, services, budgets), chargeFailed(budgets));
   return router;
 }
 
-/** Passes the request to Apollo, and its answer to the client. */
+type Answer = (request: Request, contextOf: () => RequestContext) => Promise<HTTPGraphQLResponse>;
+
+/** Sends the answer to the client. */
 const answerBy =
-  (apollo: ApolloServer<RequestContext>, services: Services, budgets: Services["budgets"]): Handler =>
+  (answerOf: Answer, services: Services, budgets: Services["budgets"]): Handler =>
   async (request, response) => {
-    const headers = new HeaderMap();
-    for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
-    const { url, method, body: asked } = request as { url: string; method: string; body: unknown };
-    const queryAt = url.indexOf("?");
-    const answer = await apollo.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body: asked },
-      context: async () => requestContextOf(services, scopeOf(response)),
-    });
+    const answer = await answerOf(request, () => requestContextOf(services, scopeOf(response)));
     await chargeRefused(budgets, response);
     // The schema has no @defer, so an answer is never in parts.
     if (answer.body.kind !== "complete")
@@ -105,13 +60,6 @@ const answerBy =
     response.setHeader("Content-Length", bytes);
     response.end(answer.body.string);
   };
-
-/**
- * Estimates how many bytes of memory a validated document takes. Measured: three times its JSON for the nodes, and 50 a
- * character for the source and its tokens. Comments count too: their tokens are kept, though not in the JSON.
- */
-const memoryOf = (document: DocumentNode): number =>
-  3 * InMemoryLRUCache.sizeCalculation(document) + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES;
 
 /**
  * Checks that the caller has budget left. The cost of a request is known only after validation, and charged then. A

@@ -8,7 +8,7 @@ type RequestParts = Pick<GraphQLRequestContext<object>, "operation" | "queryHash
 };
 
 /** Whether a request reads only the schema, and has no variables that could change its answer. */
-export function isIntrospection({ operation, request }: RequestParts): boolean {
+export function isIntrospection({ operation, request }: Omit<RequestParts, "queryHash">): boolean {
   if (!operation || operation.variableDefinitions?.length || Object.keys(request.variables ?? {}).length > 0) {
     return false;
   }

@@ -1,5 +1,13 @@
-import type { ApolloServerPlugin } from "@apollo/server";
-import { type FragmentDefinitionNode, type GraphQLError, type GraphQLSchema, Kind } from "graphql";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+} from "graphql";
 import { LIMITS } from "../../limits.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
@@ -9,9 +17,9 @@ import { chargeCaller } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";
 import { assertAffordable } from "./cost.js";
 import { causeOf, codeOf, httpError, limitErrors } from "./errors.js";
-import { type IntrospectionCache, isIntrospection } from "./introspection.js";
-import { explain } from "./literals.js";
 import { assertVariablesFit } from "./variables.js";
+
+/** The steps of a request around its execution: the same for both ways, through Apollo's pipeline and past it. */
 
 export class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
@@ -21,92 +29,96 @@ export class NoSubscriptions extends Failure {
   }
 }
 
-interface PluginParts {
+/** What a request asks for, once its document is parsed and valid. */
+export interface Asked {
+  readonly document: DocumentNode;
+  /** Undefined where the request names none of several, or an unknown one. */
+  readonly operation: OperationDefinitionNode | undefined;
+  readonly source: string;
+  readonly operationName: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface AdmissionParts {
   readonly schema: GraphQLSchema;
   readonly budgets: Budgets;
-  readonly introspection: IntrospectionCache;
   /** Whether a root field needs no key. */
   isPublic(name: string): boolean;
 }
 
-export const requestPlugin = ({
-  schema,
-  budgets,
-  introspection,
-  isPublic,
-}: PluginParts): ApolloServerPlugin<RequestContext> => ({
-  async unexpectedErrorProcessingRequest({ error, requestContext }) {
-    requestContext.contextValue.scope.log.error({ err: error });
-  },
-  async requestDidStart({ request }) {
-    // GraphQL over HTTP: an empty name means none.
-    if (request.operationName === "") delete request.operationName;
-    return {
-      async validationDidStart({ document }) {
-        return async (errors) => {
-          // Apollo answers with this list, so it is changed in place.
-          const broken = errors as GraphQLError[] | undefined;
-          if (broken?.length) broken.splice(0, broken.length, ...explain(schema, document, broken));
-        };
-      },
-      async didResolveOperation({ contextValue, operation, document, request, source }) {
-        const { scope } = contextValue;
-        if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());
-        const fields = operation ? fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) }) : [];
-        const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
-        scope.operations.push(...names);
-        // The whole request is refused before anything runs, with the same status as by REST.
-        if (!scope.caller && !names.every(isPublic)) throw httpError(new Unauthorized());
-        const { variables: given, operationName } = request;
-        try {
-          await chargeCaller(budgets, scope, fields.length);
-          if (operation) {
-            assertVariablesFit(schema, { document, operation, given });
-            assertAffordable(schema, { document, operation, given: given ?? {} });
-          }
-        } catch (error) {
-          throw error instanceof Failure ? httpError(error) : error;
-        }
-        if (scope.idempotencyKey !== undefined) {
-          contextValue.request = JSON.stringify([source, operationName, given]);
-        }
-      },
-      async responseForOperation(asked) {
-        return isIntrospection(asked) ? introspection.read(asked) : null;
-      },
-      async willSendResponse(asked) {
-        // The rest, up to the answer's text, is one piece of work.
-        await asked.contextValue.pause();
-        const { body } = asked.response;
-        if (body.kind !== "single") return;
-        const { singleResult } = body;
-        for (const name of asked.contextValue.errors.rootsWithoutRoom)
-          if (singleResult.data) singleResult.data[name] = null;
-        // One cause may fail a thousand fields of a list; repeating it a thousand times helps nobody.
-        if (singleResult.errors) singleResult.errors = singleResult.errors.slice(0, LIMITS.refusal.issues);
-        if (singleResult.errors && !singleResult.data) singleResult.errors = limitErrors(singleResult.errors);
-        if (!singleResult.errors && isIntrospection(asked)) introspection.store(asked, singleResult);
-      },
-      async didEncounterErrors({ contextValue: { scope }, errors }) {
-        // Shortened in place, before Apollo formats each error: it goes on with this list.
-        const different = [...new Set(errors)].slice(0, LIMITS.refusal.issues);
-        (errors as GraphQLError[]).splice(0, errors.length, ...different);
-        for (const error of errors) {
-          const cause = causeOf(error);
-          const failure = failureBehind(cause);
-          scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
-          // It is the error of one field; the others are answered, so the status stays 200.
-          if (failure?.retryAfterSeconds !== undefined) {
-            scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
-          }
-          if (!failure && cause !== error) scope.log.error({ err: cause });
-        }
-      },
-    };
-  },
-});
+/**
+ * Checks and charges a request before anything of it runs.
+ * @throws GraphQLError with the HTTP status of the failure, the same as by REST.
+ */
+export async function admit(
+  { schema, budgets, isPublic }: AdmissionParts,
+  context: RequestContext,
+  { document, operation, source, operationName, variables }: Asked,
+): Promise<void> {
+  const { scope } = context;
+  if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());
+  const { count, names } = operation ? rootsOf(document, operation) : NO_ROOTS;
+  scope.operations.push(...names);
+  if (!scope.caller && !names.every(isPublic)) throw httpError(new Unauthorized());
+  try {
+    await chargeCaller(budgets, scope, count);
+    if (operation) {
+      assertVariablesFit(schema, { document, operation, given: variables });
+      assertAffordable(schema, { document, operation, given: variables ?? {} });
+    }
+  } catch (error) {
+    throw error instanceof Failure ? httpError(error) : error;
+  }
+  if (scope.idempotencyKey !== undefined) context.request = JSON.stringify([source, operationName, variables]);
+}
+
+/** How many root fields an operation has, and the names of those that are operations of ours. */
+interface Roots {
+  readonly count: number;
+  readonly names: readonly string[];
+}
+const NO_ROOTS: Roots = { count: 0, names: [] };
+const rootsByOperation = new WeakMap<OperationDefinitionNode, Roots>();
+
+function rootsOf(document: DocumentNode, operation: OperationDefinitionNode): Roots {
+  const known = rootsByOperation.get(operation);
+  if (known) return known;
+  const fields = fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) });
+  const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
+  const roots = { count: fields.length, names };
+  rootsByOperation.set(operation, roots);
+  return roots;
+}
 
 const fragmentsOf = ({ definitions }: { definitions: readonly { kind: string }[] }): Fragments =>
   Object.fromEntries(definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]));
 
 const isFragment = (node: { kind: string }): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION;
+
+/** The errors to answer with and to log: each once, and only so many. */
+export function noteErrors({ scope }: RequestContext, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  const different = [...new Set(errors)].slice(0, LIMITS.refusal.issues);
+  for (const error of different) {
+    const cause = causeOf(error);
+    const failure = failureBehind(cause);
+    scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
+    // It is the error of one field; the others are answered, so the status stays 200.
+    if (failure?.retryAfterSeconds !== undefined) scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
+    if (!failure && cause !== error) scope.log.error({ err: cause });
+  }
+  return different;
+}
+
+type Result = {
+  data?: ExecutionResult["data"];
+  errors?: readonly GraphQLFormattedError[] | undefined;
+};
+
+/** The last step before the answer's text, which is one piece of work with it. Changes the result in place. */
+export async function finishResult({ pause, errors }: RequestContext, result: Result): Promise<void> {
+  await pause();
+  for (const name of errors.rootsWithoutRoom) if (result.data) result.data[name] = null;
+  // One cause may fail a thousand fields of a list; repeating it a thousand times helps nobody.
+  if (result.errors) result.errors = result.errors.slice(0, LIMITS.refusal.issues);
+  if (result.errors && !result.data) result.errors = limitErrors(result.errors);
+}

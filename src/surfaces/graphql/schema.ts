@@ -2,8 +2,10 @@ import "reflect-metadata";
 import {
   GraphQLError,
   type GraphQLFieldResolver,
+  type GraphQLNullableType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getNullableType,
   isEnumType,
   isIntrospectionType,
   isObjectType,
@@ -49,8 +51,14 @@ export async function buildGraphQLSchema(
   return schema;
 }
 
+const JSON_OBJECT = "JSONObject";
+
 /** For code generators: what each scalar means, and where it is specified. */
 function describeScalars(schema: GraphQLSchema): void {
+  Object.assign(schema.getType(JSON_OBJECT) ?? {}, {
+    description: "A JSON object with whatever fields.",
+    specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259#section-4",
+  });
   Object.assign(schema.getType("DateTimeISO") ?? {}, {
     description: "A moment in UTC, such as 2026-03-02T09:14:31.204Z.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
@@ -112,11 +120,18 @@ function count<Value>(value: Value, { answer, errors }: RequestContext, info: Gr
   }
 }
 
-/** Reads a field that needs no resolver. Only lists, objects and strings count: a number is no larger than its name. */
+/**
+ * Reads a field that needs no resolver. Only lists, objects and strings count: a number is no larger than its name. An
+ * object in place of a scalar is JSON, which counts as its text.
+ */
 export const resolvePlainField: Resolve = (source, _args, context, info) => {
   const value = source[info.fieldName];
+  const isJson = typeof value === "object" && value !== null && isJsonObject(getNullableType(info.returnType));
+  if (isJson) count(JSON.stringify(value), context, info);
   return typeof value === "string" || typeof value === "object" ? count(value, context, info) : value;
 };
+
+const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
 
 /** Refuses an enum value that is too long at once: graphql-js would compare it with every known one letter by letter. */
 function boundEnums(schema: GraphQLSchema): void {

@@ -33,7 +33,7 @@ const bodyOf = (operations: readonly Operation[]): Html =>
       What a request may do is decided twice: by the scopes of its API key, and by the role of the key's user in the
       team. A key without the scope gets <a href="./errors#forbidden">403</a> with the reason
       <code>scope_missing</code>, a user whose role is too small gets 403 with <code>role_too_small</code>. A user who
-      is not in the team gets 404, as if the team did not exist.
+      is not in the team gets 404, as if the team did not exist. By MCP a key without the scope is not shown the tool.
     </p>
     <h2>Scopes</h2>
     <p>A new key gets the scopes that are requested, at most those of the key that creates it.</p>
@@ -54,6 +54,7 @@ const bodyOf = (operations: readonly Operation[]): Html =>
         <tr>
           <th>GraphQL</th>
           <th>REST</th>
+          <th>MCP</th>
           <th>Scope</th>
           <th>Role</th>
           <th>What it does</th>
@@ -64,11 +65,12 @@ const bodyOf = (operations: readonly Operation[]): Html =>
       </tbody>
     </table>`;
 
-function rowOf({ name, kind, summary, rest, permission, team }: Operation): Html {
+function rowOf({ name, kind, summary, rest, mcp, permission, team }: Operation): Html {
   const routes = methodsOf(rest).map((method) => html`<div>${breakable(routeOf({ ...rest, method }))}</div>`);
   return html`<tr id="${name}">
     <th><span class="aside">${kind}</span> <code>${name}</code></th>
     <td data-label="REST">${routes}</td>
+    <td data-label="MCP">${mcp ? html`<code>${mcp.name}</code>` : "none"}</td>
     <td data-label="Scope">${scopeNeeded(permission)}</td>
     <td data-label="Role">${team ? ROLES[team.role] : "none"}</td>
     <td data-label="What it does">${prose(inRestNames(summary))}</td>

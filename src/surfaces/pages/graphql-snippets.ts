@@ -125,7 +125,7 @@ const config: CodegenConfig = {
   generates: {
     "src/gql/": {
       preset: "client",
-      config: { strictScalars: true, scalars: { DateTimeISO: "string" } },
+      config: { strictScalars: true, scalars: { DateTimeISO: "string", JSONObject: "Record<string, unknown>" } },
     },
   },
 };

@@ -27,7 +27,7 @@ const showHome: Handler = (_request, response) => {
       "Memory Graph Gateway",
       html`<p>
           A shared memory graph for teams and their AI agents: store memories, link them by typed relationships, search
-          them and walk from one to the next, by GraphQL and by REST.
+          them and walk from one to the next, by GraphQL, by REST, and by MCP at <code>/mcp</code>.
         </p>
         <dl>
           ${PAGE_LINKS.map(

@@ -58,7 +58,7 @@ export function invitationPage(invitation: ShownInvitation, { token, codeSent, p
   );
 }
 
-const problemNote = (problem: Failure | undefined): Html | undefined =>
+export const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert">${explain(problem)}</p>`;
 
 /** Messages for people, by reason; the failures' own messages are for developers of clients. */
@@ -101,10 +101,10 @@ export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
   return page("Declined", html`<p>You declined the invitation of ${invitedBy} to the team ${teamName}.</p>`);
 }
 
-/** The address is confirmed and the key is made, but the answer was refused. With the key the user can fix that. */
-export function refusedPage(failure: Failure, token: string, key: string): string {
+/** The address was confirmed, but the answer was refused. */
+export function refusedPage(failure: Failure, token: string): string {
   const back = html`<p><a href="${pathOf(token)}">Back to the invitation</a></p>`;
-  return page("That did not work", html`${problemNote(failure)}${keyNote(key)}${back}`);
+  return page("That did not work", html`${problemNote(failure)}${back}`);
 }
 
 const keyNote = (key: string): Html =>

@@ -10,6 +10,7 @@ const STYLE = `
   nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
   nav [aria-current] { color: inherit; font-weight: 600; text-decoration: none }
   h1 { line-height: 1.25 }
+  h1, p { overflow-wrap: anywhere }
   h2 { margin-top: 2.2rem; scroll-margin-top: 1rem }
   dt { font-weight: 600; margin-top: .7rem }
   dd { margin: 0 }
@@ -48,19 +49,24 @@ const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 /** Only this style is allowed, by its hash: text in a page cannot inject another style or a script. */
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines. */
-export const PAGE_HEADERS = {
+/**
+ * The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines.
+ * @param formsLeadTo where else than to this server the answer to a form may redirect
+ */
+export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
   "Content-Security-Policy": [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
-    "form-action 'self'",
+    ["form-action 'self'", ...formsLeadTo].join(" "),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; "),
   "Referrer-Policy": "no-referrer",
   "Cache-Control": "no-store",
   "X-Robots-Tag": "noindex, nofollow",
-};
+});
+
+export const PAGE_HEADERS = pageHeaders();
 
 /** A page without navigation. It has no script, so it works everywhere. */
 export const page = (title: string, body: Html): string => wholePage(title, body);

@@ -14,7 +14,8 @@ export interface Step {
   readonly beyond: string;
 }
 
-const { http, json, graphql, text, refusal, answer, database, budgets, log, storage, memory } = LIMITS;
+const { http, json, graphql, mcp, oauth, text, refusal, answer, database, budgets, log, storage, memory, bulk } =
+  LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
@@ -72,7 +73,7 @@ export const STEPS: readonly Step[] = [
     bound: Object.entries(budgets.requestsByPlan)
       .map(([plan, limit]) => `${plan} ${count(limit)}`)
       .join(", ")
-      .concat(" requests a minute"),
+      .concat(` requests a minute; in a call of many, ${bulk.itemsPerRequest} items count as one`),
     time: "constant",
     memory: "constant",
     beyond: "429",
@@ -145,6 +146,26 @@ export const STEPS: readonly Step[] = [
     beyond: "400 query_too_costly",
   },
   {
+    step: "MCP: message",
+    bound:
+      `one, with an id of ${mcp.idLength} characters; ${size(mcp.refusedBodyBytes)} beyond the budget, where the ` +
+      "refusal is an answer to it",
+    time: "constant",
+    memory: "constant",
+    beyond: "400; 429",
+  },
+  {
+    step: "OAuth",
+    bound:
+      `bodies of ${size(oauth.bodyBytes)}, ${oauth.redirectUris} redirect addresses of ` +
+      `${count(oauth.redirectUriLength)} characters; of one network ${oauth.registrationsPerNetwork.limit} ` +
+      `registrations an hour and ${oauth.startsPerNetwork.limit} beginnings in ten minutes; ` +
+      `${count(oauth.waiting)} clients and requests that wait, ${oauth.tokensPerGrant} tokens of a kind a connection`,
+    time: "linear in its bytes; 2.5 s to read a document about a client",
+    memory: size(oauth.bodyBytes),
+    beyond: "413; 400; 429; the oldest are deleted",
+  },
+  {
     step: "Input",
     bound: `${refusal.issues} issues, then reading stops; a list longer than its field allows is not read`,
     time: "linear in its values",
@@ -190,7 +211,8 @@ export const STEPS: readonly Step[] = [
     step: "Answer",
     bound:
       `a page by REST ${size(answer.restPageBytes)} (shorter, with a cursor), by GraphQL ${size(answer.graphqlBytes)} ` +
-      `and ${count(answer.graphqlPlaces)} objects and list items, ${graphql.rootsAtOnce} root fields at a time`,
+      `and ${count(answer.graphqlPlaces)} objects and list items, ${graphql.rootsAtOnce} root fields at a time; ` +
+      `by MCP ${size(mcp.answerBytes)} (cut, with how to get the rest)`,
     time: "linear in its bytes",
     memory: "six times its bytes",
     beyond: "400 answer_too_large",

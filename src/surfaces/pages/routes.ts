@@ -128,16 +128,18 @@ const answer =
       response.send(invitationPage(invitation, { token, codeSent: true, problem: made }));
       return;
     }
+    const { acceptInvitation, declineInvitation, revokeApiKey } = door.operations;
+    // Only somebody who has joined is shown the key; one that nobody has seen must not stay valid.
+    const revoke = () => door.run(response, revokeApiKey, { id: made.id });
     try {
-      const { acceptInvitation, declineInvitation } = door.operations;
       await door.run(response, accepts ? acceptInvitation : declineInvitation, { token }, made.key);
-      // A key that nobody has seen must not stay valid.
-      if (!accepts) await door.run(response, door.operations.revokeApiKey, { id: made.id });
     } catch (error) {
       const failure = noteFailure(error, response);
-      response.send(failure ? refusedPage(failure, token, made.key) : failurePage(undefined));
+      await revoke();
+      response.send(failure ? refusedPage(failure, token) : failurePage(undefined));
       return;
     }
+    if (!accepts) await revoke();
     response.send(accepts ? acceptedPage(invitation, made.key) : declinedPage(invitation));
   };
 

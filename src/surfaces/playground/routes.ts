@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import express, { type Request, Router } from "express";
+import { PROJECT } from "../../platform/project.js";
 import { prefersPage } from "../http.js";
 
 /** The folder that `client` is built into. The relative path is the same from `src` and from `dist`. */
-const PAGE = fileURLToPath(new URL("../../../dist/playground", import.meta.url));
+const PAGE = join(PROJECT, "dist", "playground");
 
 /** Only scripts of this service run. The editor needs inline styles, with fonts and images as data URLs. */
 const HEADERS = {

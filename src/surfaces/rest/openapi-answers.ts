@@ -17,7 +17,7 @@ import { type Operation, keepsResults } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import { BodyTooLarge } from "../body.js";
 import { HTTP_STATUS, KIND_DESCRIPTIONS, UnsupportedMediaType } from "../http.js";
-import { restError } from "./errors.js";
+import { restError } from "../plain-errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 

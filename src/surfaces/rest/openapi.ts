@@ -1,13 +1,17 @@
-import { createRequire } from "node:module";
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
-import { routesOf } from "./errors.js";
+import { routesOf } from "../plain-errors.js";
 import { type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
 import { SUBJECTS, subjectOf } from "../subjects.js";
+import { inputTypeOf } from "../../operation/input.js";
 import { inRestNames, snakeCase } from "../../operation/names.js";
 import { type HttpMethod, type Operation, keepsResults, methodsOf, takesBody } from "../../operation/operation.js";
 import { type Permission, scopesOf } from "../../operation/permission.js";
 import { ROLE_NEEDED } from "../../operation/standing.js";
+import { describeLimits } from "../../operation/use-limit.js";
+import { PACKAGE } from "../../platform/project.js";
+import { EXPORT_FORMATS } from "./export-formats.js";
+import { EXPORT_PATH } from "./export-stream.js";
 import {
   ERROR_SCHEMA,
   HEADERS,
@@ -32,7 +36,8 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
       path[method.toLowerCase()] = describe(operation, method, source);
     }
   }
-  const described = { ...paths, ...HEALTH_PATHS };
+  const exported = operations.find(({ rest }) => rest.path === `${EXPORT_PATH}/records`);
+  const described = { ...paths, ...(exported && { [EXPORT_PATH]: streamPath(exported, source) }), ...HEALTH_PATHS };
   const used = new Set(Object.values(described).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags)));
   return {
     openapi: "3.1.1",
@@ -58,8 +63,6 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
     },
   };
 }
-
-const PACKAGE = createRequire(import.meta.url)("../../../package.json") as { version: string; description: string };
 
 const KEY_DESCRIPTION =
   "The key alone, such as `mg_live_…`. Do not write the word Bearer: it is added to the header `Authorization`.";
@@ -91,7 +94,7 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   the same key returns the first result again. After a failed request the key can be used again. A result is stored encrypted with its
   \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes that
   need no API key store no result: results belong to users.
-- **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and by REST and GraphQL together;
+- **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and doors together;
   an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
   IPv6 has ${networksPer48} times as much. The headers \`RateLimit\`
   and \`RateLimit-Policy\` say what is left; beyond that the answer is 429 with \`Retry-After\`. Of one address
@@ -106,8 +109,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
  * second adds its method: ids must be unique, and client generators name functions after them.
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
-  const { name, rest, summary, notes, permission, team, input } = operation;
-  const fields = plainFieldsOf(source.schema, operation);
+  const { name, rest, summary, notes, permission, team, limits, input } = operation;
+  const fields = plainFieldsOf(inputTypeOf(source.schema, operation), operation);
   const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
@@ -125,12 +128,48 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
     description: [
       ...(notes === undefined ? [] : [inRestNames(notes, source.routes)]),
       [NEEDS[permission] ?? `Needs the scope \`${permission}\`.`, ...(team ? [ROLE_NEEDED[team.role]] : [])].join(" "),
+      ...(limits ? [describeLimits(limits)] : []),
     ].join("\n\n"),
     tags: [subjectOf(rest.path)],
     ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: scopesOf(permission) }] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(bodyFields.length > 0 ? { requestBody: { $ref: `#/components/requestBodies/${input.name}` } } : {}),
     responses: answersOf(operation, source),
+  };
+}
+
+/** All pages of an export in one answer: described like the operation that reads a page. */
+function streamPath(operation: Operation, source: Source): Record<"get", Json> {
+  const page = describe(operation, "GET", source);
+  const { 200: _page, ...refusals } = page["responses"] as Json;
+  const parameters = (page["parameters"] as Json[]).filter(({ name }) => name !== "cursor" && name !== "limit");
+  const formats = [...EXPORT_FORMATS].map(
+    ([name, { contentType }]) => [name, contentType.split(";", 1)[0] ?? ""] as const,
+  );
+  const content = Object.fromEntries(formats.map(([, type]) => [type, { schema: { type: "string" } }]));
+  return {
+    get: {
+      ...page,
+      operationId: `${operation.name}Stream`,
+      summary: "Streams a whole graph",
+      description:
+        "All pages of the export in one answer: records in JSON lines, of which the last counts the others, or the " +
+        `JSON of MemoryGraph. Costs ${LIMITS.bulk.exportRequests} requests.`,
+      parameters: [
+        ...parameters,
+        {
+          name: "format",
+          in: "query",
+          description: "The format of the answer.",
+          required: false,
+          schema: { type: "string", enum: formats.map(([name]) => name), default: formats[0]?.[0] },
+        },
+      ],
+      responses: {
+        200: { description: "The graph.", headers: { "X-Request-Id": headerRef("X-Request-Id") }, content },
+        ...refusals,
+      },
+    },
   };
 }
 
@@ -142,8 +181,19 @@ const NEEDS: Readonly<Partial<Record<Permission, string>>> = {
 
 /** The operation's example input as REST writes it. */
 function plainExample({ example }: Operation): Json {
-  return Object.fromEntries(Object.entries(example?.input ?? {}).map(([name, value]) => [snakeCase(name), value]));
+  return plainNames(example?.input ?? {});
 }
+
+/** The same with the names of REST, also of the inputs in its lists. */
+const plainNames = (input: object): Json =>
+  Object.fromEntries(
+    Object.entries(input).map(([name, value]: [string, unknown]) => [
+      snakeCase(name),
+      Array.isArray(value) ? value.map((item: unknown) => (isInput(item) ? plainNames(item) : item)) : value,
+    ]),
+  );
+
+const isInput = (item: unknown): item is object => typeof item === "object" && item !== null;
 
 function parameter({ name, description, schema, required }: PlainField, place: "path" | "query", example: Json): Json {
   return {

@@ -4,7 +4,7 @@ import type { Budgets } from "../../platform/rate-limiter.js";
 import { readBody } from "../body.js";
 import { noteFailure, scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
-import { MethodNotAllowed, restError } from "./errors.js";
+import { MethodNotAllowed, restError } from "../plain-errors.js";
 
 /** Handles an event, given the exact bytes that were signed and the signature. */
 export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;

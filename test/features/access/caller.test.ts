@@ -7,7 +7,7 @@ import { opens } from "../../support/keys.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 import { listenTo, statementsAsked } from "../../support/statements.js";
 
-it("refuses every bad key alike, having done alike, so that nothing can be learnt from it", async () => {
+it("refuses every bad key with the same answer and the same work, so that it reveals nothing", async () => {
   await using world = await createWorld();
   const { url, services } = await world.serve();
   const ann = await world.user();
@@ -25,7 +25,7 @@ it("refuses every bad key alike, having done alike, so that nothing can be learn
   expect(statementsAsked(statements)).toEqual(answers.map(() => "caller_by_key"));
 });
 
-it("refuses them at GraphQL with the same words", async () => {
+it("refuses them at GraphQL with the same message", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -39,7 +39,7 @@ it("refuses them at GraphQL with the same words", async () => {
   }
 });
 
-it("takes the scheme in any case and with more than one space", async () => {
+it("accepts the scheme in any case and with several spaces", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -58,7 +58,7 @@ it("never reads a key from a URL or a body", async () => {
   expect((await ask(`${url}/v1/memories`, { body: { api_key: key, key } })).status).toBe(401);
 });
 
-it("lets a key in until its end", async () => {
+it("accepts a key until it expires", async () => {
   await using world = await createWorld();
   const { key } = await world.user();
   const endIn = (seconds: number) =>
@@ -66,12 +66,12 @@ it("lets a key in until its end", async () => {
 
   await endIn(60);
   expect(await opens(world, key)).toBe(true);
-  // Times are stored in whole milliseconds, so that of now may be rounded up.
+  // Times are stored in whole milliseconds, so the present time may be rounded up.
   await endIn(-0.001);
   expect(await opens(world, key)).toBe(false);
 });
 
-it("writes down when a key was last used, at most once a minute", async () => {
+it("records when a key was last used, at most once a minute", async () => {
   await using world = await createWorld();
   using ear = listenTo(world);
   const { url } = await ear.serve();
@@ -96,7 +96,7 @@ it("writes down when a key was last used, at most once a minute", async () => {
   expect(ear.heard(/^UPDATE\b.*\bapi_key\b/s)).not.toEqual([]);
 });
 
-it("reads a user's plan and a key's scopes anew for each request", async () => {
+it("reads the user's plan and the key's scopes again for each request", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free", scopes: ["memories:read"] });
@@ -112,7 +112,7 @@ it("reads a user's plan and a key's scopes anew for each request", async () => {
   expect(await seen()).toEqual(["pro", ["teams:read"]]);
 });
 
-/** A request with each kind of key that must not be let in. */
+/** A request with each kind of key that must be refused. */
 async function badRequests({ database }: World, ann: Actor): Promise<Record<string, Ask>> {
   const revoked = await ann.did(createApiKey, { name: "Revoked" });
   await ann.did(revokeApiKey, { id: revoked.id });

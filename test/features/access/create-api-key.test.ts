@@ -7,7 +7,7 @@ import { SCOPES } from "../../../src/operation/permission.js";
 import { opens } from "../../support/keys.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
-it("makes a key that opens the doors, with the scopes and the end it is given", async () => {
+it("creates a key that works, with the given scopes and end", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const expiresAt = "2999-01-01T00:00:00.000Z";
@@ -20,7 +20,7 @@ it("makes a key that opens the doors, with the scopes and the end it is given", 
   expect(await opens(world, made.key)).toBe(true);
 });
 
-it("has the form that scanners of leaked secrets know, with a checksum that fits", async () => {
+it("creates keys in the format that scanners for leaked secrets know, with a correct checksum", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -31,7 +31,7 @@ it("has the form that scanners of leaked secrets know, with a checksum that fits
   expect(Array.from(checksum).reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0)).toBe(crc32(random));
 });
 
-it("is stored as its hash alone", async () => {
+it("stores only the hash of a key", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -45,7 +45,7 @@ it("is stored as its hash alone", async () => {
   expect(rows[0]?.row).not.toContain(key.slice(12));
 });
 
-it("may do what the key that makes it may do, and no more", async () => {
+it("lets a key do what the key that creates it may do, and no more", async () => {
   await using world = await createWorld();
   const ann = await world.user({ scopes: ["keys:write", "memories:read"] });
 
@@ -61,7 +61,7 @@ it("may do what the key that makes it may do, and no more", async () => {
   expect((await ann.did(apiKeys)).keys).toHaveLength(2);
 });
 
-it("refuses a name, scopes or an end that make no sense", async () => {
+it("refuses an invalid name, scopes or end", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const wrong = [
@@ -84,7 +84,7 @@ it("refuses a name, scopes or an end that make no sense", async () => {
     expect(await ann.does(createApiKey, input), JSON.stringify(input)).toBeRefused("bad_request");
 });
 
-it("stops at a hundred active keys, however many are asked for at once; those that ended do not count", async () => {
+it("lets a user have a hundred active keys, even with many requests at once; ended keys do not count", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await addKeys(world, ann, { count: 96, ended: false });

@@ -6,7 +6,7 @@ import { createWorld } from "../../support/world.js";
 
 const ANN = { email: "ann@example.com", plan: "free", verified: false } as const;
 
-it("makes a user with a graph and a first key that may do everything", async () => {
+it("creates a user with a graph and a first key with every scope", async () => {
   await using world = await createWorld();
 
   const { userId, email, apiKey } = await createUser(world.services, { ...ANN, name: "Ann" });
@@ -18,7 +18,7 @@ it("makes a user with a graph and a first key that may do everything", async () 
   expect(user).toMatchObject({ name: "Ann", plan: "free", emailVerifiedAt: null, graph: { userId } });
 });
 
-it("knows an address in any case as one, and makes one user of twenty at a time", async () => {
+it("ignores the case of an address, and creates one user when twenty requests come at once", async () => {
   await using world = await createWorld();
   const attempts = Array.from({ length: 20 }, (_, index) =>
     createUser(world.services, { ...ANN, email: index % 2 ? "Ann@Example.COM" : ANN.email }),
@@ -31,7 +31,7 @@ it("knows an address in any case as one, and makes one user of twenty at a time"
   expect(await world.database.models.user.count()).toBe(1);
 });
 
-it("takes what is an address, in lower case", async () => {
+it("accepts valid addresses, and converts them to lower case", async () => {
   await using world = await createWorld();
   const addresses = [
     "A+b@X.CO",
@@ -46,7 +46,7 @@ it("takes what is an address, in lower case", async () => {
   }
 });
 
-it("refuses what is no address, or one that could pass for another's", async () => {
+it("refuses invalid addresses, and those that look like another one", async () => {
   await using world = await createWorld();
   const wrong = [
     "",
@@ -74,7 +74,7 @@ it("refuses what is no address, or one that could pass for another's", async () 
   expect(await world.database.models.user.count()).toBe(0);
 });
 
-it("makes another key for a user who lost theirs, and for nobody else", async () => {
+it("creates another key for an existing user, and for nobody else", async () => {
   await using world = await createWorld();
   const { userId } = await createUser(world.services, ANN);
 

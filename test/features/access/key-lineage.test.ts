@@ -12,7 +12,7 @@ import { roundsOf } from "../../support/rounds.js";
 
 const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
-it("lists a key with the one that made it, and with its successor", async () => {
+it("lists a key with the key that created it, and with its successor", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const made = await ann.did(createApiKey, { name: "CI" });
@@ -28,7 +28,7 @@ it("lists a key with the one that made it, and with its successor", async () => 
   ]);
 });
 
-it("lets a key live no longer than the one that makes it, whatever end is asked for", async () => {
+it("lets no key live longer than the key that creates it, whatever end is requested", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const expiresAt = inDays(2);
@@ -41,7 +41,7 @@ it("lets a key live no longer than the one that makes it, whatever end is asked 
   expect(ends.map((end) => (end ?? "never") <= expiresAt)).toEqual([true, true, true, true, true, true]);
 });
 
-it("ends with a key all that come from it, and says which", async () => {
+it("ends a key with all its descendants, and lists them", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const child = await ann.did(createApiKey, { name: "Child" });
@@ -56,7 +56,7 @@ it("ends with a key all that come from it, and says which", async () => {
   expect(entry?.detail).toBe("with 1 that it had made");
 });
 
-it("keeps what a key had made when it is replaced, and ends it with its successor", async () => {
+it("keeps the keys that a replaced key created, and ends them with its successor", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const old = await ann.did(createApiKey, { name: "Old" });
@@ -71,7 +71,7 @@ it("keeps what a key had made when it is replaced, and ends it with its successo
   expect(await open(world, [child, successor])).toEqual([false, false]);
 });
 
-it("lets no key replace or end one with scopes that it lacks, nor replace the one that it comes from", async () => {
+it("refuses to replace or revoke a key with more scopes, and to replace an ancestor", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const small = await as(ann, await ann.did(createApiKey, { name: "Small", scopes: ["keys:write"] }));
@@ -88,7 +88,7 @@ it("lets no key replace or end one with scopes that it lacks, nor replace the on
   expect(await small.does(revokeApiKey, { id: small.caller.keyId })).toMatchObject({ ok: true });
 });
 
-it("makes nothing with a key that is being revoked, whichever comes first", async () => {
+it("lets no new key survive a key that is revoked while it creates it", async () => {
   await using world = await createWorld();
   for (let round = 0; round < 15; round++) {
     const ann = await world.user();
@@ -102,7 +102,7 @@ it("makes nothing with a key that is being revoked, whichever comes first", asyn
   }
 });
 
-it("makes a hundred keys an hour for a user, replaced ones counted, and not one more", async () => {
+it("lets a user create a hundred keys an hour, including replacements, and no more", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (let n = 0; n < 50; n++) {
@@ -115,7 +115,7 @@ it("makes a hundred keys an hour for a user, replaced ones counted, and not one 
   expect(await ann.does(rotateApiKey, { id: ann.caller.keyId })).toBeRefused("rate_limited");
 });
 
-it("replaces keys until two hundred work, those that were replaced counted, and not one more", async () => {
+it("lets two hundred keys work at a time, including replaced ones, and no more", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await world.database.pool.query(
@@ -133,7 +133,7 @@ it("replaces keys until two hundred work, those that were replaced counted, and 
   expect(await successor.does(rotateApiKey, { id: made.id })).toMatchObject({ ok: true });
 });
 
-/** A key that the model knows of: who made it, and by when it must have ended. */
+/** A key in the model: which key created it, and by when it must have ended. */
 interface Known {
   readonly made: Pick<NewApiKey, "id" | "key" | "scopes">;
   maker: Known | undefined;
@@ -157,7 +157,7 @@ const step = fc.record({
   graceSeconds: fc.constantFrom(0, 3_600),
 });
 
-it("never lets a key do more than those it comes from, or outlive them, whatever chain leads to it", async () => {
+it("never lets a key do more than its ancestors, or outlive them, after any sequence of steps", async () => {
   await using world = await createWorld();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
@@ -176,7 +176,7 @@ it("never lets a key do more than those it comes from, or outlive them, whatever
         ),
       ).toEqual(shouldOpen);
     }),
-    // Shrinking what fails must not take longer than the test may.
+    // Shrinking a failing case must not exceed the test's timeout.
     { numRuns: roundsOf(25), interruptAfterTimeLimit: 40_000 },
   );
 });
@@ -190,7 +190,7 @@ interface Step {
   readonly graceSeconds: number;
 }
 
-/** Does a step and notes in the model what it must have led to. */
+/** Does a step, and updates the model with the expected result. */
 async function take(ann: Actor, known: Known[], { what, by, other, scopes, days, graceSeconds }: Step): Promise<void> {
   const actor = await ann.withKey(by.made.key);
   const { id } = other.made;

@@ -5,7 +5,7 @@ import { revokeApiKey } from "../../../src/features/access/revoke-api-key.js";
 import { ask } from "../../support/http.js";
 import { createWorld } from "../../support/world.js";
 
-it("lists the caller's keys newest first, page by page, revoked ones among them", async () => {
+it("lists the caller's keys newest first, page by page, including revoked ones", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   await bob.did(createApiKey, { name: "Bob's" });
@@ -29,7 +29,7 @@ it("never shows a key again, nor its hash", async () => {
   const { body } = await ask(`${url}/keys`, { key: ann.key });
 
   const times = ["created_at", "expires_at", "last_used_at", "revoked_at"];
-  const fields = ["id", "name", "prefix", "scopes", "created_by_key", "replaced_by", ...times];
+  const fields = ["id", "name", "prefix", "scopes", "created_by_key", "replaced_by", "client", ...times];
   expect(body).toMatchObject({ keys: [{ name: "First key", prefix: ann.key.slice(0, 12) }] });
   const { keys } = body as { keys: object[] };
   expect(keys.map((key) => Object.keys(key).toSorted())).toEqual([fields.toSorted()]);

@@ -6,7 +6,7 @@ import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { createWorld } from "../../support/world.js";
 
-it("counts from the next request on, at every server", async () => {
+it("takes effect with the next request, at every server", async () => {
   await using world = await createWorld();
   const servers = [await world.serve(), await world.serve()];
   const ann = await world.user();
@@ -32,7 +32,7 @@ it("changes nothing the second time", async () => {
   expect(await ann.did(apiKeys)).toEqual(before);
 });
 
-it("may end the key that asks for it", async () => {
+it("can revoke the key in use", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -41,7 +41,7 @@ it("may end the key that asks for it", async () => {
   expect(await opens(world, ann.key)).toBe(false);
 });
 
-it("finds no key of anybody else's", async () => {
+it("refuses keys of other users", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
 

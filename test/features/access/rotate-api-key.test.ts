@@ -8,7 +8,7 @@ import { type Actor, createWorld } from "../../support/world.js";
 
 const DAY_MS = 86_400_000;
 
-it("makes a new key of the same name and scopes, beside which the old one works for a day", async () => {
+it("creates a key with the same name and scopes, and lets the old one work for a day", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const old = await ann.did(createApiKey, { name: "CI", scopes: ["memories:read"] });
@@ -21,7 +21,7 @@ it("makes a new key of the same name and scopes, beside which the old one works 
   expect(await endOf(ann, old.id)).toBeCloseTo(made.createdAt.getTime() + DAY_MS, -5);
 });
 
-it("ends the old key after the grace that is asked for, at once without any", async () => {
+it("ends the old key after the requested grace, or at once without any", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [one, other] = [await ann.did(createApiKey, { name: "A" }), await ann.did(createApiKey, { name: "B" })];
@@ -33,7 +33,7 @@ it("ends the old key after the grace that is asked for, at once without any", as
   expect(await endOf(ann, other.id)).toBeCloseTo(createdAt.getTime() + 3_600_000, -5);
 });
 
-it("gives a key that ends a successor that lives as long, and never prolongs its own life", async () => {
+it("gives the successor of an expiring key the same lifetime, and never extends the old key", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const expiresAt = new Date(Date.now() + 10_000);
@@ -46,7 +46,7 @@ it("gives a key that ends a successor that lives as long, and never prolongs its
   expect((made.expiresAt?.getTime() ?? 0) - expiresAt.getTime()).toBeGreaterThan(4_000);
 });
 
-it("replaces a key once, whoever else does at the same moment", async () => {
+it("replaces a key once, even if several requests do so at the same time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await ann.did(createApiKey, { name: "CI" });
@@ -58,7 +58,7 @@ it("replaces a key once, whoever else does at the same moment", async () => {
   expect((await ann.did(apiKeys)).keys.map(({ name }) => name)).toEqual(["CI", "CI", "First key"]);
 });
 
-it("has no successor for a key that has ended", async () => {
+it("refuses to replace a key that has ended", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const revoked = await ann.did(createApiKey, { name: "Revoked" });
@@ -74,7 +74,7 @@ it("has no successor for a key that has ended", async () => {
   }
 });
 
-it("gives nobody a key with more scopes than their own", async () => {
+it("gives no key more scopes than the key in use has", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { key } = await ann.did(createApiKey, { name: "Small", scopes: ["keys:write"] });
@@ -83,7 +83,16 @@ it("gives nobody a key with more scopes than their own", async () => {
   expect(await small.does(rotateApiKey, { id: ann.caller.keyId })).toBeRefused("forbidden", "scope_not_held");
 });
 
-it("refuses a grace that is out of bounds, and finds no key of anybody else's", async () => {
+it("refuses to replace the key as which a connected program acts", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await ann.did(createApiKey, { name: "A program" });
+  await world.database.models.apiKey.update({ where: { id }, data: { client: "app.example.com" } });
+
+  expect(await ann.does(rotateApiKey, { id })).toBeRefused("conflict", "api_key_of_client");
+});
+
+it("refuses a grace that is out of bounds, and keys of other users", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
 

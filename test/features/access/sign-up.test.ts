@@ -14,8 +14,8 @@ import { type Verdict, type World, createWorld } from "../../support/world.js";
 const EMAIL = "ann@example.com";
 const CODE = "12345678";
 
-describe("asking for a code", () => {
-  it("is answered alike whether the address is known or not, and queues one mail", async () => {
+describe("signUp", () => {
+  it("gives the same answer for known and unknown addresses, and queues one mail", async () => {
     await using world = await createWorld();
     await world.user({ email: EMAIL });
 
@@ -43,7 +43,7 @@ describe("asking for a code", () => {
     },
   );
 
-  it("is done five times in a quarter of an hour for one address, and 30 times an hour by one client", async () => {
+  it("lets a client request five codes in 15 minutes for one address, and 30 an hour in total", async () => {
     await using world = await createWorld();
     const verdicts = [];
     for (let n = 0; n < 6; n++) verdicts.push(await asAnybody(world, signUp, { email: EMAIL }));
@@ -52,13 +52,13 @@ describe("asking for a code", () => {
 
     expect(verdicts.slice(0, 5).every(({ ok }) => ok)).toBe(true);
     expect(verdicts[5]).toBeRefused("rate_limited");
-    // The refused one counted for the client, so 24 are left to it.
+    // The refused one counted for the client, which has 24 left.
     expect(others.filter(({ ok }) => ok)).toHaveLength(24);
     expect(await asAnybody(world, signUp, { email: "b@example.com" }, "192.0.2.7")).toMatchObject({ ok: true });
     expect(await asAnybody(world, signUp, { email: EMAIL }, "192.0.2.7")).toMatchObject({ ok: true });
   });
 
-  it("lets one mail wait for an address, however many ask at once", async () => {
+  it("queues one mail for an address, even with many requests at once", async () => {
     await using world = await createWorld();
     const asks = Array.from({ length: 20 }, (_, n) => asAnybody(world, signUp, { email: EMAIL }, `192.0.2.${n}`));
 
@@ -66,7 +66,7 @@ describe("asking for a code", () => {
     expect(await world.database.models.mail.count()).toBe(1);
   });
 
-  it("sends a network another code after a minute, two in all, and an address three, as long as they are open", async () => {
+  it("sends a network a second code after a minute, and an address at most three while they are valid", async () => {
     await using world = await createWorld();
     const asks = async (client: string) => {
       await asAnybody(world, signUp, { email: EMAIL }, client);
@@ -83,7 +83,7 @@ describe("asking for a code", () => {
     expect(sent).toEqual([1, 0, 1, 0, 1, 0, 1]);
   });
 
-  it("says by every door when to try again", async () => {
+  it("says at every door when to try again", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const byRest = () => ask(`${url}/signup`, { body: { email: EMAIL } });
@@ -104,7 +104,7 @@ describe("asking for a code", () => {
 });
 
 describe("a code", () => {
-  it("makes a user with a personal graph, the plan free, a verified address and a key that may do all", async () => {
+  it("creates a user with a personal graph, the plan free, a verified address and a key with every scope", async () => {
     await using world = await createWorld();
     await world.giveCode(EMAIL, CODE);
 
@@ -123,7 +123,7 @@ describe("a code", () => {
     expect(await world.database.models.signUpCode.count()).toBe(0);
   });
 
-  it("gives somebody who is a user already another key, and leaves the rest as it is", async () => {
+  it("gives an existing user another key, and changes nothing else", async () => {
     await using world = await createWorld();
     const ann = await world.user({ email: EMAIL, plan: "pro" });
     const { user } = world.database.models;
@@ -140,7 +140,7 @@ describe("a code", () => {
     expect(await world.database.models.graph.count()).toBe(1);
   });
 
-  it("is refused alike when it is wrong, ended, used or was never sent", async () => {
+  it("is refused with the same answer when it is wrong, expired, used or was never sent", async () => {
     await using world = await createWorld();
     const { signUpCode } = world.database.models;
     for (const email of ["wrong", "ended", "used"]) await world.giveCode(`${email}@example.com`, CODE);
@@ -159,7 +159,7 @@ describe("a code", () => {
     expect(new Set(messages).size).toBe(1);
   });
 
-  it("can be guessed at five times from one network and 20 times from all, even at once", async () => {
+  it("allows five guesses from one network and 20 from all, even at the same time", async () => {
     await using world = await createWorld();
     for (const code of [CODE, "87654321"]) await world.giveCode(EMAIL, code);
     const guess = (n: number, client: string) =>
@@ -185,7 +185,7 @@ describe("a code", () => {
     expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE })).toMatchObject({ ok: true });
   });
 
-  it("gives exactly one key to 20 who use it at once", async () => {
+  it("gives exactly one key to 20 requests at the same time", async () => {
     await using world = await createWorld();
     await world.giveCode(EMAIL, CODE);
     const attempts = Array.from({ length: 20 }, () => asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE }));
@@ -198,7 +198,7 @@ describe("a code", () => {
     expect(await world.database.models.user.count()).toBe(1);
   });
 
-  it("is kept when the user has no room for a key, so that it serves once there is", async () => {
+  it("is kept when the user has too many keys, so that it works after one is revoked", async () => {
     await using world = await createWorld();
     const ann = await world.user({ email: EMAIL });
     const { apiKey } = world.database.models;
@@ -220,7 +220,7 @@ describe("a code", () => {
     expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE })).toMatchObject({ ok: true });
   });
 
-  it("is not counted for an address to which none was sent", async () => {
+  it("counts no guesses for an address without codes", async () => {
     await using world = await createWorld();
     const guess = (client: string) => asAnybody(world, confirmSignUp, { email: EMAIL, code: "00000000" }, client);
     for (let n = 0; n < 25; n++) await guess(`192.0.2.${n}`);
@@ -231,7 +231,7 @@ describe("a code", () => {
 });
 
 describe("a stranger", () => {
-  it("keeps nobody out by asking for codes and guessing all the time", async () => {
+  it("cannot lock anybody out by requesting codes and guessing all the time", async () => {
     await using world = await createWorld();
     const asks = (client: string) => asAnybody(world, signUp, { email: EMAIL }, client);
     const guesses = async (times: number) => {
@@ -249,7 +249,7 @@ describe("a stranger", () => {
     await guesses(40);
 
     expect([theirs.length, anns.length, (await deliver(world)).length]).toEqual([1, 1, 0]);
-    // Either serves: the stranger cannot read it, and Ann may take what is in her inbox.
+    // Both codes work: the stranger cannot read them, and Ann may use any in her inbox.
     for (const { short } of [...anns, ...theirs]) {
       const verdict = await asAnybody(world, confirmSignUp, { email: EMAIL, code: short }, ANN);
       expect(verdict).toMatchObject({ ok: true });
@@ -288,7 +288,7 @@ describe("a stranger", () => {
 const ANN = "203.0.113.5";
 const STRANGER = "198.51.100.7";
 
-/** Sends what waits, as the chore does: the codes that come into the inboxes. */
+/** Sends waiting mails, like the chore, and returns the codes in the inboxes. */
 async function deliver({ database }: World): Promise<SignUpCode[]> {
   const codes: SignUpCode[] = [];
   for (const { id, email } of await database.models.mail.findMany()) {
@@ -299,7 +299,7 @@ async function deliver({ database }: World): Promise<SignUpCode[]> {
   return codes;
 }
 
-/** Lets time go by for codes, by the database's clock. */
+/** Makes codes older, by the database's clock. */
 async function passes({ database }: World, time: string): Promise<void> {
   await database.pool.query(
     "UPDATE sign_up_code SET created_at = created_at - $1::interval, expires_at = expires_at - $1::interval",
@@ -307,7 +307,7 @@ async function passes({ database }: World, time: string): Promise<void> {
   );
 }
 
-/** Does it as somebody without a key, from this address. */
+/** Runs it without a key, from this address. */
 async function asAnybody<Input extends object, Output extends object>(
   { services }: World,
   operation: Operation<Input, Output>,

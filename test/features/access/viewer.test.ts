@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { createWorld } from "../../support/world.js";
 
-it("tells whose the key is and what it may do", async () => {
+it("shows the key's user and what the key may do", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: "ann@example.com", plan: "free", scopes: ["memories:read"] });
 

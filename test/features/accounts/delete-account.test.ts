@@ -25,7 +25,7 @@ import { type Actor, type World, createWorld } from "../../support/world.js";
 const PERSONAL = { graph: "personal" };
 const goes = (actor: Actor) => actor.does(deleteAccount, { email: actor.email });
 
-it("leaves nothing that tells of the person, in no column of any table, and keeps what the team has", async () => {
+it("deletes all personal data in every column of every table, and keeps the team's data", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, admin, member, teamId } = await aTeam(world);
@@ -66,7 +66,7 @@ it("leaves nothing that tells of the person, in no column of any table, and keep
   expect(world.bugs).toEqual([]);
 });
 
-it("asks for the caller's own address, in any case, and changes nothing for another", async () => {
+it("needs the caller's own address, in any case, and changes nothing for another one", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user({ email: "ann@example.com" }), await world.user()];
 
@@ -78,7 +78,7 @@ it("asks for the caller's own address, in any case, and changes nothing for anot
   expect((await ann.does(deleteAccount, { email: "Ann@Example.COM" })).ok).toBe(true);
 });
 
-it("is refused to the owner of a team until it is another's or gone, and to a key that lacks a scope", async () => {
+it("refuses the owner of a team until it is transferred or deleted, and a key that lacks a scope", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id: teamId } = await ann.did(createTeam, { name: "Team", maxMembers: 5 });
@@ -91,7 +91,7 @@ it("is refused to the owner of a team until it is another's or gone, and to a ke
   await expect(goes(ann)).resolves.toMatchObject({ ok: false, failure: { kind: "unauthorized" } });
 });
 
-it("makes room for the same address to sign up anew, as somebody else", async () => {
+it("lets the same address sign up again, as a new user", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ email: "ann@example.com" });
@@ -106,7 +106,7 @@ it("makes room for the same address to sign up anew, as somebody else", async ()
   expect((await ask(`${url}/v1/memories`, { key })).body).toEqual({ memories: [], next_cursor: null });
 });
 
-it("takes back the invitations that whoever goes had sent, and tells of others without failing", async () => {
+it("revokes the invitations that the user sent, which can still be read", async () => {
   await using world = await createWorld();
   const { admin, teamId } = await aTeam(world);
   const { actor, token } = await anInvitee(world, { teamId, owner: admin });
@@ -120,7 +120,7 @@ it("takes back the invitations that whoever goes had sent, and tells of others w
 });
 
 describe("at the same moment", () => {
-  it("deletes once, however many ask", async () => {
+  it("deletes once, even with many requests", async () => {
     await using world = await createWorld();
     const { owner, member, teamId } = await aTeam(world);
 
@@ -132,7 +132,7 @@ describe("at the same moment", () => {
     expect(await brokenInvariants(world)).toEqual([]);
   });
 
-  it("completes what the same person does before the deletion, and refuses it after as for an unknown key", async () => {
+  it("completes the user's requests before the deletion, and refuses later ones like an unknown key", async () => {
     for (let round = 0; round < roundsOf(5); round++) {
       await using world = await createWorld();
       const { owner, teamId } = await aTeam(world);
@@ -157,7 +157,7 @@ describe("at the same moment", () => {
     }
   });
 
-  it("causes no deadlock while members and owner come and go", async () => {
+  it("causes no deadlock while members and owner join and leave", async () => {
     await using world = await createWorld({ fresh: true });
     const { owner, admin, member } = await aTeam(world);
 
@@ -168,7 +168,7 @@ describe("at the same moment", () => {
   });
 });
 
-it("refuses requests that the deleted user had begun, as for an unknown key", async () => {
+it("refuses the running requests of a deleted user like an unknown key", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const context = contextOf(world.services, { caller: ann.caller, door: "rest", clientAddress: "127.0.0.1" });
@@ -191,7 +191,7 @@ async function invited(world: World, owner: Actor, teamId: string, email: string
   return { actor, token };
 }
 
-/** Where in the database this text stands, and not as the end of a longer word, in any column of any table. */
+/** The columns of all tables that contain this text, but not as the end of a longer word. */
 async function tellingOf({ database }: World, text: string): Promise<string[]> {
   const { rows } = await database.pool.query<{ table: string }>(
     "SELECT tablename AS table FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE '\\_prisma%' ORDER BY 1",

@@ -11,7 +11,7 @@ import { type Actor, createWorld } from "../../support/world.js";
 const LISTS = ["keys", "invitations_received", "invitations_sent", "events", "memories", "versions", "relationships"];
 const PERSONAL = { graph: "personal" };
 
-it("tells all that is the caller's, and nothing of anybody else's, the same whatever the size of its pages", async () => {
+it("contains all data of the caller and nothing of other users, with any page size", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, member, teamId } = await aTeam(world);
@@ -49,7 +49,7 @@ it("tells all that is the caller's, and nothing of anybody else's, the same what
   ]);
 });
 
-it("tells nothing of an address that is not proven", async () => {
+it("omits invitations to an address that is not verified", async () => {
   await using world = await createWorld();
   const { owner, teamId } = await aTeam(world);
   const { actor } = await anInvitee(world, { teamId, owner });
@@ -61,7 +61,7 @@ it("tells nothing of an address that is not proven", async () => {
   expect((await actor.did(exportAccount)).invitationsReceived).toEqual([]);
 });
 
-it("answers with no more bytes than a page may have, and goes on where it ended", async () => {
+it("keeps each page within its maximum of bytes, and continues where it ended", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -76,7 +76,7 @@ it("answers with no more bytes than a page may have, and goes on where it ended"
   expect(sizes.length).toBe(4);
 });
 
-it("refuses what is not a cursor of its own, with 400", async () => {
+it("refuses other cursors with 400", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key, caller } = await world.user();

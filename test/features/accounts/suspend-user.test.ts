@@ -32,7 +32,7 @@ it("refuses every key of a suspended user at every door, from the next request o
   expect(world.bugs).toEqual([]);
 });
 
-it("gives a suspended address no key by signing up, and says so to whoever reads its mail alone", async () => {
+it("gives a suspended address no key by signing up, and says so only to the reader of its mail", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const email = "ann@example.com";
@@ -44,11 +44,11 @@ it("gives a suspended address no key by signing up, and says so to whoever reads
   expect((await confirm("76543210")).body).toMatchObject({ error: { reason: "code_invalid" } });
   expect(await confirm("01234567")).toMatchObject({ status: 403, body: { error: { reason: "account_suspended" } } });
   expect(await world.database.models.apiKey.count({ where: { userId: ann.caller.userId } })).toBe(1);
-  // Told to strangers, it would tell them who is here.
+  // For strangers, this answer would reveal who is a user.
   expect((await ask(`${url}/signup`, { body: { email } })).status).toBe(202);
 });
 
-it("takes back the open invitations of a suspended user, whose mails are not sent then", async () => {
+it("revokes the pending invitations of a suspended user, whose mails are then not sent", async () => {
   await using world = await createWorld();
   const { admin, teamId } = await aTeam(world);
   const { actor, token } = await anInvitee(world, { teamId, owner: admin });
@@ -58,7 +58,7 @@ it("takes back the open invitations of a suspended user, whose mails are not sen
   expect(await actor.did(invitation, { token })).toMatchObject({ status: "revoked" });
 });
 
-it("counts the requests of a suspended user as failed ones of their address", async () => {
+it("counts the requests of a suspended user as failed authentications of their address", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -73,7 +73,7 @@ it("counts the requests of a suspended user as failed ones of their address", as
   expect(statuses.at(-1)).toBe(429);
 });
 
-it("refuses an address that no user has, and suspends nobody", async () => {
+it("refuses an unknown address, and suspends nobody", async () => {
   await using world = await createWorld();
   await createUser(world.services, { email: "bob@example.com", plan: "free", verified: true });
   await expect(suspendUser(world.services, "ann@example.com")).rejects.toThrow(/no user with the address/);

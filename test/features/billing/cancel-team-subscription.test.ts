@@ -9,7 +9,7 @@ import { aTeam } from "../../support/teams.js";
 const cancels = (world: Parameters<typeof changesAsked>[0]) =>
   changesAsked(world).filter((change) => change.startsWith("POST /v1/subscriptions/"));
 
-it("lets the subscription end with its period; again is the same and asks nobody", async () => {
+it("ends the subscription with its period; a repetition sends no request", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world);
 
@@ -21,7 +21,7 @@ it("lets the subscription end with its period; again is the same and asks nobody
   expect(cancels(world)).toHaveLength(1);
 });
 
-it("ends it when the time has come, and a new one can be bought then", async () => {
+it("ends it after the period, and lets the team buy a new one", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world);
   await owner.did(cancelTeamSubscription);
@@ -37,7 +37,7 @@ it("ends it when the time has come, and a new one can be bought then", async () 
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: false });
 });
 
-it("is the owner's alone, and needs a subscription", async () => {
+it("refuses everybody but the owner, and a team without a subscription", async () => {
   await using world = await createBillingWorld();
   const { owner, admin, member } = await aTeam(world);
 
@@ -47,7 +47,7 @@ it("is the owner's alone, and needs a subscription", async () => {
   expect(await (await world.user()).does(cancelTeamSubscription)).toBeRefused("not_found");
 });
 
-it("is asked of the provider once, however many ask at once", async () => {
+it("sends one request to the provider, even with many callers at once", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world);
 

@@ -9,7 +9,7 @@ import { createWorld } from "../../support/world.js";
 
 const SESSIONS = "POST /v1/checkout/sessions";
 
-it("opens a checkout for as many seats as the team has room for, at the server's price", async () => {
+it("opens a checkout for the team's maximum of members, at the server's price", async () => {
   await using world = await createBillingWorld();
   const { owner, teamId } = await aPayer(world, { seats: 7 });
 
@@ -29,7 +29,7 @@ it("opens a checkout for as many seats as the team has room for, at the server's
   });
 });
 
-it("gives an open checkout for the same seats again, and replaces one for others", async () => {
+it("returns an open checkout for the same seats again, and replaces one for another number", async () => {
   await using world = await createBillingWorld();
   const { owner, teamId } = await aPayer(world, { seats: 7 });
 
@@ -46,11 +46,11 @@ it("gives an open checkout for the same seats again, and replaces one for others
     `${SESSIONS}/${first.sessionId}/expire`,
     SESSIONS,
   ]);
-  // What was withdrawn cannot be paid any more.
+  // A withdrawn checkout cannot be paid.
   await expect(world.stripe.pay(first.sessionId)).rejects.toThrow();
 });
 
-it("opens another one when the first has expired", async () => {
+it("opens another checkout when the first has expired", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aPayer(world);
   const first = await owner.did(createTeamCheckout);
@@ -61,7 +61,7 @@ it("opens another one when the first has expired", async () => {
   expect(second.sessionId).not.toBe(first.sessionId);
 });
 
-it("returns to the service and to allowed origins alone", async () => {
+it("accepts return addresses only at the service and at allowed origins", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aPayer(world);
   const successUrl = "https://app.example.com/paid?session={CHECKOUT_SESSION_ID}";
@@ -94,7 +94,7 @@ it("returns to the service and to allowed origins alone", async () => {
   });
 });
 
-it("is the owner's alone, and a team's", async () => {
+it("refuses everybody but the owner of a team", async () => {
   await using world = await createBillingWorld();
   const { admin, member } = await aTeam(world);
   const loner = await world.user();
@@ -105,14 +105,14 @@ it("is the owner's alone, and a team's", async () => {
   expect(world.stripe.requests).toEqual([]);
 });
 
-it("is refused to a team that has a subscription", async () => {
+it("refuses a team that has a subscription", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world);
 
   expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
 });
 
-it("is refused to a team that has just paid, though no event has told", async () => {
+it("refuses a team that has just paid, even before any event", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aPayer(world);
   const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -122,7 +122,7 @@ it("is refused to a team that has just paid, though no event has told", async ()
   expect((await accountNow(world, payer)).status).toBe("active");
 });
 
-it("says so where there is no payment provider", async () => {
+it("refuses clearly when there is no payment provider", async () => {
   await using world = await createWorld();
   const { owner } = await aTeam(world);
 
@@ -130,7 +130,7 @@ it("says so where there is no payment provider", async () => {
 });
 
 it.each([undefined, "double-click"])(
-  `opens one for ${CALLERS} who ask two servers at once, under key %s`,
+  `opens one checkout for ${CALLERS} requests at two servers at once, with key %s`,
   async (key) => {
     await using world = await createBillingWorld();
     const servers = [world.app, await world.serve()];
@@ -143,7 +143,7 @@ it.each([undefined, "double-click"])(
       }),
     );
 
-    // Under one Idempotency-Key, who comes while another is answered is told so.
+    // With one Idempotency-Key, requests during the first one are refused as in progress.
     const made = checkouts.filter(({ status }) => status === 201);
     expect(made.length).toBeGreaterThan(key === undefined ? CALLERS - 1 : 0);
     expect(checkouts.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);

@@ -15,24 +15,28 @@ const TIMEOUT_MS = 180_000;
 if (!process.env["STRIPE_TEST_KEY"]) console.warn("STRIPE_TEST_KEY is not set: Stripe's own test mode is not tried.");
 
 describe.each(PROVIDERS)("with %s", (_name, start) => {
-  it("a checkout is opened once for as many seats, and replaced for others", { timeout: TIMEOUT_MS }, async () => {
-    await using scene = await createScene(start);
-    const { provider, payer } = scene;
+  it(
+    "opens one checkout for a number of seats, and replaces it for another number",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      await using scene = await createScene(start);
+      const { provider, payer } = scene;
 
-    const first = await payer.owner.did(createTeamCheckout);
-    const again = await payer.owner.did(createTeamCheckout);
-    await payer.owner.did(updateTeam, { teamId: payer.teamId, maxMembers: 7 });
-    const other = await payer.owner.did(createTeamCheckout);
+      const first = await payer.owner.did(createTeamCheckout);
+      const again = await payer.owner.did(createTeamCheckout);
+      await payer.owner.did(updateTeam, { teamId: payer.teamId, maxMembers: 7 });
+      const other = await payer.owner.did(createTeamCheckout);
 
-    expect(again.sessionId).toBe(first.sessionId);
-    const sessions = provider.api.checkout.sessions;
-    expect(await sessions.retrieve(first.sessionId)).toMatchObject({ status: "expired" });
-    const open = await sessions.retrieve(other.sessionId, { expand: ["line_items"] });
-    expect(open).toMatchObject({ status: "open", mode: "subscription", client_reference_id: payer.teamId });
-    expect(open.line_items?.data).toMatchObject([{ quantity: 7, price: { id: provider.settings.priceId } }]);
-  });
+      expect(again.sessionId).toBe(first.sessionId);
+      const sessions = provider.api.checkout.sessions;
+      expect(await sessions.retrieve(first.sessionId)).toMatchObject({ status: "expired" });
+      const open = await sessions.retrieve(other.sessionId, { expand: ["line_items"] });
+      expect(open).toMatchObject({ status: "open", mode: "subscription", client_reference_id: payer.teamId });
+      expect(open.line_items?.data).toMatchObject([{ quantity: 7, price: { id: provider.settings.priceId } }]);
+    },
+  );
 
-  it("seats are bought, enlarged, given up, and come to an end", { timeout: TIMEOUT_MS }, async () => {
+  it("buys, upgrades and cancels seats until their end", { timeout: TIMEOUT_MS }, async () => {
     await using scene = await createScene(start);
     const { provider, payer, world } = scene;
     const { owner } = payer;
@@ -44,7 +48,7 @@ describe.each(PROVIDERS)("with %s", (_name, start) => {
     expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ seats: 6, pendingUpdate: null });
     expect(await seatsOf(world, payer)).toBe(6);
 
-    // Not paid: nothing is granted before it is, and nothing is asked for twice.
+    // Not paid: nothing is granted before the payment, and nothing is requested twice.
     await provider.setCard(customer, "declined");
     const pending = await owner.did(upgradeTeam, { maxMembers: 8 });
     expect(pending).toMatchObject({ status: "active", seats: 6, pendingUpdate: { seats: 8 } });
@@ -70,7 +74,7 @@ describe.each(PROVIDERS)("with %s", (_name, start) => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("a second subscription is ended, and the older one stays", { timeout: TIMEOUT_MS }, async () => {
+  it("ends a second subscription and keeps the older one", { timeout: TIMEOUT_MS }, async () => {
     await using scene = await createScene(start);
     const { provider, payer } = scene;
     const customer = await scene.bought();
@@ -91,9 +95,9 @@ interface Scene extends AsyncDisposable {
   readonly provider: Provider;
   readonly world: World;
   readonly payer: Payer;
-  /** Hands over every event so far. */
+  /** Delivers every event so far. */
   deliver(): Promise<void>;
-  /** Buys the seats; answers with the customer. */
+  /** Buys the seats; returns the customer. */
   bought(): Promise<string>;
 }
 

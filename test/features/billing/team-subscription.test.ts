@@ -7,7 +7,15 @@ import { inviteMember } from "../../../src/features/teams/invitations/invite-mem
 import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
-import { aPayer, aSubscriber, accountNow, createBillingWorld, customerOf, seatsOf } from "../../support/billing.js";
+import {
+  aPayer,
+  aSubscriber,
+  accountNow,
+  createBillingWorld,
+  customerOf,
+  endGrace,
+  seatsOf,
+} from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { CALLERS } from "../../support/races.js";
 import { aTeam, anInvitee, brokenInvariants, manyOf, tally } from "../../support/teams.js";
@@ -15,7 +23,7 @@ import { createWorld } from "../../support/world.js";
 
 const DAY_MS = 24 * 3_600_000;
 
-it("reads none for a team that has bought nothing, and asks nobody", async () => {
+it("shows none for a team that has bought nothing, and sends no request", async () => {
   await using world = await createBillingWorld();
   const { member } = await aTeam(world);
 
@@ -23,11 +31,15 @@ it("reads none for a team that has bought nothing, and asks nobody", async () =>
     id: null,
     status: "none",
     plan: null,
+    graceUntil: null,
     seats: null,
+    nextSeats: null,
+    interval: null,
     memberCount: 3,
     currentPeriodStart: null,
     currentPeriodEnd: null,
     cancelAtPeriodEnd: false,
+    endsAt: null,
     pendingUpdate: null,
     hostedInvoiceUrl: null,
     stale: false,
@@ -36,14 +48,14 @@ it("reads none for a team that has bought nothing, and asks nobody", async () =>
   expect(await (await world.user()).does(teamSubscription)).toBeRefused("not_found");
 });
 
-it("reads none where there is no payment provider", async () => {
+it("shows none when there is no payment provider", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
 
   expect(await member.did(teamSubscription)).toMatchObject({ status: "none", stale: false });
 });
 
-it("shows what was bought, from the copy alone", async () => {
+it("shows the subscription from the copy, without a request", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world, { seats: 7 });
   const asked = world.stripe.requests.length;
@@ -56,7 +68,7 @@ it("shows what was bought, from the copy alone", async () => {
   expect(world.stripe.requests.length).toBe(asked);
 });
 
-it("finds out by itself that a checkout was paid, though no event has told", async () => {
+it("finds that a checkout was paid, even without an event", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner } = await aPayer(world);
   const { sessionId } = await owner.did(createTeamCheckout);
@@ -65,7 +77,7 @@ it("finds out by itself that a checkout was paid, though no event has told", asy
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
 });
 
-it("says that it may be outdated when it is unsure and the provider fails", async () => {
+it("says that it may be outdated when it must be refreshed and the provider fails", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner } = await aPayer(world);
   const { sessionId } = await owner.did(createTeamCheckout);
@@ -77,7 +89,7 @@ it("says that it may be outdated when it is unsure and the provider fails", asyn
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
 });
 
-it("shows the page of an open invoice to the owner alone", async () => {
+it("shows the page of an open invoice only to the owner", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 5 });
   const member = await world.user();
@@ -89,7 +101,7 @@ it("shows the page of an open invoice to the owner alone", async () => {
   expect((await member.did(teamSubscription)).hostedInvoiceUrl).toBeNull();
 });
 
-it("raises every member's plan and rate limit at the next request on every server, and takes them back", async () => {
+it("raises every member's plan and rate limit from the next request at every server, until it ends", async () => {
   await using world = await createBillingWorld();
   const { url: other } = await world.serve();
   const { owner, teamId } = await aSubscriber(world);
@@ -108,7 +120,7 @@ it("raises every member's plan and rate limit at the next request on every serve
   expect(new Set(await policies())).toEqual(new Set(['"free";q=60;w=60']));
 });
 
-it("falls back while a renewal is unpaid: nobody is removed, nobody comes in", async () => {
+it("suspends the plan after the grace period of an unpaid renewal: nobody is removed, and nobody can join", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 10 });
   for (const actor of await manyOf(7, () => world.user())) await world.seat(actor, payer.teamId);
@@ -121,12 +133,14 @@ it("falls back while a renewal is unpaid: nobody is removed, nobody comes in", a
   await world.stripe.advance(32 * DAY_MS);
   await world.stripe.delivered();
 
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team", memberCount: 8 });
+  await endGrace(world);
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null, memberCount: 8 });
   const wish = { teamId, email: "two@example.com", role: "member" };
   expect(await owner.does(inviteMember, wish)).toBeRefused("conflict", "subscription_required");
 });
 
-it("leaves five members to a team that pays nothing, whatever it has room for", async () => {
+it("limits a team without a subscription to five members, whatever its maximum", async () => {
   await using world = await createBillingWorld();
   const { teamId, owner } = await aTeam(world, { maxMembers: 20 });
   const invite = (name: string) => owner.does(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
@@ -137,7 +151,7 @@ it("leaves five members to a team that pays nothing, whatever it has room for", 
   expect(tally(verdicts)).toEqual({ ok: 2, subscription_required: 1 });
 });
 
-it(`lets ${CALLERS} who accept at once in up to what is free, and all when it is paid`, async () => {
+it(`lets ${CALLERS} who accept at once join up to the free seats, and all after the payment`, async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 40 });
   const invitees = await manyOf(CALLERS, () => anInvitee(world, payer));
@@ -152,7 +166,7 @@ it(`lets ${CALLERS} who accept at once in up to what is free, and all when it is
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("decides the team's size while it lives; the name stays the owner's", async () => {
+it("sets the team's size while it is live; the owner can still rename the team", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 7 });
   const { owner, teamId } = payer;
@@ -164,7 +178,7 @@ it("decides the team's size while it lives; the name stays the owner's", async (
   expect(await seatsOf(world, payer)).toBe(7);
 });
 
-it("keeps its team from being deleted while it lives, with the provider's word for it", async () => {
+it("prevents the deletion of its team while the provider says that it is live", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world);
   const { owner, teamId } = payer;

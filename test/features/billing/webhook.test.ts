@@ -45,8 +45,8 @@ function send(world: BillingWorld, payload: string, { url, secret, timestamp }: 
 const listsAsked = ({ stripe }: BillingWorld): number =>
   stripe.requests.filter(({ method, path }) => method === "GET" && path === "/v1/subscriptions").length;
 
-describe("what Stripe sends", () => {
-  it("is believed only with its signature, of the last five minutes", async () => {
+describe("an event from Stripe", () => {
+  it("is accepted only with a valid signature of the last five minutes", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payload = eventOf("evt_1", "cus_x");
     const now = Math.floor(Date.now() / 1_000);
@@ -68,7 +68,7 @@ describe("what Stripe sends", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("is refused when it is no event, though it is signed", async () => {
+  it("is refused when it is not an event, even if signed", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const odd = [
       "[]",
@@ -85,7 +85,7 @@ describe("what Stripe sends", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("is refused when it is too large, by another method, or too often wrong", async () => {
+  it("is refused when it is too large, has another method, or has failed too often", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const url = `${world.app.url}/billing/stripe-webhook`;
     const large = JSON.stringify({ id: "evt_1", text: "x".repeat(5_000_000) });
@@ -95,11 +95,11 @@ describe("what Stripe sends", () => {
     const wrong = [];
     for (let n = 0; n < 61; n++) wrong.push((await ask(url, { body: {} })).status);
     expect(wrong.slice(-2)).toEqual([400, 429]);
-    // Whoever has the secret is not kept out by who has not.
+    // Senders with the secret are not limited by those without it.
     expect((await send(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
   });
 
-  it("is never a failure of ours, whatever stands in the signature or in what is signed", async () => {
+  it("never causes a server error, whatever its signature or content", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const url = `${world.app.url}/billing/stripe-webhook`;
     const unsigned = ["t=1,v1", "t=1,v1=", "v1=,v1=", "t,v1", "=", ",".repeat(9_000), `t=1${",v1=x".repeat(3_000)}`];
@@ -137,7 +137,7 @@ describe("what Stripe sends", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("is answered 502 where there is no payment provider", async () => {
+  it("gets 502 when there is no payment provider", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
 
@@ -146,7 +146,7 @@ describe("what Stripe sends", () => {
     expect([status, body]).toMatchObject([502, { error: { reason: "billing_not_configured" } }]);
   });
 
-  it("tells of a checkout that was ended before its time: it keeps no team from being deleted", async () => {
+  it("tells that a checkout was expired early, so that its team can be deleted", async () => {
     await using world = await createBillingWorld();
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -159,7 +159,7 @@ describe("what Stripe sends", () => {
     await payer.owner.did(deleteTeam, { teamId: payer.teamId });
   });
 
-  it("may get lost: a checkout that was ended before its time keeps no team from being deleted", async () => {
+  it("may get lost: a team can be deleted even if its checkout was expired early", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -168,7 +168,7 @@ describe("what Stripe sends", () => {
     await payer.owner.did(deleteTeam, { teamId: payer.teamId });
   });
 
-  it("is acted upon once, however often it comes", async () => {
+  it("is processed once, however often it comes", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
     await payer.owner.did(createTeamCheckout);
@@ -184,21 +184,21 @@ describe("what Stripe sends", () => {
     expect(rows).toEqual([{ id: "evt_1", done: true }]);
   });
 
-  it("leads to the same end in any order, since it is read anew", async () => {
+  it("leads to the same state in any order, since the subscription is read again", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world, { seats: 6 });
     const { sessionId } = await payer.owner.did(createTeamCheckout);
     await world.stripe.pay(sessionId);
     const customer = await customerOf(world, payer);
 
-    // The end before the beginning: what the events say does not matter.
+    // The deletion before the creation: the content of events does not matter.
     for (const type of ["deleted", "updated", "created"]) {
       await send(world, eventOf(`evt_${type}`, customer, `customer.subscription.${type}`));
       expect(await accountNow(world, payer)).toMatchObject({ status: "active", seats: 6 });
     }
   });
 
-  it("is not ours when its customer is another service's", async () => {
+  it("is ignored when its customer belongs to another service", async () => {
     await using world = await createBillingWorld({ deaf: true });
 
     expect((await send(world, eventOf("evt_1", "cus_of_somebody_else"))).status).toBe(200);
@@ -206,7 +206,7 @@ describe("what Stripe sends", () => {
     expect(world.stripe.requests).toEqual([]);
   });
 
-  it("is answered 500 while it cannot be acted upon, and acted upon when it comes again", async () => {
+  it("gets 500 while it cannot be processed, and is processed when it comes again", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -223,7 +223,7 @@ describe("what Stripe sends", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("arrives by itself, twice and shuffled, and all is well when it has", async () => {
+  it("comes from the stand-in twice and shuffled, and leads to the right state", async () => {
     await using world = await createBillingWorld();
     const payers = await Promise.all([3, 4, 5].map((seats) => aSubscriber(world, { seats })));
     for (const { owner } of payers) await owner.did(upgradeTeam, { maxMembers: 9 });
@@ -239,8 +239,8 @@ describe("what Stripe sends", () => {
   });
 });
 
-describe("what must not be", () => {
-  it("is a second subscription: the older one stays, and an alert is raised", async () => {
+describe("a subscription that must not exist", () => {
+  it("is ended if it is a second one: the older one stays, and an alert is logged", async () => {
     await using world = await createBillingWorld();
     const payer = await aSubscriber(world, { seats: 6 });
     const { id: older } = await payer.owner.did(teamSubscription);
@@ -263,11 +263,11 @@ describe("what must not be", () => {
     expect(events).toMatchObject([{ actorId: null, keyId: null, door: "billing", subject: second.id }]);
   });
 
-  it("is a subscription of a team that was deleted", async () => {
+  it("is ended if its team was deleted", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
-    // As if it had been paid between the last look and the deletion.
+    // Simulates a payment between the last check and the deletion.
     await world.database.pool.query("UPDATE billing_account SET checkout_url = NULL");
     await payer.owner.did(deleteTeam, { teamId: payer.teamId });
     await world.stripe.pay(sessionId);
@@ -282,7 +282,7 @@ describe("what must not be", () => {
     expect(world.bugs).toMatchObject([{ alert: "endOrphanedSubscription", team_id: payer.teamId }]);
   });
 
-  it("is more than one effect of what is paid while many look", async () => {
+  it("is never created by many readers after a payment", async () => {
     await using world = await createBillingWorld();
     const payer = await aPayer(world, { seats: 6 });
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -297,7 +297,7 @@ describe("what must not be", () => {
   });
 });
 
-it("is forgotten after a month", async () => {
+it("deletes events after a month", async () => {
   await using world = await createBillingWorld({ deaf: true });
   await send(world, eventOf("evt_old", "cus_x"));
   await send(world, eventOf("evt_new", "cus_x"));

@@ -50,7 +50,7 @@ const PLAIN = [
 ];
 
 it.each(LINKS)(
-  "keeps the name %j out of a subject, and shows it in the text so that nothing makes a link of it",
+  "keeps the name %j out of a subject, and shows it in the text so that it cannot become a link",
   (name) => {
     expect(nameForSubject(name)).toBeNull();
     const text = nameForText(name);
@@ -86,7 +86,7 @@ describe("the mail of an invitation", () => {
     expect(invitationMail({ ...invitation, ...change }, "https://memory.example.com").subject).toBe(subject);
   });
 
-  it("links to nothing but the invitation, in either form", () => {
+  it("links only to the invitation, as text and as HTML", () => {
     const letter = invitationMail(
       { ...invitation, teamName: "evil.com", inviterName: "x https://evil.org" },
       "https://m.example",

@@ -134,3 +134,19 @@ const titles = async (actor: Actor, filter: object) =>
 function cursorTo(place: string): string {
   return Buffer.from(place).toString("base64url");
 }
+
+it("begins after as many as are left out", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "1", "2", "3", "4", "5");
+  const titles = async (input: object) => (await ann.did(memories, input)).memories.map(({ title }) => title).join("");
+
+  expect(await titles({ offset: 0, limit: 2 })).toBe("54");
+  expect(await titles({ offset: 2, limit: 2 })).toBe("32");
+  expect(await titles({ offset: 4, limit: 2 })).toBe("1");
+  expect(await titles({ offset: 5 })).toBe("");
+  const { nextCursor } = await ann.did(memories, { offset: 1, limit: 2 });
+  expect(await titles({ cursor: nextCursor })).toBe("21");
+  expect(await ann.does(memories, { cursor: nextCursor, offset: 1 })).toBeRefused("bad_request");
+  expect(await ann.does(memories, { offset: 1_000_001 })).toBeRefused("bad_request");
+});

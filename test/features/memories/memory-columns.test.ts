@@ -8,10 +8,21 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { miscounted } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
+/** What could be taken for something else on the way to the database and back. */
+const CONTEXT = {
+  $type: "DateTime",
+  value: "x",
+  z: 1,
+  a: [1e21, 1e-7, 0.1, null, { "": [] }],
+  é: '\u2028"',
+  __proto__: 1,
+};
+
 /** Everything that a memory says; what is not of another form is a text. */
 const saying = (word: string, importance: number) => ({
   ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
-  ...{ type: word, tags: [word, "more"], importance },
+  ...{ type: word, tags: [word, "more"], importance, context: { ...CONTEXT, word }, confidence: 1 - importance },
+  expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
 });
 
 it("stores, changes, shows, counts and keeps everything that a memory says", async () => {

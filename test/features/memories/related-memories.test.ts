@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Memory } from "../../../src/features/memories/memory.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
+import type { Relationship } from "../../../src/features/relationships/relationship.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -131,6 +132,69 @@ it("goes one relationship far unless told otherwise, and five at most", async ()
   expect(memories.map(({ depth }) => depth)).toEqual([1, 2, 3, 4, 5]);
 });
 
+it("answers each relationship where that is asked for, with what is said of it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, near, far] = await memoriesTitled(ann, "Start", "Near", "Far");
+  const causes = await aLink(ann, start, near, { relationshipType: "CAUSES", strength: 0.9, confidence: 0.4 });
+  const solves = await aLink(ann, near, start, { strength: 0.2, context: "Since Tuesday." });
+  const follows = await aLink(ann, near, far, { strength: 0.7 });
+
+  const { memories } = await ann.did(relatedMemories, {
+    id: start.id,
+    maxDepth: 2,
+    eachRelationship: true,
+    limit: 1_000,
+  });
+
+  const said = memories.map(({ title, direction, depth, link }) => ({ title, direction, depth, link }));
+  const linkOf = ({ id, confidence, context }: Relationship) => ({ relationshipId: id, confidence, context });
+  expect(said).toEqual([
+    { title: "Near", direction: "out", depth: 1, link: linkOf(causes) },
+    { title: "Near", direction: "in", depth: 1, link: linkOf(solves) },
+    { title: "Far", direction: "out", depth: 2, link: linkOf(follows) },
+  ]);
+  expect([causes.confidence, solves.context]).toEqual([0.4, "Since Tuesday."]);
+});
+
+it("answers with whole memories where that is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const start = await aMemory(ann);
+  const near = await aMemory(ann, { content: "All that there is to say.", context: { project_path: "/a" } });
+  await aLink(ann, start, near);
+
+  const { memories } = await ann.did(relatedMemories, { id: start.id, full: true });
+  const plain = await ann.did(relatedMemories, { id: start.id });
+
+  expect(memories[0]?.memory).toMatchObject({ id: near.id, content: near.content, context: { project_path: "/a" } });
+  expect(plain.memories[0]?.memory).toBeUndefined();
+});
+
+it("says whether there are more, or more than fit into one answer", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, near] = await memoriesTitled(ann, "Start", "Near");
+  await aLink(ann, start, near);
+  const large = await manyMemories(world, ann, 90, "x".repeat(50_000));
+  await manyLinks(
+    world,
+    ann,
+    large.map(({ id }) => [near.id, id] as const),
+  );
+  const walk = async (wishes: object) => {
+    const { memories, truncated } = await ann.did(relatedMemories, { id: start.id, maxDepth: 2, limit: 91, ...wishes });
+    return [memories.length, truncated];
+  };
+
+  expect(await walk({})).toEqual([91, false]);
+  expect(await walk({ limit: 90 })).toEqual([90, true]);
+  expect(await walk({ limit: 1 })).toEqual([1, true]);
+  expect(await walk({ limit: 1, maxDepth: 1, eachRelationship: true })).toEqual([1, false]);
+  const [whole, truncated] = await walk({ full: true });
+  expect([Number(whole) < 91, truncated]).toEqual([true, true]);
+});
+
 it("answers of a hub with ten thousand relationships with the strongest, and goes on from there", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -143,13 +207,10 @@ it("answers of a hub with ten thousand relationships with the strongest, and goe
   );
   await aLink(ann, hub, others[0] ?? hub, { strength: 0.9 });
   await aLink(ann, start, hub);
-  const startedAt = performance.now();
 
   const { memories } = await ann.did(relatedMemories, { id: hub.id, limit: 100 });
   const fromStart = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, limit: 100 });
 
-  // Milliseconds on an idle machine; the bound only tells them from a walk without end.
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(memories).toHaveLength(100);
   expect(memories[0]).toMatchObject({ memoryId: others[0]?.id, strength: 0.9 });
   expect(fromStart.memories.map(({ depth }) => depth)).toEqual([1, ...Array<number>(99).fill(2)]);
@@ -164,11 +225,9 @@ it("answers of a graph in which everything is linked to everything", async () =>
     ann,
     all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const)),
   );
-  const startedAt = performance.now();
 
   const { memories } = await ann.did(relatedMemories, { id: all[0]?.id, maxDepth: 5, limit: 100 });
 
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(new Set(memories.map(({ memoryId }) => memoryId)).size).toBe(100);
   expect(new Set(memories.map(({ depth }) => depth))).toEqual(new Set([1]));
 });
@@ -188,11 +247,9 @@ it("walks a dense graph only as far as it takes to fill the answer", async () =>
     );
     layers.push(layer);
   }
-  const startedAt = performance.now();
 
   const { memories } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, limit: 100 });
 
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(new Set(memories.map(({ memoryId }) => memoryId)).size).toBe(100);
   expect(memories.map(({ depth }) => depth)).toEqual([...Array<number>(60).fill(1), ...Array<number>(40).fill(2)]);
 });
@@ -202,7 +259,7 @@ it("tells a memory without relationships from one that is not there", async () =
   const ann = await world.user();
   const { id } = await aMemory(ann);
 
-  expect(await ann.did(relatedMemories, { id })).toEqual({ memories: [] });
+  expect(await ann.did(relatedMemories, { id })).toEqual({ memories: [], truncated: false });
   expect(await ann.does(relatedMemories, { id: world.services.newId() })).toBeRefused("not_found");
 });
 
@@ -222,6 +279,7 @@ it("refuses what is out of bounds", async () => {
     { direction: "up" },
     { limit: 0 },
     { limit: 101 },
+    { limit: 1_001, eachRelationship: true },
   ];
 
   for (const input of wrong) {

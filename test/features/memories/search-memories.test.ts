@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { LIMITS } from "../../../src/limits.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -133,7 +134,13 @@ it("answers without a fault, whatever is asked", async () => {
   const marks = ["'; DROP TABLE memory; --", '"'.repeat(7), "<->", "a:b:c & (", "\u{1f600}", "\\'", "the of and"];
 
   for (const query of [...marks, regex, "\u{20000}".repeat(1_000), "a ".repeat(500)]) {
-    expect(await ann.did(searchMemories, { query }), query).toEqual({ memories: [], total: 0, totalIsCapped: false });
+    expect(await ann.did(searchMemories, { query }), query).toEqual({
+      memories: [],
+      total: 0,
+      totalIsCapped: false,
+      truncated: false,
+      meaning: false,
+    });
   }
 });
 
@@ -240,7 +247,13 @@ it("never finds another's words, nor lets them change what is found of one's own
   await aMemory(ann, { title: "Something of her own" });
 
   for (const query of ["zanzibar", "zanzibr", "zanzibar giraffes", "\u00a7"]) {
-    expect(await ann.did(searchMemories, { query }), query).toEqual({ memories: [], total: 0, totalIsCapped: false });
+    expect(await ann.did(searchMemories, { query }), query).toEqual({
+      memories: [],
+      total: 0,
+      totalIsCapped: false,
+      truncated: false,
+      meaning: false,
+    });
     expect(await found(bob, query), query).toEqual(["Zanzibar \u00a7 elephants"]);
   }
 
@@ -273,6 +286,34 @@ it("refuses a query or a limit that is out of bounds", async () => {
     expect(await ann.does(searchMemories, input), JSON.stringify(input)).toBeRefused("bad_request");
 });
 
+it("finds a compound that is written as two words, and a noun in -y by its verb", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "Two signups race",
+    "Sign here, then look up",
+    "The expiry of tokens",
+    "The delivery of mails",
+  );
+
+  expect((await found(ann, "sign up")).toSorted()).toEqual(["Sign here, then look up", "Two signups race"]);
+  expect(await found(ann, "expired")).toEqual(["The expiry of tokens"]);
+  expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
+});
+
+it("puts what has the name that a query begins before what has its parts elsewhere", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Resolve the tenant", "A tenant could not be resolved");
+  await aMemory(ann, { title: "Before anything else", content: "Call resolveTenantFromHost." });
+
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await found(ann, "resolveTenant"))[0]).toBe("Before anything else");
+  expect(await found(ann, "resolveTenant")).toHaveLength(3);
+});
+
 it("finds names that are made of stop words alone", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -280,4 +321,30 @@ it("finds names that are made of stop words alone", async () => {
 
   expect(await found(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
   expect(await found(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
+});
+
+it("answers with whole memories where that is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann, { title: "Lighthouse", content: "All that there is to say." });
+
+  const { memories } = await ann.did(searchMemories, { query: "lighthouse", full: true });
+  const plain = await ann.did(searchMemories, { query: "lighthouse" });
+
+  expect(memories[0]?.memory).toMatchObject({ id, content: "All that there is to say." });
+  expect(plain.memories[0]?.memory).toBeUndefined();
+});
+
+it("reads no more whole memories than a page has room for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 200, `Lighthouse. ${"x".repeat(49_000)}`);
+  const read = vi.spyOn(world.database, "run");
+
+  const { memories, total } = await ann.did(searchMemories, { query: "lighthouse", limit: 1_000, full: true });
+
+  expect(total).toBe(200);
+  expect(memories.length).toBeGreaterThan(50);
+  expect(Buffer.byteLength(JSON.stringify(memories))).toBeLessThan(LIMITS.answer.restPageBytes);
+  expect(read.mock.calls.filter(([{ name }]) => name === "memories_alone")).toHaveLength(2);
 });

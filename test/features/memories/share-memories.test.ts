@@ -7,7 +7,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
-import { aLink, aMemory, manyMemories } from "../../support/memories.js";
+import { aLink, aMemory, manyMemories, miscounted } from "../../support/memories.js";
 import { aTeam, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -178,6 +178,31 @@ it.each([
 
 /** How many connections wait for a lock. */
 async function waiting({ database }: World): Promise<number> {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+it("moves and counts a memory once when it is shared twice at the same moment", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { owner } = staff;
+  await aMemory(owner, { graph: "personal" });
+  const holder = await world.database.pool.connect();
+  await holder.query("BEGIN");
+  await holder.query("SELECT FROM memory FOR UPDATE");
+
+  const both = Promise.all([owner.did(shareMemories, { all: true }), owner.did(shareMemories, { all: true })]);
+  await expect.poll(() => waitingForLocks(world)).toBe(2);
+  await holder.query("COMMIT");
+  holder.release();
+
+  expect((await both).map(({ memories }) => memories).toSorted()).toEqual([0, 1]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+async function waitingForLocks({ database }: World): Promise<number> {
   const { rows } = await database.pool.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );

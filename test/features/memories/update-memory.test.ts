@@ -13,10 +13,16 @@ it("changes what it is given, leaves the rest, and counts the version", async ()
 
   const { updatedAt, ...after } = await ann.did(updateMemory, { id: before.id, title: "Another", importance: 0 });
 
-  const { relationships, relationshipsTotal, updatedAt: updatedBefore, ...same } = before;
+  const { relationships, relationshipsTotal, supersededBy, updatedAt: updatedBefore, ...same } = before;
   expect(after).toEqual({ ...same, title: "Another", importance: 0, version: 2 });
   expect(updatedAt.getTime() - updatedBefore.getTime()).toBeGreaterThanOrEqual(60_000);
-  expect(await ann.did(memory, { id: before.id })).toEqual({ ...after, updatedAt, relationships, relationshipsTotal });
+  expect(await ann.did(memory, { id: before.id })).toEqual({
+    ...after,
+    updatedAt,
+    relationships,
+    relationshipsTotal,
+    supersededBy,
+  });
 });
 
 it("changes every field there is, to its normal form", async () => {

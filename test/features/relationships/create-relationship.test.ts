@@ -6,7 +6,7 @@ import { relationship } from "../../../src/features/relationships/get-relationsh
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { type World, createWorld } from "../../support/world.js";
 
-it("links one memory to another and answers with all of it", async () => {
+it("links one memory to another and returns the relationship", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [fix, problem] = await memoriesTitled(ann, "Fix", "Problem");
@@ -23,7 +23,7 @@ it("links one memory to another and answers with all of it", async () => {
   });
 });
 
-it("fills in what is left out", async () => {
+it("fills in defaults", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");
@@ -31,7 +31,7 @@ it("fills in what is left out", async () => {
   expect(await aLink(ann, from, to)).toMatchObject({ strength: 0.5, confidence: 0.8, context: null });
 });
 
-it("is made once by twenty at a time; the others are told its id", async () => {
+it("creates a relationship once for twenty requests at a time; the others get its id", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");
@@ -49,7 +49,7 @@ it("is made once by twenty at a time; the others are told its id", async () => {
   expect(await count(world)).toBe(1);
 });
 
-it("is another relationship with another type or in the other direction, and may be made anew once deleted", async () => {
+it("allows another type or direction between the same memories, and the same one after a deletion", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");
@@ -63,7 +63,7 @@ it("is another relationship with another type or in the other direction, and may
   expect(await count(world)).toBe(3);
 });
 
-it("joins two memories that are there", async () => {
+it("links only existing memories", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -79,7 +79,7 @@ it("joins two memories that are there", async () => {
   expect(await link(id, id.toUpperCase())).toBeRefused("bad_request");
 });
 
-it("refuses what is no relationship", async () => {
+it("refuses invalid input", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");
@@ -101,7 +101,7 @@ it("refuses what is no relationship", async () => {
     toMemoryId: [undefined, null, 1.5, [to.id], {}],
     strength: [null, -0.1, 1.1, "0.5", true],
     confidence: [null, -0.1, 1.1, "0.5"],
-    context: ["x".repeat(1_001), "a\0", 1],
+    context: ["x".repeat(10_001), "a\0", 1],
     type: ["SOLVES"],
   };
 
@@ -115,7 +115,7 @@ it("refuses what is no relationship", async () => {
   expect(await count(world)).toBe(0);
 });
 
-it("is made or finds no memory when one of its ends is deleted at the same moment", async () => {
+it("is created or refused when one of its ends is deleted at the same time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const hub = await aMemory(ann);

@@ -5,7 +5,7 @@ import { relationship } from "../../../src/features/relationships/get-relationsh
 import { aLink, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
-it("goes alone and leaves its memories", async () => {
+it("deletes the relationship and keeps its memories", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");
@@ -17,7 +17,7 @@ it("goes alone and leaves its memories", async () => {
   for (const end of [from, to]) expect(await ann.did(memory, { id: end.id })).toMatchObject({ relationshipsTotal: 0 });
 });
 
-it("is deleted once", async () => {
+it("deletes once, even with many requests", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = await memoriesTitled(ann, "From", "To");

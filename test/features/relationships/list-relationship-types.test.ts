@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { relationshipTypes } from "../../../src/features/relationships/list-relationship-types.js";
 import { createWorld } from "../../support/world.js";
 
-it("has seven categories of five types, each once", async () => {
+it("lists seven categories of five types, each once", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -15,7 +15,7 @@ it("has seven categories of five types, each once", async () => {
   expect(new Set(types.map(({ name }) => name)).size).toBe(35);
 });
 
-it("tells which say the same from both ends, and which from the other end", async () => {
+it("shows which types are symmetric, and which have an inverse", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

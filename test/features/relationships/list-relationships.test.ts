@@ -6,7 +6,7 @@ import { type Actor, createWorld } from "../../support/world.js";
 const idsOf = async (actor: Actor, wishes: object = {}) =>
   (await actor.did(relationships, wishes)).relationships.map(({ id }) => id);
 
-it("lists newest first, narrowed by types and by a memory at either end, one graph alone", async () => {
+it("lists one graph, newest first, and filters by types and by a memory at either end", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const [one, two, three] = await memoriesTitled(ann, "One", "Two", "Three");
@@ -26,7 +26,7 @@ it("lists newest first, narrowed by types and by a memory at either end, one gra
 });
 
 it.each([{}, { types: ["RELATED_TO", "CAUSES"] }, { byHub: true }])(
-  "is the whole list without repeats when its pages are joined: %o",
+  "lists everything once, page by page: %o",
   async ({ byHub, ...wishes }: { byHub?: boolean; types?: string[] }) => {
     await using world = await createWorld();
     const ann = await world.user();

@@ -4,7 +4,7 @@ import { updateRelationship } from "../../../src/features/relationships/update-r
 import { aLink, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
-it("changes what it is given and leaves the rest", async () => {
+it("changes the given fields and keeps the rest", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id, ...before } = await someLink(ann, { context: "At night", strength: 0.2, confidence: 0.3 });
@@ -23,7 +23,7 @@ it("changes what it is given and leaves the rest", async () => {
   expect(await ann.did(updateRelationship, { id, confidence: 1 })).toMatchObject({ strength: 0, confidence: 1 });
 });
 
-it("clears the context by null alone", async () => {
+it("clears the context only for null", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await someLink(ann, { context: "At night" });
@@ -32,7 +32,7 @@ it("clears the context by null alone", async () => {
   expect(await ann.did(updateRelationship, { id, context: null })).toMatchObject({ context: null, strength: 1 });
 });
 
-it("refuses to change its ends and type, to change nothing, and what is out of bounds", async () => {
+it("refuses to change its ends and type, no change, and values out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await someLink(ann);
@@ -52,7 +52,7 @@ it("refuses to change its ends and type, to change nothing, and what is out of b
   }
 });
 
-it("finds nothing to change where there is no relationship", async () => {
+it("refuses an unknown relationship", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

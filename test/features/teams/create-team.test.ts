@@ -6,7 +6,7 @@ import { ask } from "../../support/http.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
-it("founds a team of one, whom it belongs to, and says where it is", async () => {
+it("creates a team with its owner, and returns its location", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -32,7 +32,7 @@ it("founds a team of one, whom it belongs to, and says where it is", async () =>
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("takes names and sizes within their bounds alone, and nothing that is not the caller's to say", async () => {
+it("refuses names and sizes out of bounds, and unknown fields", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const wrong: Readonly<Record<string, readonly unknown[]>> = {
@@ -57,7 +57,7 @@ it("takes names and sizes within their bounds alone, and nothing that is not the
   });
 });
 
-it("is refused to whoever is in a team, until they have left it", async () => {
+it("refuses a user who is in a team, until they leave it", async () => {
   await using world = await createWorld();
   const { teamId, member } = await aTeam(world);
 

@@ -11,7 +11,7 @@ import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { aTeam, anInvitee, brokenInvariants } from "../../support/teams.js";
 import { type World, createWorld } from "../../support/world.js";
 
-it("takes its members' places, its invitations and its graph along, and leaves everybody's own graph", async () => {
+it("deletes memberships, invitations and the team's graph, and keeps personal graphs", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { teamId, owner, admin, member } = staff;
@@ -34,7 +34,7 @@ it("takes its members' places, its invitations and its graph along, and leaves e
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("does not wait for its graph, which nobody reaches any more and which is gone in the background", async () => {
+it("does not wait for its graph, which nobody can reach any more and which is deleted in the background", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   await fillGraph(world, teamId, 5_000);
@@ -69,7 +69,7 @@ it("is finished by another server when the first stops in between", async () => 
   });
 });
 
-it("deletes no more rows at a time than it may, however much hangs on one memory", async () => {
+it("deletes a limited number of rows at a time, even for a memory with many relationships", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   const one = await aMemory(owner);
@@ -88,7 +88,7 @@ it("deletes no more rows at a time than it may, however much hangs on one memory
   expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
 });
 
-it("is finished by several servers at once, without harm to the graphs of others", async () => {
+it("is finished by several servers at once, without changes to other graphs", async () => {
   await using world = await createWorld();
   const [gone, kept] = [await aTeam(world), await aTeam(world)];
   await fillGraph(world, gone.teamId, 3_000);
@@ -100,12 +100,12 @@ it("is finished by several servers at once, without harm to the graphs of others
   expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
 });
 
-/** Does what the chore does until there is no more to do. */
+/** Runs the chore until there is nothing left to do. */
 async function emptied({ services }: World): Promise<void> {
   while (await forgetAbandonedGraph(services));
 }
 
-/** A chain of memories in a team's graph, past the service. */
+/** Inserts a chain of memories into a team's graph, without the service. */
 async function fillGraph({ database }: World, teamId: string, count: number): Promise<void> {
   await database.pool.query(
     `WITH made AS (

@@ -5,7 +5,7 @@ import { myTeam, team } from "../../../src/features/teams/get-team.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
-it("frees the seat, and the place can be filled by the same person again", async () => {
+it("frees the seat, which the same person can take again", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world, { maxMembers: 3 });
 
@@ -19,7 +19,7 @@ it("frees the seat, and the place can be filled by the same person again", async
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("is not for the owner, however few are left", async () => {
+it("refuses the owner, even without other members", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
 

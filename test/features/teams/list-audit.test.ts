@@ -12,11 +12,12 @@ import { type AuditEntry, teamAudit } from "../../../src/features/teams/list-aud
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { ask } from "../../support/http.js";
+import { callTool } from "../../support/mcp.js";
 import { aMemory } from "../../support/memories.js";
 import { aTeam, anInvitee, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
-it("tells who did what to whom, with which key and at which door", async () => {
+it("shows who did what to whom, with which key and at which door", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -33,7 +34,7 @@ it("tells who did what to whom, with which key and at which door", async () => {
   await ann.did(updateMemberRole, { teamId, userId: bob.caller.userId, role: "admin" });
   await ann.did(updateTeam, { teamId, maxMembers: 6 });
   const { id: memoryId } = await aMemory(bob);
-  await bob.did(deleteMemory, { id: memoryId });
+  await callTool(url, bob.key, "delete_memory", { id: memoryId });
   await ann.did(removeMember, { teamId, userId: bob.caller.userId });
 
   const { events } = await ann.did(teamAudit, { teamId });
@@ -50,12 +51,12 @@ it("tells who did what to whom, with which key and at which door", async () => {
     { ...byBob, action: "acceptInvitation", subject: invitationId, detail: "role: member" },
     { ...byAnn, action: "updateMemberRole", subject: bob.caller.userId, detail: "role: member → admin" },
     { ...byAnn, action: "updateTeam", subject: teamId, detail: "max_members: 5 → 6" },
-    { ...byBob, action: "deleteMemory", subject: memoryId, detail: null },
+    { ...byBob, door: "mcp", action: "deleteMemory", subject: memoryId, detail: null },
     { ...byAnn, action: "removeMember", subject: bob.caller.userId, detail: null },
   ]);
 });
 
-it("knows of the memories that are deleted in the team's graph, and of none of anybody's own", async () => {
+it("shows deleted memories of the team's graph, and none of personal graphs", async () => {
   await using world = await createWorld();
   const { teamId, owner, member } = await aTeam(world);
   const own = await aMemory(member, { graph: "personal" });
@@ -71,7 +72,7 @@ it("knows of the memories that are deleted in the team's graph, and of none of a
   expect(events).toMatchObject([{ subject: shared.id, actorId: member.caller.userId }]);
 });
 
-it("holds nothing of a change that failed, and no change is made that it cannot hold", async () => {
+it("has no entry for a failed change, and lets no change succeed without its entry", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world, { maxMembers: 3 });
   const { teamId, owner, admin, member } = staff;
@@ -104,7 +105,7 @@ it("holds nothing of a change that failed, and no change is made that it cannot 
   expect(await world.database.models.teamMember.count({ where: { teamId } })).toBe(3);
 });
 
-it("is read page by page while more is done, and each entry once", async () => {
+it("shows each entry once, page by page, while new ones are added", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   await manyOf(24, (index) => owner.did(updateTeam, { teamId, name: `Name ${index}` }));
@@ -118,7 +119,7 @@ it("is read page by page while more is done, and each entry once", async () => {
     await owner.did(updateTeam, { teamId, name: "Meanwhile" });
   }
 
-  // The 24 renamings and the founding.
+  // 24 updates and the creation.
   expect(read).toHaveLength(25);
   expect(new Set(read.map(({ id }) => id)).size).toBe(25);
   expect(read.map(({ id }) => id)).toEqual(
@@ -129,7 +130,7 @@ it("is read page by page while more is done, and each entry once", async () => {
   );
 });
 
-it("is narrowed by operation, person and time", async () => {
+it("can be filtered by operation, user and time", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin } = await aTeam(world);
   await owner.did(updateTeam, { teamId, name: "One" });
@@ -153,7 +154,7 @@ it("is narrowed by operation, person and time", async () => {
   expect(await owner.does(teamAudit, { teamId, cursor: "bm8tcGxhY2U" })).toBeRefused("bad_request");
 });
 
-it("is another for each team, and no longer told to who was an admin", async () => {
+it("is separate for each team, and refuses a former admin", async () => {
   await using world = await createWorld();
   const [one, other] = [await aTeam(world), await aTeam(world)];
   await anInvitee(world, other);

@@ -10,12 +10,12 @@ import { CALLERS, ROUNDS, deadlocks, manyAtOnce, pendingAgain } from "../../supp
 import { aTeam, anInvitee, brokenInvariants, manyOf, tally } from "../../support/teams.js";
 import { type Verdict, createWorld } from "../../support/world.js";
 
-/** One world for all rounds of a race: what matters is that each is a race anew. */
+/** One world for all rounds: each round is a new race. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
-  it("found a team for the same person, at two servers: there is one", async () => {
+  it("create a team for the same user at two servers: one succeeds", async () => {
     await using world = await createWorld({ fresh: true });
     const servers = [await world.serve(), await world.serve()];
-    // Several people in turn, since each has a budget of requests.
+    // Several users in turn, since each has a rate limit.
     const people = await manyOf(10, () => world.user());
 
     for (let round = 0; round < ROUNDS; round++) {
@@ -36,7 +36,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("leave, each of them: nobody is counted twice, and the owner stays", async () => {
+  it("leave the team: nobody is counted twice, and the owner stays", async () => {
     await using world = await createWorld({ fresh: true });
     const { teamId, owner } = await aTeam(world, { maxMembers: 50 });
     const people = await manyOf(5, () => world.user());
@@ -54,7 +54,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("join one team and found another: the person is in one of them", async () => {
+  it("join one team and create another: the user is in one of them", async () => {
     await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
@@ -77,13 +77,13 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("join a team that is deleted: everybody is free again, and nothing is left of it", async () => {
+  it("join a team that is deleted: everybody is without a team, and nothing is left of it", async () => {
     await using world = await createWorld({ fresh: true });
     const owner = await world.user();
     const people = await manyOf(5, () => world.user());
 
     for (let round = 0; round < ROUNDS; round++) {
-      // Each is invited more often than anybody may be in an hour.
+      // Each is invited more often than the hourly limit allows.
       await world.database.models.invitationAllowance.deleteMany();
       const { id: teamId } = await owner.did(createTeam, { name: "Team", maxMembers: 10 });
       for (const { email } of people) {

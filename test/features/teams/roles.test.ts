@@ -15,7 +15,7 @@ const NO_SCOPE = "403 scope_missing";
 const MISMATCH = "403 invitation_email_mismatch";
 const IN_TEAM = "409 already_in_team";
 
-/** What REST says to each role, in the order of ROLES: the invitee is in no team, the stranger owns another one. */
+/** REST's status for each role, in the order of ROLES: the invitee is in no team, the stranger owns another one. */
 const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   createTeam: [IN_TEAM, IN_TEAM, IN_TEAM, "201", IN_TEAM, NO_SCOPE],
   myTeam: ["200", "200", "200", NOT_FOUND, "200", NO_SCOPE],
@@ -24,6 +24,7 @@ const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   deleteTeam: ["204", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   inviteMember: ["201", "201", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   teamInvitations: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  resendInvitation: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   revokeInvitation: ["204", "204", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   invitation: ["200", "200", "200", "200", "200", "200"],
   acceptInvitation: [MISMATCH, MISMATCH, MISMATCH, "200", MISMATCH, NO_SCOPE],
@@ -36,13 +37,13 @@ const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   teamAudit: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
 };
 
-it("knows every operation of teams", () => {
+it("lists every operation of teams", () => {
   const paths = operations.filter(({ rest }) => rest.path.startsWith("/teams"));
   expect(Object.keys(PERMISSIONS).toSorted()).toEqual(paths.map(({ name }) => name).toSorted());
 });
 
 describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
-  it("is for whom it is for, at both doors alike", async () => {
+  it("lets the same roles use it at both doors", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const schema = await graphqlSchema();
@@ -58,7 +59,7 @@ describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
       const { status, body } = await askRest(url, await keyIn(team), operation, inputIn(team));
       const { error } = (body || {}) as { error?: { code: string; reason?: string } };
       byRest.push([status, error && (error.reason ?? error.code)].filter(Boolean).join(" "));
-      // What changed something is asked of another team; a refusal and a query change nothing.
+      // After a change, the next door uses another team; refusals and queries change nothing.
       const isSpent = !error && operation.kind === "mutation";
       if (isSpent) team = await scene(world);
       const said = await saidByGraphQL(url, await keyIn(team), schema, operation, inputIn(team));
@@ -72,7 +73,7 @@ describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
   });
 });
 
-/** A team, people in and around it, and what they would ask each operation for; alone `teamId` where it is not said. */
+/** A team, users in and outside it, and the input of each operation; only `teamId` if not given. */
 async function scene(world: World) {
   const team = await aTeam(world);
   const { teamId, owner } = team;
@@ -87,6 +88,7 @@ async function scene(world: World) {
     myTeam: {},
     updateTeam: { teamId, name: "Renamed" },
     inviteMember: { teamId, email: "carol@example.com", role: "member" },
+    resendInvitation: { teamId, invitationId: invitation.id },
     revokeInvitation: { teamId, invitationId: invitation.id },
     invitation: { token },
     acceptInvitation: { token },

@@ -10,7 +10,7 @@ import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { aTeam, anInvitee } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
-it("is what every member reads and writes unless they say otherwise", async () => {
+it("is the default graph of every member", async () => {
   await using world = await createWorld();
   const { owner, admin, member } = await aTeam(world);
 
@@ -24,7 +24,7 @@ it("is what every member reads and writes unless they say otherwise", async () =
   expect(await member.did(memory, { id: one.id, graph: "team" })).toMatchObject({ createdBy: owner.caller.userId });
 });
 
-it("leaves one's own graph where it is, under its name", async () => {
+it("keeps personal graphs available by name", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { actor, token } = await anInvitee(world, staff);
@@ -43,35 +43,41 @@ it("leaves one's own graph where it is, under its name", async () => {
   expect((await actor.did(memories)).memories).toEqual([]);
 });
 
-it.each(["leaving", "removal"])("is out of reach from the request after %s on, on every server", async (way) => {
-  await using world = await createWorld();
-  const { teamId, owner, member } = await aTeam(world);
-  const [here, there] = [await world.serve(), await world.serve()];
-  const shared = await aMemory(owner);
-  const read = (url: string, graph = "") => ask(`${url}/v1/memories/${shared.id}${graph}`, { key: member.key });
-  const write = (url: string) =>
-    ask(`${url}/v1/memories/${shared.id}`, { key: member.key, method: "PATCH", body: { title: "Mine" } });
-  const before = [await read(here.url), await read(there.url)];
+it.each(["leaving", "removal"])(
+  "refuses a former member from the next request after %s, at every server",
+  async (way) => {
+    await using world = await createWorld();
+    const { teamId, owner, member } = await aTeam(world);
+    const [here, there] = [await world.serve(), await world.serve()];
+    const shared = await aMemory(owner);
+    const read = (url: string, graph = "") => ask(`${url}/v1/memories/${shared.id}${graph}`, { key: member.key });
+    const write = (url: string) =>
+      ask(`${url}/v1/memories/${shared.id}`, { key: member.key, method: "PATCH", body: { title: "Mine" } });
+    const before = [await read(here.url), await read(there.url)];
 
-  const gone =
-    way === "leaving"
-      ? await ask(`${here.url}/teams/${teamId}/leave`, { key: member.key, method: "POST" })
-      : await ask(`${here.url}/teams/${teamId}/members/${member.caller.userId}`, { key: owner.key, method: "DELETE" });
-  const after = [
-    await read(here.url),
-    await read(there.url),
-    await read(there.url, "?graph=team"),
-    await write(there.url),
-    await ask(`${there.url}/teams/${teamId}`, { key: member.key }),
-  ];
+    const gone =
+      way === "leaving"
+        ? await ask(`${here.url}/teams/${teamId}/leave`, { key: member.key, method: "POST" })
+        : await ask(`${here.url}/teams/${teamId}/members/${member.caller.userId}`, {
+            key: owner.key,
+            method: "DELETE",
+          });
+    const after = [
+      await read(here.url),
+      await read(there.url),
+      await read(there.url, "?graph=team"),
+      await write(there.url),
+      await ask(`${there.url}/teams/${teamId}`, { key: member.key }),
+    ];
 
-  expect(before.map(({ status }) => status)).toEqual([200, 200]);
-  expect(gone.status).toBe(204);
-  expect(after.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
-  expect(await owner.did(memory, { id: shared.id })).toMatchObject({ title: shared.title, version: 1 });
-});
+    expect(before.map(({ status }) => status)).toEqual([200, 200]);
+    expect(gone.status).toBe(204);
+    expect(after.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+    expect(await owner.did(memory, { id: shared.id })).toMatchObject({ title: shared.title, version: 1 });
+  },
+);
 
-it("keeps what somebody wrote who is no longer there", async () => {
+it("keeps what former members wrote", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
   const [byMember, byAdmin] = [await aMemory(member), await aMemory(admin)];

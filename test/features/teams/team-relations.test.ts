@@ -19,7 +19,7 @@ async function say(url: string, { key }: Pick<Actor, "key">, query: string, vari
 const WHOLE = `{ viewer { id team { id name ownerId memberCount
   members { userId role joinedAt user { id email name } } invitations { id email role status expiresAt } } } }`;
 
-it("leads from the viewer to the team, its people and its invitations by one statement each, however many", async () => {
+it("leads from the viewer to the team, its members and invitations with one statement each", async () => {
   await using world = await createWorld();
   using ear = listenTo(world);
   const { url } = await ear.serve();
@@ -43,7 +43,7 @@ it("leads from the viewer to the team, its people and its invitations by one sta
       const team = data?.viewer?.team;
       if (time === 0) sizes.push([team?.members.length ?? 0, team?.invitations.length ?? 0]);
     }
-    // What the server does by itself may come in between, but not every time.
+    // Background jobs of the server may add statements, but not every time.
     counts.push(Math.min(...asked));
   }
 
@@ -56,7 +56,7 @@ it("leads from the viewer to the team, its people and its invitations by one sta
   expect(counts[0]).toBeLessThanOrEqual(8);
 });
 
-it("shows members to a member, and invitations to those who may invite", async () => {
+it("shows members to a member, and invitations to members who may invite", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const staff = await aTeam(world);
@@ -76,7 +76,7 @@ it("shows members to a member, and invitations to those who may invite", async (
   expect(byAdmin.data?.viewer?.team.invitations).toEqual([{ id: invitation.id }]);
 });
 
-it("is null for a viewer in no team, and forbidden to a key that may not read teams", async () => {
+it("is null for a viewer without a team, and refuses a key that may not read teams", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -88,7 +88,7 @@ it("is null for a viewer in no team, and forbidden to a key that may not read te
   });
 });
 
-it("follows from what a mutation has just made, transferred or left, as it is now", async () => {
+it("shows the state after a mutation that created, transferred or left the team", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -6,7 +6,7 @@ import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
-it("makes a member the owner and the owner an admin, who may then leave but not delete", async () => {
+it("makes a member the owner and the owner an admin, who can then leave but not delete", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
 
@@ -22,7 +22,7 @@ it("makes a member the owner and the owner an admin, who may then leave but not 
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("goes to another member alone, and else changes nothing", async () => {
+it("refuses anybody but another member, and then changes nothing", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   const stranger = await world.user();

@@ -16,7 +16,7 @@ import {
   settleInvitation,
 } from "./invitation.js";
 
-@InputType({ description: "Which invitation to answer." })
+@InputType({ description: "The invitation to answer." })
 export class AnswerInvitationInput {
   @Field(() => String, { description: "The token from the mail." })
   @TextLength(1, 1_000)
@@ -32,7 +32,7 @@ export class InvitationEmailMismatch extends Failure {
   constructor(why: "other" | "unverified") {
     super(
       why === "other"
-        ? "The invitation is for another address than yours. Use a key of the invited address; `signUp` with it gives one."
+        ? "The invitation is for another address. Use a key of the invited address; `signUp` with it gives one."
         : "Your address is not verified yet. Verify it with `signUp` and `confirmSignUp`, then answer again.",
     );
   }
@@ -53,11 +53,11 @@ export const acceptInvitation = defineOperation({
   example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
   audit: (_context, _input, { teamId, id, role }) => ({ teamId, subject: id, detail: `role: ${role}` }),
   async handle(context, { token }) {
-    const { teamId } = await invitationForCaller(context, token);
-    // In the order that every change to a team takes its locks: the team, then what is in it.
+    const { teamId } = await findOwnInvitation(context, token);
+    // Locks in the order of every change to a team: first the team, then its rows.
     await lockRow(context.database, "team", { id: teamId });
     const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
-    const seated = await seatOrFull(context, settled);
+    const seated = await addMember(context, settled);
     if (!seated) throw new AlreadyInTeam();
     await assertMembersPaid(context, teamId, seated.members);
     return settled;
@@ -65,16 +65,16 @@ export const acceptInvitation = defineOperation({
 });
 
 /**
- * How many members there are with the caller; undefined for a caller who is in a team. The database counts seats, and
- * refuses one too many.
+ * Adds the caller to the team and returns the new number of members; undefined for a caller who is already in a team.
+ * The database counts seats, and refuses one too many.
  */
-async function seatOrFull(
+async function addMember(
   { database, caller }: Context,
   { teamId, role }: Invitation,
 ): Promise<{ members: number } | undefined> {
   try {
     const data = { userId: caller.userId, teamId, role };
-    // Whoever is in a team already is left out: the user is the key of this table.
+    // Inserts nothing if the user is in a team: the user is the key of this table.
     const { count } = await database.models.teamMember.createMany({ data, skipDuplicates: true });
     if (count === 0) return undefined;
     const team = await database.models.team.findUniqueOrThrow({ where: { id: teamId }, select: { memberCount: true } });
@@ -88,7 +88,7 @@ async function seatOrFull(
 export const declineInvitation = defineOperation({
   name: "declineInvitation",
   effect: "transaction",
-  summary: "Declines an invitation of the caller's.",
+  summary: "Declines an invitation to the caller.",
   input: AnswerInvitationInput,
   output: Invitation,
   permission: "teams:write",
@@ -97,15 +97,15 @@ export const declineInvitation = defineOperation({
   example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
   audit: (_context, _input, { teamId, id }) => ({ teamId, subject: id }),
   async handle(context, { token }) {
-    return settleInvitation(context, await invitationForCaller(context, token), "declined");
+    return settleInvitation(context, await findOwnInvitation(context, token), "declined");
   },
 });
 
 /**
- * Whoever holds the token may learn what became of the invitation only if it is theirs.
- * @throws InvitationEmailMismatch when the caller's address is another, or not verified.
+ * Only the invited user may learn the status of an invitation; the token is not enough.
+ * @throws InvitationEmailMismatch when the caller's address is different, or not verified.
  */
-async function invitationForCaller(context: Context, token: string): Promise<Invitation> {
+async function findOwnInvitation(context: Context, token: string): Promise<Invitation> {
   const invitation = await invitationOf(context, token);
   const { email, emailIsVerified } = context.caller;
   if (email !== invitation.email) throw new InvitationEmailMismatch("other");

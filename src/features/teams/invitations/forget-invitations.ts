@@ -2,10 +2,10 @@ import { HOURS_OF_DAY, forget } from "../../../operation/retention.js";
 import type { Database } from "../../../platform/database.js";
 import { forgetAllowances, forgetInvitations } from "../forget-statements.js";
 
-/** Deletes a batch of invitations that ended longer ago; answers with whether there may be more. */
+/** Deletes a batch of old invitations; returns whether there may be more. */
 export const forgetOldInvitations = (database: Database, keptDays: number): Promise<boolean> =>
   forget(database, forgetInvitations, keptDays * HOURS_OF_DAY);
 
-/** Deletes a batch of counts that count nothing any more; answers with whether there may be more. */
+/** Deletes a batch of counts that limit nothing any more; returns whether there may be more. */
 export const forgetOldAllowances = (database: Database): Promise<boolean> =>
   forget(database, forgetAllowances, HOURS_OF_DAY);

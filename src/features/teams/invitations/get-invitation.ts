@@ -1,6 +1,7 @@
 import { ArgsType, Field, ObjectType } from "type-graphql";
+import { LIMITS } from "../../../limits.js";
 import { TextLength } from "../../../operation/bounds.js";
-import { spendAsClient } from "../../../operation/budget.js";
+import { networkOf } from "../../../operation/budget.js";
 import type { TeamRole } from "../../../operation/context.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { timeOf } from "../../../operation/clock-statement.js";
@@ -15,8 +16,8 @@ import {
   toInvitation,
 } from "./invitation.js";
 
-/** A minute is enough to read one many times, and nobody guesses a token of 256 bits. */
-const READS_OF_CLIENT = { limit: 30, windowMs: 60_000 };
+/** These only limit the load: nobody can guess a token of 256 bits. */
+const { readsOfToken, readsPerNetwork } = LIMITS.invitations;
 
 @ArgsType()
 export class InvitationInput {
@@ -25,38 +26,48 @@ export class InvitationInput {
   token!: string;
 }
 
-@ObjectType({ description: "An invitation, as whoever holds its token may see it." })
+@ObjectType({ description: "An invitation, as anybody with its token may see it." })
 export class ShownInvitation {
-  @Field(() => String, { description: "What the team is called." })
+  @Field(() => String, { description: "The team's name." })
   teamName!: string;
 
-  @Field(() => String, { description: "Who invites: a name and an address, or the address alone." })
+  @Field(() => String, { description: "The inviter: name and address, or only the address." })
   invitedBy!: string;
 
-  @Field(() => AssignableRole, { description: "What the invited person will be." })
+  @Field(() => AssignableRole, { description: "The role that the invited person gets." })
   role!: Exclude<TeamRole, "owner">;
 
-  @Field(() => InvitationStatusName, { description: "What became of it." })
+  @Field(() => InvitationStatusName, { description: "Its status." })
   status!: `${InvitationStatusName}`;
 
   @Field(() => Date, { description: "Until when it can be accepted." })
   expiresAt!: Date;
 
-  @Field(() => String, { description: "The address that was invited, with most of it left out." })
+  @Field(() => String, { description: "The invited address, shortened to its first letter and its domain." })
   maskedEmail!: string;
 
-  /** Undeclared, so it leaves by no door; the page of an invitation asks for a code in its name. */
+  /** For the page of an invitation, which requests a code for it. Not a declared field, so no client sees it. */
   email!: string;
 }
 
 export const invitation = defineOperation({
   name: "invitation",
   effect: "reads",
-  summary: "What an invitation is about, for whoever holds its token.",
+  summary: "Shows an invitation to anybody who has its token.",
   input: InvitationInput,
   output: ShownInvitation,
   permission: "public",
   failures: [InvitationNotFound],
+  limits: [
+    {
+      ...readsOfToken,
+      name: "invitation",
+      of: "reads of one invitation from one network",
+      by: "input",
+      identify: ({ clientAddress }, { token }) => `${networkOf(clientAddress)} ${token}`,
+    },
+    { ...readsPerNetwork, name: "invitations", of: "reads of invitations from one network", by: "network" },
+  ],
   rest: { method: "GET", path: "/teams/invitations/:token" },
   example: {
     input: { token: "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA" },
@@ -71,7 +82,6 @@ export const invitation = defineOperation({
     },
   },
   async handle(context, { token }) {
-    await spendAsClient(context, "invitation", READS_OF_CLIENT);
     const { database } = context;
     const found = await database.models.invitationToken.findUnique({
       where: { hash: hashToken(token) },
@@ -89,13 +99,13 @@ export const invitation = defineOperation({
   },
 });
 
-/** How an inviter is shown to the invited: by the name they gave themselves, and by the address, which is proven. */
+/** The inviter, for the invited person: the name, which the inviter chose, and the address, which is verified. */
 function showInviter(inviter: { readonly name: string | null; readonly email: string } | null): string {
   if (!inviter) return "somebody who has left";
   return inviter.name === null ? inviter.email : `${inviter.name} (${inviter.email})`;
 }
 
-/** Enough for its owner to know it by. */
+/** Enough for the address's owner to recognise it. */
 function maskAddress(email: string): string {
   return `${email.slice(0, 1)}…${email.slice(email.lastIndexOf("@"))}`;
 }

@@ -3,7 +3,7 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import { type Database, FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database.js";
 import { INVITATION_FIELDS, type Invitation, hashToken, toInvitation } from "./invitation.js";
 
-/** All that an invitation's mail says. */
+/** The content of an invitation's mail. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
   readonly token: string;
   readonly teamName: string;
@@ -11,7 +11,7 @@ export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt">
   readonly inviterEmail: string;
 }
 
-/** Makes the token that a mail is about to carry: 256 random bits. Null when the invitation is no longer pending. */
+/** Creates the token of 256 bits for a mail that is about to be sent. Null if the invitation is no longer pending. */
 export async function newInvitationToken(database: Database, invitationId: string): Promise<InvitationToSend | null> {
   const { models } = database;
   const now = await timeOf(database);
@@ -25,7 +25,7 @@ export async function newInvitationToken(database: Database, invitationId: strin
   try {
     await models.invitationToken.create({ data: { hash: hashToken(token), invitationId } });
   } catch (error) {
-    // Deleted since it was read.
+    // The invitation was deleted since it was read.
     if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) return null;
     throw error;
   }

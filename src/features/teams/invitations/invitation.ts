@@ -19,37 +19,43 @@ export enum InvitationStatusName {
 }
 registerEnumType(InvitationStatusName, {
   name: "InvitationStatus",
-  description: "What became of an invitation.",
+  description: "The status of an invitation.",
   valuesConfig: {
     PENDING: { description: "It can be accepted or declined." },
     ACCEPTED: { description: "The invited person joined." },
     DECLINED: { description: "The invited person declined." },
-    REVOKED: { description: "The team took it back." },
+    REVOKED: { description: "The team revoked it." },
     EXPIRED: { description: "Nobody answered in time." },
   },
 });
 
 @ObjectType({ description: "An invitation to a team, by e-mail." })
 export class Invitation {
-  @Field(() => ID, { description: "Its id. The token that accepts it is another thing, and stands in the mail alone." })
+  @Field(() => ID, { description: "Its id. This is not the token, which is only in the mail." })
   id!: string;
 
-  @Field(() => String, { description: "The address that was invited." })
+  @Field(() => String, { description: "The invited address." })
   email!: string;
 
-  @Field(() => AssignableRole, { description: "What the invited person will be." })
+  @Field(() => AssignableRole, { description: "The role that the invited person gets." })
   role!: Exclude<TeamRole, "owner">;
 
-  @Field(() => InvitationStatusName, { description: "What became of it." })
+  @Field(() => InvitationStatusName, { description: "Its status." })
   status!: `${InvitationStatusName}`;
 
   @Field(() => Date, { description: "Until when it can be accepted." })
   expiresAt!: Date;
 
-  @Field(() => Date, { description: "When it was made." })
+  @Field(() => Date, {
+    nullable: true,
+    description: "When the address's mail server refused the mail permanently; null if it did not.",
+  })
+  bouncedAt!: Date | null;
+
+  @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
 
-  /** Undeclared, so it never leaves. */
+  /** Not a declared field, so no client sees it. */
   teamId!: string;
 }
 
@@ -60,6 +66,7 @@ export const INVITATION_EXAMPLE: Invitation = {
   role: "member",
   status: "pending",
   expiresAt: new Date("2026-03-09T23:01:53.000Z"),
+  bouncedAt: null,
   createdAt: new Date("2026-03-02T23:01:53.000Z"),
 };
 
@@ -67,34 +74,35 @@ export class InvitationNotFound extends Failure {
   readonly kind = "not_found";
 
   constructor() {
-    super("There is no such invitation. Use the link of the newest mail, or ask the team to invite you again.");
+    super("There is no such invitation. Use the link in the newest mail, or ask the team to invite you again.");
   }
 }
 
-/** An invitation that is no longer pending: its reason says what became of it. */
+/** The reason contains the invitation's status. */
 export class InvitationNotPending extends Failure {
   static readonly example = new InvitationNotPending("expired");
   readonly kind = "conflict";
   override readonly reason: string;
 
   constructor(status: string) {
-    super(`This invitation is no longer pending: it is ${status}. A new one can be sent with \`inviteMember\`.`);
+    super(`This invitation is ${status}, so it cannot be changed. The team can send a new one with \`inviteMember\`.`);
     this.reason = `invitation_${status}`;
   }
 }
 
-/** What is stored of a token. Plain SHA-256 is enough: 256 random bits cannot be guessed from their hash. */
+/** The stored hash of a token. Plain SHA-256 is enough: 256 random bits cannot be guessed from their hash. */
 export const hashToken = (token: string) => new Uint8Array(createHash("sha256").update(token).digest());
 
 export const INVITATION_FIELDS = {
   ...{ id: true, teamId: true, email: true, role: true, status: true, expiresAt: true, createdAt: true },
+  bouncedAt: true,
 } as const;
 type Row = Prisma.InvitationGetPayload<{ select: typeof INVITATION_FIELDS }>;
 
-/** One whose time is over has expired, noted or not. */
+/** A pending invitation after its time is `expired`, even if that is not stored yet. */
 export const toInvitation = ({ role, status, ...row }: Row, now: Date): Invitation => ({
   ...row,
-  // The database lets nobody be invited as an owner.
+  // The database does not allow invitations as owner.
   role: role as Invitation["role"],
   status: status === "pending" && row.expiresAt <= now ? "expired" : status,
 });
@@ -126,7 +134,13 @@ function withStatus(status: Invitation["status"], now: Date): Prisma.InvitationW
   return status === "expired" ? { OR: [{ status }, { status: "pending", expiresAt: { lte: now } }] } : { status };
 }
 
-/** @throws InvitationNotFound for a token that no mail has held. */
+/** How many invitations of a team can still be accepted: each holds a seat. */
+export async function countPending(database: Database, teamId: string): Promise<number> {
+  const pending = { status: "pending", expiresAt: { gt: await timeOf(database) } } as const;
+  return database.models.invitation.count({ where: { teamId, ...pending } });
+}
+
+/** @throws InvitationNotFound for an unknown token. */
 export async function invitationOf({ database }: Pick<Context, "database">, token: string): Promise<Invitation> {
   const found = await database.models.invitationToken.findUnique({
     where: { hash: hashToken(token) },
@@ -147,8 +161,9 @@ export async function invitationWith(
 }
 
 /**
- * Every way out of pending is this one update: whoever comes second, or too late by the database's clock, changes nothing.
- * @throws InvitationNotPending when it had left that state before.
+ * Every change from pending is this one update: a second one, or one after the expiry by the database's clock, changes
+ * nothing.
+ * @throws InvitationNotPending when it is not pending.
  */
 export async function settleInvitation(
   { database }: Pick<Context, "database">,

@@ -1,5 +1,4 @@
 import { Field, InputType } from "type-graphql";
-import { LIMITS } from "../../../limits.js";
 import { Marked, TextLength } from "../../../operation/bounds.js";
 import { Failure } from "../../../operation/failure.js";
 import { IdField } from "../../../operation/id.js";
@@ -9,12 +8,10 @@ import { ADDRESS_MAX, emailIn } from "../../access/index.js";
 import { AssignableRole } from "../members/update-member-role.js";
 import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
 import { TEAM_EXAMPLE, TeamFull } from "../team.js";
-import { TooManyInvitations, countInvitation } from "./invitation-allowance.js";
+import { INVITATION_LIMITS, TooManyInvitations, countInvitation } from "./invitation-allowance.js";
 import { INVITATION_EXAMPLE, INVITATION_FIELDS, Invitation, LIFETIME_MS, toInvitation } from "./invitation.js";
 
-const { perInviter, perRecipient } = LIMITS.invitations;
-
-@InputType({ description: "Whom to invite to a team." })
+@InputType({ description: "The person to invite to a team." })
 export class InviteMemberInput {
   @IdField("The team's id.")
   teamId!: string;
@@ -24,7 +21,7 @@ export class InviteMemberInput {
   @TextLength(0, ADDRESS_MAX)
   email!: string;
 
-  @Field(() => AssignableRole, { description: "What the invited person will be." })
+  @Field(() => AssignableRole, { description: "The role that the invited person gets." })
   role!: AssignableRole;
 }
 
@@ -33,7 +30,7 @@ export class InvitationExists extends Failure {
   override readonly reason = "invitation_exists";
 
   constructor() {
-    super("An invitation for this address is pending. Revoke it with `revokeInvitation` to send another.");
+    super("This address has a pending invitation. To send another one, revoke it first with `revokeInvitation`.");
   }
 }
 
@@ -42,24 +39,23 @@ export class AlreadyMember extends Failure {
   override readonly reason = "already_member";
 
   constructor() {
-    super("The person with this address is in the team already and needs no invitation.");
+    super("The user with this address is already in the team and needs no invitation.");
   }
 }
 
 export const inviteMember = defineTeamOperation({
   name: "inviteMember",
   effect: "transaction",
-  summary: "Invites a person to a team by e-mail; the token to accept with stands in the mail alone.",
+  summary: "Invites a person to a team by e-mail. The token that accepts the invitation is only in the mail.",
   notes:
-    `A person sends at most ${perInviter.day} a day, and an address gets at most ${perRecipient.hour} an hour ` +
-    `and ${perRecipient.day} a day. The mail links to a page: whoever accepts there is shown an API key, and ` +
-    "whoever declines becomes a user without one. A team's name that a mail program could turn into a link is " +
-    "left out of the subject.",
+    "The mail links to a page: a person who accepts there gets an API key, and one who declines becomes a user " +
+    "without a key. The subject omits a team's name that a mail program could turn into a link.",
   input: InviteMemberInput,
   output: Invitation,
   permission: "teams:write",
   team: { which: "given", role: "admin" },
   failures: [TeamFull, SubscriptionRequired, InvitationExists, AlreadyMember, TooManyInvitations],
+  limits: INVITATION_LIMITS,
   rest: { method: "POST", path: "/teams/:team_id/invitations", status: 201 },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, email: INVITATION_EXAMPLE.email, role: AssignableRole.MEMBER },

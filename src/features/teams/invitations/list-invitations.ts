@@ -12,7 +12,7 @@ export class TeamInvitationsInput extends Paged(NoInput) {
   @IdField("The team's id.")
   teamId!: string;
 
-  @Field(() => InvitationStatusName, { nullable: true, description: "Only invitations of this status." })
+  @Field(() => InvitationStatusName, { nullable: true, description: "Only invitations with this status." })
   @Nullable()
   status?: InvitationStatusName | null;
 }
@@ -29,7 +29,7 @@ export class InvitationPage {
 export const teamInvitations = defineTeamOperation({
   name: "teamInvitations",
   effect: "reads",
-  summary: "Whom a team has invited, and what became of it.",
+  summary: "Lists the invitations of a team with their status.",
   input: TeamInvitationsInput,
   output: InvitationPage,
   permission: "teams:read",
@@ -49,7 +49,7 @@ export const teamInvitations = defineTeamOperation({
   },
 });
 
-/** How many GraphQL follows from a team; all of them are in `teamInvitations`. */
+/** The maximum for the GraphQL field; `teamInvitations` has all of them. */
 const FOLLOWED_MAX = 100;
 
 export const invitationsOfATeam = defineRelation<Team, Invitation[]>({

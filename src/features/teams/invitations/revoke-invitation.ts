@@ -11,7 +11,7 @@ import {
   settleInvitation,
 } from "./invitation.js";
 
-@InputType({ description: "Which invitation to take back." })
+@InputType({ description: "The invitation to revoke." })
 export class RevokeInvitationInput {
   @IdField("The team's id.")
   teamId!: string;
@@ -23,7 +23,7 @@ export class RevokeInvitationInput {
 export const revokeInvitation = defineTeamOperation({
   name: "revokeInvitation",
   effect: "transaction",
-  summary: "Takes a pending invitation back; its token accepts nothing any more.",
+  summary: "Revokes a pending invitation, so that its token no longer works.",
   input: RevokeInvitationInput,
   output: Invitation,
   permission: "teams:write",

@@ -4,7 +4,7 @@ import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
 import { defineRelation } from "../../../operation/relation.js";
-import { TEAM_EXAMPLE, Team } from "../team.js";
+import { MEMBERS_MAX, TEAM_EXAMPLE, Team } from "../team.js";
 import { MEMBER_EXAMPLE, Member, membersOf } from "./member.js";
 
 @ArgsType()
@@ -25,7 +25,7 @@ export class MemberPage {
 export const teamMembers = defineTeamOperation({
   name: "teamMembers",
   effect: "reads",
-  summary: "Who is in a team.",
+  summary: "Lists the members of a team.",
   input: TeamMembersInput,
   output: MemberPage,
   permission: "teams:read",
@@ -40,7 +40,7 @@ export const teamMembers = defineTeamOperation({
   },
 });
 
-@ObjectType({ description: "A person, as teammates see them." })
+@ObjectType({ description: "A user, as teammates see them." })
 export class User {
   @Field(() => ID, { description: "The user's id." })
   id!: string;
@@ -52,9 +52,6 @@ export class User {
   name!: string | null;
 }
 
-/** A team has at most 1,000 members, so GraphQL may follow them all. */
-const ALL_MEMBERS = 1_000;
-
 export const membersOfATeam = defineRelation<Team, Member[]>({
   of: Team,
   name: "members",
@@ -64,14 +61,14 @@ export const membersOfATeam = defineRelation<Team, Member[]>({
   permission: "teams:read",
   team: { role: "member", idOf: ({ id }) => id },
   failures: [],
-  follow: ({ database }, { id }) => membersOf(database, { teamId: id, after: null, limit: ALL_MEMBERS }),
+  follow: ({ database }, { id }) => membersOf(database, { teamId: id, after: null, limit: MEMBERS_MAX }),
 });
 
 export const userOfMember = defineRelation<Member, User>({
   of: Member,
   name: "user",
   to: () => User,
-  description: "The person.",
+  description: "The user.",
   permission: "any",
   failures: [],
   follow: (_context, { userId, email, name }) => ({ id: userId, email, name }),

@@ -5,7 +5,7 @@ import type { Database } from "../../../platform/database.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { TeamRoleName } from "../team.js";
 
-@ObjectType({ description: "Somebody in a team." })
+@ObjectType({ description: "A member of a team." })
 export class Member {
   @Field(() => ID, { description: "The user's id." })
   userId!: string;
@@ -16,16 +16,16 @@ export class Member {
   @Field(() => String, { nullable: true, description: "The user's name." })
   name!: string | null;
 
-  @Field(() => TeamRoleName, { description: "What the member may do." })
+  @Field(() => TeamRoleName, { description: "The member's role." })
   role!: TeamRole;
 
-  @Field(() => Date, { description: "Since when." })
+  @Field(() => Date, { description: "When the member joined." })
   joinedAt!: Date;
 
-  /** How many invitations were withdrawn with a change to the member. Undeclared, so it never leaves: for the audit alone. */
+  /** Only for the audit: how many invitations a change withdrew. Not a declared field, so no client sees it. */
   withdrawn?: number;
 
-  /** What the role was before a change; for the audit alone, too. */
+  /** Also only for the audit: the role before a change. */
   roleBefore?: TeamRole;
 }
 
@@ -39,7 +39,7 @@ export const MEMBER_EXAMPLE: Member = {
 
 const FIELDS = { userId: true, role: true, joinedAt: true, user: { select: { email: true, name: true } } } as const;
 
-/** The members of a team behind one of them, or from the first on: joining times may be equal, so their ids decide. */
+/** The members of a team after one of them, or from the first. Sorted by id, since times of joining may be equal. */
 export async function membersOf(
   { models }: Pick<Database, "models">,
   { teamId, after, limit }: { readonly teamId: string; readonly after: string | null; readonly limit: number },
@@ -49,7 +49,7 @@ export async function membersOf(
   return rows.map(toMember);
 }
 
-/** @throws MemberNotFound for somebody who is not in the team. */
+/** @throws MemberNotFound for a user who is not in the team. */
 export async function memberOf(
   { models }: Pick<Database, "models">,
   { teamId, userId }: { readonly teamId: string; readonly userId: string },
@@ -76,6 +76,6 @@ export class OwnerIsProtected extends Failure {
   override readonly reason = "owner_is_protected";
 
   constructor() {
-    super("Nobody changes or removes the team's owner. The owner can hand the team on with `transferTeam`.");
+    super("The team's owner cannot be changed or removed. The owner can transfer the team with `transferTeam`.");
   }
 }

@@ -7,7 +7,7 @@ import { TEAM_EXAMPLE } from "../team.js";
 import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
 
-@InputType({ description: "Whom to remove from a team." })
+@InputType({ description: "The member to remove from a team." })
 export class RemoveMemberInput {
   @IdField("The team's id.")
   teamId!: string;
@@ -20,7 +20,8 @@ export const removeMember = defineTeamOperation({
   name: "removeMember",
   effect: "transaction",
   summary:
-    "Removes a member; their access to the team's graph ends with their next request, and invitations that they sent and nobody answered are withdrawn.",
+    "Removes a member, who has no access to the team's graph from the next request. Pending invitations that the " +
+    "member sent are withdrawn.",
   input: RemoveMemberInput,
   output: Member,
   permission: "teams:write",

@@ -14,14 +14,14 @@ export enum AssignableRole {
 }
 registerEnumType(AssignableRole, {
   name: "AssignableRole",
-  description: "A role that can be given; that of the owner is transferred.",
+  description: "A role that can be assigned. The role of owner can only be transferred.",
   valuesConfig: {
     ADMIN: { description: "Invite, manage roles, remove everybody but the owner." },
     MEMBER: { description: "Use the team's graph, see the team, leave it." },
   },
 });
 
-@InputType({ description: "Which role a member shall have." })
+@InputType({ description: "The new role of a member." })
 export class UpdateMemberRoleInput {
   @IdField("The team's id.")
   teamId!: string;
@@ -37,7 +37,7 @@ export const updateMemberRole = defineTeamOperation({
   name: "updateMemberRole",
   effect: "transaction",
   summary:
-    "Makes a member an admin, or an admin a member; invitations that an admin sent and nobody answered are withdrawn then.",
+    "Makes a member an admin, or an admin a member. Pending invitations that the former admin sent are withdrawn.",
   input: UpdateMemberRoleInput,
   output: Member,
   permission: "teams:write",

@@ -1,6 +1,18 @@
 import { invalidRequest } from "../errors.js";
 import { expireSession } from "../lifecycle.js";
-import { COMMON, PAGING, fields, integer, list, metadata, oneOf, optional, text, webAddress } from "../params.js";
+import {
+  COMMON,
+  PAGING,
+  boolean,
+  fields,
+  integer,
+  list,
+  metadata,
+  oneOf,
+  optional,
+  text,
+  webAddress,
+} from "../params.js";
 import type { Scene } from "../scene.js";
 import { sessionObject } from "../session-object.js";
 import { type SessionRecord, mergeMetadata, newId } from "../state.js";
@@ -10,6 +22,10 @@ import { QUANTITY_MAX, recurringPrice } from "./items.js";
 /** A session is open for a day, or for the requested time within these limits. */
 const OPEN_SECONDS = 24 * 3_600;
 const OPEN_MIN_SECONDS = 30 * 60;
+
+const TRIAL_DAYS_MAX = 730;
+
+const ENABLED = fields({ enabled: boolean });
 
 const SESSION = fields({
   ...COMMON,
@@ -21,7 +37,15 @@ const SESSION = fields({
   cancel_url: optional(webAddress),
   client_reference_id: optional(text(200)),
   metadata: optional(metadata),
-  subscription_data: optional(fields({ metadata: optional(metadata) })),
+  subscription_data: optional(
+    fields({ metadata: optional(metadata), trial_period_days: optional(integer(1, TRIAL_DAYS_MAX)) }),
+  ),
+  automatic_tax: optional(ENABLED),
+  tax_id_collection: optional(ENABLED),
+  customer_update: optional(
+    fields({ address: optional(oneOf("auto", "never")), name: optional(oneOf("auto", "never")) }),
+  ),
+  allow_promotion_codes: optional(boolean),
   expires_at: optional(integer()),
 });
 
@@ -66,6 +90,7 @@ function createSession(scene: Scene, params: ReturnType<typeof SESSION>): Sessio
   for (const [index, { price }] of params.line_items.entries()) {
     recurringPrice(scene, price, `line_items[${index}][price]`);
   }
+  if (customer !== undefined) assertUpdatesCustomer(params);
   const now = scene.now();
   const expiresAt = params.expires_at ?? now + OPEN_SECONDS;
   if (expiresAt < now + OPEN_MIN_SECONDS || expiresAt > now + OPEN_SECONDS) {
@@ -85,10 +110,27 @@ function createSession(scene: Scene, params: ReturnType<typeof SESSION>): Sessio
     clientReferenceId: params.client_reference_id ?? null,
     metadata: mergeMetadata({}, params.metadata),
     subscriptionMetadata: mergeMetadata({}, params.subscription_data?.metadata),
+    trialDays: params.subscription_data?.trial_period_days ?? 0,
+    isTaxed: params.automatic_tax?.enabled ?? false,
+    collectsTaxIds: params.tax_id_collection?.enabled ?? false,
+    takesPromotionCodes: params.allow_promotion_codes ?? false,
     status: "open",
     subscription: null,
     invoice: null,
   };
   scene.state.sessions[session.id] = session;
   return session;
+}
+
+/** Taxes need an address, and tax ids a name: those of a known customer must be allowed to change. */
+function assertUpdatesCustomer(params: ReturnType<typeof SESSION>): void {
+  const { automatic_tax: tax, tax_id_collection: taxIds, customer_update: update } = params;
+  if (tax?.enabled === true && update?.address !== "auto") {
+    const message = "Automatic tax calculation in Checkout requires a valid address on the Customer.";
+    throw invalidRequest(message, { param: "automatic_tax", code: "customer_tax_location_invalid" });
+  }
+  if (taxIds?.enabled === true && update?.name !== "auto") {
+    const message = "Tax ID collection requires updating business name on the customer.";
+    throw invalidRequest(message, { param: "customer_update[name]" });
+  }
 }

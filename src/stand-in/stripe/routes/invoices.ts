@@ -1,8 +1,9 @@
-import { cardAccepts } from "../billing.js";
+import { cardAccepts, previewInvoice } from "../billing.js";
 import { cardDeclined } from "../errors.js";
 import { invoiceObject } from "../invoice-object.js";
 import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
+import { CHANGED_ITEMS, changedItems } from "./items.js";
 import { type Route, atAddress, listOf, route, named } from "./route.js";
 
 const LIST = fields({
@@ -10,6 +11,17 @@ const LIST = fields({
   customer: optional(text()),
   subscription: optional(text()),
   status: optional(oneOf("draft", "open", "paid", "uncollectible", "void")),
+});
+
+const PREVIEW = fields({
+  ...COMMON,
+  subscription: text(),
+  subscription_details: optional(
+    fields({
+      items: optional(CHANGED_ITEMS),
+      proration_behavior: optional(oneOf("always_invoice", "create_prorations", "none")),
+    }),
+  ),
 });
 
 export const invoiceRoutes: readonly Route[] = [
@@ -23,6 +35,12 @@ export const invoiceRoutes: readonly Route[] = [
         (status === undefined || invoice.status === status),
     );
     return listOf("/v1/invoices", matching, params, (invoice) => invoiceObject(scene, invoice));
+  }),
+  route("POST", "/v1/invoices/create_preview", PREVIEW, (scene, params) => {
+    const subscription = named(scene.state.subscriptions, "subscription", params.subscription, "subscription");
+    const { items: given, proration_behavior: behavior } = params.subscription_details ?? {};
+    const items = given ? changedItems(scene, subscription, given) : subscription.items;
+    return invoiceObject(scene, previewInvoice(scene, subscription, { items, prorates: behavior !== "none" }));
   }),
   route("GET", "/v1/invoices/:id", fields(COMMON), (scene, _params, id) =>
     invoiceObject(scene, atAddress(scene.state.invoices, "invoice", id)),

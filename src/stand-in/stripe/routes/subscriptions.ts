@@ -1,11 +1,23 @@
 import { cardDeclined, invalidRequest, missingResource } from "../errors.js";
 import { type Update, cancelSubscription, startSubscription, updateSubscription } from "../lifecycle.js";
 import { subscriptionObject } from "../objects.js";
-import { COMMON, PAGING, boolean, clearable, fields, metadata, oneOf, optional, text } from "../params.js";
+import {
+  COMMON,
+  PAGING,
+  type Reader,
+  boolean,
+  clearable,
+  fields,
+  integer,
+  metadata,
+  oneOf,
+  optional,
+  text,
+} from "../params.js";
 import type { Scene } from "../scene.js";
 import { type SubscriptionRecord, mergeMetadata } from "../state.js";
 import { CHANGED_ITEMS, NEW_ITEMS, changedItems, newItems } from "./items.js";
-import { type Route, atAddress, listOf, named, route } from "./route.js";
+import { type Route, atAddress, exclusive, listOf, named, route } from "./route.js";
 
 const STATUSES = [
   "active",
@@ -40,11 +52,15 @@ const CREATE = fields({
   proration_behavior: optional(PRORATION),
 });
 
+/** A time, or an empty value to take the cancellation back. */
+const endOrNone: Reader<number | null> = (tree, param) => (tree === "" ? null : integer()(tree, param));
+
 const UPDATE = fields({
   ...COMMON,
   items: optional(CHANGED_ITEMS),
   metadata: optional(metadata),
   description: optional(clearable(500)),
+  cancel_at: optional(endOrNone),
   cancel_at_period_end: optional(boolean),
   payment_behavior: optional(PAYMENT),
   proration_behavior: optional(PRORATION),
@@ -103,8 +119,9 @@ function hasStatus({ status }: SubscriptionRecord, wanted: (typeof STATUSES)[num
 const hasEnded = ({ status }: SubscriptionRecord): boolean => status === "canceled" || status === "incomplete_expired";
 
 function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
-  const { items, description, cancel_at_period_end: cancelAtPeriodEnd } = params;
-  const changesMore = (items ?? description ?? cancelAtPeriodEnd) !== undefined;
+  const { items, description, cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd } = params;
+  exclusive({ cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd });
+  const changesMore = [items, description, cancelAt, cancelAtPeriodEnd].some((given) => given !== undefined);
   if (changesMore && hasEnded(subscription)) {
     const message = "A canceled subscription can only update its cancellation_details and metadata.";
     throw invalidRequest(message, { code: "invalid_canceled_subscription_fields" });
@@ -118,6 +135,7 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
     items: items && changedItems(scene, subscription, items),
     metadata: params.metadata === undefined ? undefined : mergeMetadata(subscription.metadata, params.metadata),
     cancelAtPeriodEnd,
+    cancelAt,
     description,
     payment,
     proration: params.proration_behavior ?? "create_prorations",
@@ -129,9 +147,14 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
  * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
  * `cancel_at_period_end` since 2026-09-30.
  */
-function assertSupportedByPendingUpdates({ description, items = [] }: ReturnType<typeof UPDATE>): void {
+function assertSupportedByPendingUpdates({
+  description,
+  cancel_at: cancelAt,
+  items = [],
+}: ReturnType<typeof UPDATE>): void {
   const unsupported = [
     description !== undefined && "description",
+    cancelAt !== undefined && "cancel_at",
     items.some(({ deleted }) => deleted !== undefined) && "items[deleted]",
     items.some(({ metadata }) => metadata !== undefined) && "items[metadata]",
   ].find((param) => param !== false);

@@ -1,6 +1,7 @@
 import type { Subject } from "./example.js";
 import type { Ids } from "./ids.js";
 import { TEAM_SUBJECTS } from "./team-examples.js";
+import { VIEWS } from "./view-examples.js";
 
 const memoryIn = ({ memory: [first = "the id of a memory"] = [] }: Ids): string => first;
 
@@ -21,6 +22,18 @@ const YOU: Subject = {
   }
 }
 `,
+    },
+    {
+      title: "Change my name",
+      about: "The people whom you invite see it.",
+      document: `mutation ChangeName($input: UpdateAccountInput!) {
+  updateAccount(input: $input) {
+    name
+    email
+  }
+}
+`,
+      variables: () => ({ input: { name: "Ann" } }),
     },
     {
       title: "Sign up",
@@ -81,6 +94,26 @@ const MEMORIES: Subject = {
           title: "Retry with exponential backoff",
           content: "Wait twice as long after each failure, plus a random time.",
           tags: ["api", "retry"],
+        },
+      }),
+    },
+    {
+      title: "Store many at once",
+      about: "All or nothing; a ref names a memory that is stored in the same call.",
+      document: `mutation StoreMany($input: CreateMemoriesInput!) {
+  createMemories(input: $input) {
+    memoryIds
+    relationshipIds
+  }
+}
+`,
+      variables: () => ({
+        input: {
+          memories: [
+            { ref: "error", type: "error", title: "Connections run out", content: "Each holds one for 30 s." },
+            { ref: "task", type: "task", title: "Limit the retries", content: "At most five." },
+          ],
+          relationships: [{ fromMemoryId: "task", relationshipType: "ADDRESSES", toMemoryId: "error" }],
         },
       }),
     },
@@ -199,6 +232,28 @@ const SEARCH: Subject = {
       memoryId
       type
       title
+      snippet
+    }
+  }
+}
+`,
+      variables: () => ({ query: "timout" }),
+    },
+    {
+      title: "See why something was found",
+      about: "Each hit says which words it matches, how, and how much they weigh.",
+      document: `query ExplainSearch($query: String!) {
+  searchMemories(query: $query, limit: 5, explain: true) {
+    memories {
+      relevance
+      title
+      matches {
+        word
+        kind
+        matched
+        place
+        weight
+      }
     }
   }
 }
@@ -207,7 +262,7 @@ const SEARCH: Subject = {
     },
     {
       title: "Find with filters",
-      about: "By words, type, tags and importance.",
+      about: "By words, type, any of some tags, and importance.",
       document: `query SearchSome(
   $query: String!
   $types: [String!]
@@ -218,6 +273,7 @@ const SEARCH: Subject = {
     query: $query
     types: $types
     tags: $tags
+    tagsMatch: ANY
     minImportance: $minImportance
   ) {
     total
@@ -238,4 +294,4 @@ const SEARCH: Subject = {
 };
 
 /** Ordered so that each subject can use the results of earlier ones. */
-export const SUBJECTS: readonly Subject[] = [YOU, MEMORIES, RELATIONSHIPS, SEARCH, ...TEAM_SUBJECTS];
+export const SUBJECTS: readonly Subject[] = [YOU, MEMORIES, RELATIONSHIPS, SEARCH, VIEWS, ...TEAM_SUBJECTS];

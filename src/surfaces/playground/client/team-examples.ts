@@ -91,6 +91,19 @@ const INVITATIONS: Subject = {
       variables: (ids) => ({ teamId: teamIn(ids) }),
     },
     {
+      title: "Send it again",
+      about: "The same invitation in another mail, for another week.",
+      document: `mutation SendAgain($input: RevokeInvitationInput!) {
+  resendInvitation(input: $input) {
+    email
+    status
+    expiresAt
+  }
+}
+`,
+      variables: (ids) => ({ input: { teamId: teamIn(ids), invitationId: invitationIn(ids) } }),
+    },
+    {
       title: "Look at an invitation",
       about: "What the link in the mail shows. Needs no key.",
       document: `query LookAtInvitation($token: String!) {
@@ -241,6 +254,18 @@ const BILLING: Subject = {
       about: "Ends the subscription at the end of its period.",
       document: `mutation CancelSubscription {
   cancelTeamSubscription {
+    status
+    cancelAtPeriodEnd
+    endsAt
+  }
+}
+`,
+    },
+    {
+      title: "Take the cancellation back",
+      about: "Before the period ends: the subscription is renewed again.",
+      document: `mutation ResumeSubscription {
+  resumeTeamSubscription {
     status
     cancelAtPeriodEnd
     currentPeriodEnd

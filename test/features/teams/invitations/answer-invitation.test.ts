@@ -6,12 +6,12 @@ import { createTeam } from "../../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../../src/features/teams/delete-team.js";
 import { myTeam } from "../../../../src/features/teams/get-team.js";
 import { leaveTeam } from "../../../../src/features/teams/leave-team.js";
-import { updateTeam } from "../../../../src/features/teams/update-team.js";
 import { ask } from "../../../support/http.js";
+import { sized } from "../../../support/races.js";
 import { type Invitee, type Staff, aTeam, anInvitee, brokenInvariants, letExpire } from "../../../support/teams.js";
 import { type World, createWorld } from "../../../support/world.js";
 
-it("joins the team in the role that was promised", async () => {
+it("joins the team with the role of the invitation", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const staff = await aTeam(world);
@@ -23,7 +23,7 @@ it("joins the team in the role that was promised", async () => {
   expect(body).toMatchObject({ id: invitation.id, email: actor.email, role: "admin", status: "accepted" });
   expect(JSON.stringify(body)).not.toMatch(/token|team/);
   expect(await actor.did(myTeam)).toMatchObject({ id: staff.teamId, memberCount: 4 });
-  // An admin at once: they may invite.
+  // The role of admin counts at once: they may invite.
   await anInvitee(world, { teamId: staff.teamId, owner: actor });
   expect(await brokenInvariants(world)).toEqual([]);
 });
@@ -60,7 +60,7 @@ describe("an invitation", () => {
     expect(await brokenInvariants(world)).toEqual([]);
   });
 
-  it("that was accepted is not accepted again by who has left since", async () => {
+  it("that was accepted is not accepted again by a former member", async () => {
     await using world = await createWorld();
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
@@ -72,7 +72,7 @@ describe("an invitation", () => {
     expect(await actor.does(myTeam)).toBeRefused("not_found");
   });
 
-  it("lives by the database's clock, whatever the service's says", async () => {
+  it("expires by the database's clock, not by the service's", async () => {
     await using world = await createWorld();
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
@@ -82,7 +82,7 @@ describe("an invitation", () => {
     expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
   });
 
-  it("may be answered by each token that a mail of it has held", async () => {
+  it("can be answered with the token of each of its mails", async () => {
     await using world = await createWorld();
     const staff = await aTeam(world);
     const { actor, invitation } = await anInvitee(world, staff);
@@ -91,7 +91,7 @@ describe("an invitation", () => {
     expect(await actor.did(acceptInvitation, { token: "of the second mail" })).toMatchObject({ id: invitation.id });
   });
 
-  it("is gone with its team", async () => {
+  it("is deleted with its team", async () => {
     await using world = await createWorld();
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
@@ -122,11 +122,11 @@ it.each([
   expect(await actor.does(answer, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
   await verify(new Date());
   expect(await actor.does(answer, { token })).toMatchObject({ ok: true });
-  // What became of it is not told to others either.
+  // Its status is not shown to others either.
   expect(await stranger.does(answer, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
 });
 
-it("goes by the token alone: neither by the id, nor by a part of it, nor by its hash", async () => {
+it("accepts only the token: not the id, a part of the token, or its hash", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { actor, invitation, token } = await anInvitee(world, staff);
@@ -149,7 +149,7 @@ it("goes by the token alone: neither by the id, nor by a part of it, nor by its 
   }
 });
 
-it("is refused to who is in a team, without being used up", async () => {
+it("refuses a user who is in a team, and keeps the invitation pending", async () => {
   await using world = await createWorld();
   const [first, second] = [await aTeam(world), await aTeam(world)];
   const { actor, token } = await anInvitee(world, first);
@@ -166,11 +166,11 @@ it("is refused to who is in a team, without being used up", async () => {
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("leaves the invitation pending when the team is full, for when there is room", async () => {
+it("keeps the invitation pending when the team is full, until there is a seat", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world, { maxMembers: 4 });
   const { actor, token } = await anInvitee(world, staff);
-  await staff.owner.did(updateTeam, { teamId: staff.teamId, maxMembers: 3 });
+  await sized(world, staff.teamId, 3);
 
   expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "team_full");
   await staff.member.did(leaveTeam, { teamId: staff.teamId });

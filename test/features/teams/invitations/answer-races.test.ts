@@ -7,9 +7,9 @@ import { CALLERS, ROUNDS, deadlocks, manyAtOnce, pendingAgain, sized } from "../
 import { aTeam, anInvitee, brokenInvariants, manyOf, tally } from "../../../support/teams.js";
 import { type Verdict, createWorld } from "../../../support/world.js";
 
-/** One world for all rounds of a race: what matters is that each is a race anew. */
+/** One world for all rounds: each round is a new race. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
-  it("take the last seat: one of them does, at two servers", async () => {
+  it("take the last seat at two servers: one succeeds", async () => {
     await using world = await createWorld({ fresh: true });
     const servers = [await world.serve(), await world.serve()];
     const staff = await aTeam(world, { maxMembers: 50 });
@@ -34,7 +34,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("click the same link: the person joins once, and each other click learns that it was accepted", async () => {
+  it("click the same link: the person joins once, and every other click says that it was accepted", async () => {
     await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { actor, token } = await anInvitee(world, staff);
@@ -49,7 +49,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("accept, decline and revoke: one comes first, and all others learn what it did", async () => {
+  it("accept, decline and revoke: one succeeds, and the others get the new status", async () => {
     await using world = await createWorld({ fresh: true });
     const staff = await aTeam(world);
     const { teamId, owner, admin } = staff;

@@ -9,7 +9,7 @@ import { type Actor, type World, createWorld } from "../../../support/world.js";
 
 const BOB = "bob@example.com";
 
-it("lets an address have five an hour and ten a day, over all teams and whatever became of them", async () => {
+it("lets an address get five an hour and ten a day, from all teams and with any status", async () => {
   await using world = await createWorld();
   const [ann, eve] = [await world.user(), await world.user()];
   const hour: boolean[] = [];
@@ -29,7 +29,7 @@ it("lets an address have five an hour and ten a day, over all teams and whatever
   expect(last).toEqual([true, true, true, true, true, false]);
 });
 
-it("limits any 60 minutes, not only the hours of the clock", async () => {
+it("limits any 60 minutes, not hours of the clock", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await inviteAndDelete(ann, BOB);
@@ -40,12 +40,12 @@ it("limits any 60 minutes, not only the hours of the clock", async () => {
   expect([(await inviteAndDelete(ann, BOB)).ok, (await inviteAndDelete(ann, BOB)).ok]).toEqual([true, false]);
 });
 
-it("lets a person send a hundred a day, over teams founded one after another, revoked ones counted", async () => {
+it("lets a user send a hundred a day, including those of deleted teams and revoked ones", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
   await inviteAndDelete(ann, "n@x.co");
-  // As if there had been 98 of them.
+  // Simulates 98 earlier invitations.
   await world.database.pool.query("UPDATE invitation_allowance SET sent_at = array_fill(now(), ARRAY[98])");
   const { id: teamId } = await ann.did(createTeam, { name: "Team", maxMembers: 500 });
   const { id: invitationId } = await ann.did(inviteMember, { teamId, email: "a@x.co", role: "member" });
@@ -58,14 +58,14 @@ it("lets a person send a hundred a day, over teams founded one after another, re
 
   expect([hundredth.status, refused.status]).toEqual([201, 429]);
   expect(refused.body).toMatchObject({ error: { code: "rate_limited", reason: "too_many_invitations" } });
-  expect(JSON.stringify(refused.body)).toMatch(/at most 100 invitations a day/);
+  expect(JSON.stringify(refused.body)).toMatch(/At most 100 invitations of one user in a day/);
   const wait = Number(refused.headers.get("retry-after"));
   expect(wait).toBeGreaterThan(86_000);
   expect(wait).toBeLessThanOrEqual(86_400);
   expect(await world.database.models.mail.count({ where: { email: "c@x.co" } })).toBe(0);
 });
 
-it("rounds the time to wait, which would tell when others invited the address, and counts no refused invitation", async () => {
+it("rounds the wait, to hide when others invited the address, and counts no refused invitation", async () => {
   await using world = await createWorld();
   const [ann, eve] = [await world.user(), await world.user()];
   for (let n = 0; n < 5; n++) await inviteAndDelete(eve, BOB);
@@ -79,7 +79,7 @@ it("rounds the time to wait, which would tell when others invited the address, a
   expect(rows.map(({ sentAt }) => sentAt.length)).toEqual([5, 5]);
 });
 
-it("counts addresses that differ in their +label alone as one inbox", async () => {
+it("counts addresses that differ only in their +label as one inbox", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const sent = [];
@@ -91,7 +91,7 @@ it("counts addresses that differ in their +label alone as one inbox", async () =
   ).toEqual(["a@x.co", "a@x.co", "a@x.co", "+b@x.co", "a.b@x.co", "ab@gmail.com", "ab@googlemail.com"]);
 });
 
-/** From a team that is founded for it and deleted afterwards. */
+/** Invites from a new team, which is deleted afterwards. */
 async function inviteAndDelete(actor: Actor, email: string) {
   const { id: teamId } = await actor.did(createTeam, { name: "Team", maxMembers: 9 });
   const verdict = await actor.does(inviteMember, { teamId, email, role: "member" });
@@ -99,7 +99,7 @@ async function inviteAndDelete(actor: Actor, email: string) {
   return verdict;
 }
 
-/** Lets time go by, by the database's clock. */
+/** Makes the counts older, by the database's clock. */
 async function passes({ database }: World, time: string): Promise<void> {
   await database.pool.query(
     `UPDATE invitation_allowance SET last_sent_at = last_sent_at - $1::interval,

@@ -7,7 +7,7 @@ import { ask } from "../../../support/http.js";
 import { aTeam, brokenInvariants, letExpire } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("invites for seven days and queues the mail; the token stands in no answer", async () => {
+it("invites for seven days and queues the mail; no answer contains the token", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { teamId, owner, admin } = await aTeam(world);
@@ -17,7 +17,7 @@ it("invites for seven days and queues the mail; the token stands in no answer", 
 
   expect(answer.status).toBe(201);
   const { id, created_at, expires_at } = answer.body as Record<"id" | "created_at" | "expires_at", string>;
-  expect(answer.body).toEqual({ id, ...body, status: "pending", created_at, expires_at });
+  expect(answer.body).toEqual({ id, ...body, status: "pending", bounced_at: null, created_at, expires_at });
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(7 * 24 * 3_600_000);
   expect(await world.database.models.mail.findMany()).toMatchObject([
     { kind: "invitation", email: body.email, invitationId: id },
@@ -60,7 +60,7 @@ it("stores an address in lower case", async () => {
   expect(stored).toEqual(rightly);
 });
 
-it("sends nothing to what is no address, or one that looks like another", async () => {
+it("refuses invalid addresses, and those that look like another one", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   const wrongly: Readonly<Record<string, unknown>> = {
@@ -111,7 +111,7 @@ it("sends nothing to what is no address, or one that looks like another", async 
   expect(await world.database.models.mail.count()).toBe(0);
 });
 
-it("gives the roles of admin and member, never that of the owner", async () => {
+it("accepts the roles admin and member, but not owner", async () => {
   await using world = await createWorld();
   const { teamId, admin } = await aTeam(world);
 
@@ -122,7 +122,7 @@ it("gives the roles of admin and member, never that of the owner", async () => {
   }
 });
 
-it("is there once for an address, however it is written, as long as it is pending", async () => {
+it("allows one pending invitation for an address, however it is written", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin } = await aTeam(world);
   const invite = (email: string) => admin.does(inviteMember, { teamId, email, role: "admin" });
@@ -141,7 +141,7 @@ it("is there once for an address, however it is written, as long as it is pendin
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("is not for who is in the team, but for who is in another one or was in this", async () => {
+it("refuses members, but invites members of other teams and former members", async () => {
   await using world = await createWorld();
   const { teamId, owner, member } = await aTeam(world);
   const another = await aTeam(world);
@@ -154,7 +154,7 @@ it("is not for who is in the team, but for who is in another one or was in this"
   expect(await invite(member.email)).toMatchObject({ ok: true });
 });
 
-it("needs a seat that is neither taken nor promised", async () => {
+it("needs a seat that no member and no pending invitation takes", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world, { maxMembers: 4 });
   const invite = (email: string) => owner.does(inviteMember, { teamId, email, role: "member" });
@@ -166,7 +166,7 @@ it("needs a seat that is neither taken nor promised", async () => {
   expect(await invite("c@x.co")).toBeRefused("conflict", "team_full");
 });
 
-it("takes neither a seat nor the address once its time is over", async () => {
+it("frees the seat and the address when it expires", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world, { maxMembers: 4 });
   const invite = (email: string) => owner.does(inviteMember, { teamId, email, role: "member" });

@@ -5,9 +5,9 @@ import { CALLERS, ROUNDS, deadlocks, manyAtOnce } from "../../../support/races.j
 import { aTeam, brokenInvariants, manyOf, tally } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-/** One world for all rounds of a race: what matters is that each is a race anew. */
+/** One world for all rounds: each round is a new race. */
 describe(`${ROUNDS} times ${CALLERS} at once`, () => {
-  it("invite the same address, written differently and an expired invitation in the way: one does", async () => {
+  it("invite one address in different spellings, with an expired invitation: one succeeds", async () => {
     await using world = await createWorld({ fresh: true });
     const { teamId, owner, admin } = await aTeam(world);
     const spellings = ["carol@example.com", "Carol@Example.com", "CAROL@EXAMPLE.COM", "cArOl@eXaMpLe.cOm"];
@@ -31,7 +31,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
     expect(await deadlocks(world)).toBe(0);
   });
 
-  it("invite different people to one seat that is left: one is invited", async () => {
+  it("invite different people to the last seat: one is invited", async () => {
     await using world = await createWorld({ fresh: true });
     const { teamId, owner, admin } = await aTeam(world, { maxMembers: 4 });
 

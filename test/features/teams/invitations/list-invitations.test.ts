@@ -6,7 +6,7 @@ import { revokeInvitation } from "../../../../src/features/teams/invitations/rev
 import { aTeam, anInvitee, letExpire, manyOf } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("is newest first and can be narrowed to a status, an expired one told as such by the database's clock", async () => {
+it("lists newest first and filters by status, where the database's clock decides what has expired", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { teamId, owner, admin } = staff;
@@ -42,7 +42,7 @@ it("is newest first and can be narrowed to a status, an expired one told as such
   }
 });
 
-it("is read page by page, each invitation once, while more are sent", async () => {
+it("shows each invitation once, page by page, while more are sent", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world, { maxMembers: 100 });
   const invite = (email: string) => owner.did(inviteMember, { teamId, email, role: "member" });

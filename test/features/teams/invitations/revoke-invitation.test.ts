@@ -5,7 +5,7 @@ import { ask } from "../../../support/http.js";
 import { aTeam, anInvitee } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("takes the invitation back: its token joins nobody any more", async () => {
+it("revokes the invitation, so that its token no longer works", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const staff = await aTeam(world);
@@ -21,7 +21,7 @@ it("takes the invitation back: its token joins nobody any more", async () => {
   expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "invitation_revoked");
 });
 
-it("goes by the invitation's id within its team: neither by its token nor by another team's", async () => {
+it("accepts only the id of an invitation of this team, not its token", async () => {
   await using world = await createWorld();
   const [one, other] = [await aTeam(world), await aTeam(world)];
   const [mine, theirs] = [await anInvitee(world, one), await anInvitee(world, other)];

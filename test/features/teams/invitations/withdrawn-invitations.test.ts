@@ -25,39 +25,36 @@ const WAYS: ReadonlyArray<[string, string | undefined, Change]> = [
   ["is demoted", "updateMemberRole", demotion],
   ["leaves", "leaveTeam", (_world, { teamId, admin }) => admin.did(leaveTeam, { teamId })],
   [
-    "is taken out by hand",
+    "is removed in the database",
     undefined,
     ({ database }, { admin }) => database.models.teamMember.delete({ where: { userId: admin.caller.userId } }),
   ],
 ];
 
-it.each(WAYS)(
-  "withdraws what an admin has open when the admin %s, and tells the audit",
-  async (_way, action, change) => {
-    await using world = await createWorld();
-    const staff = await aTeam(world);
-    const { teamId, owner, admin } = staff;
-    const theirs = await anInvitee(world, { teamId, owner: admin }, "admin");
-    const expired = await anInvitee(world, { teamId, owner: admin });
-    const others = await anInvitee(world, staff);
-    await letExpire(world, expired.invitation.id);
+it.each(WAYS)("withdraws the pending invitations of an admin who %s, and records it", async (_way, action, change) => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { teamId, owner, admin } = staff;
+  const theirs = await anInvitee(world, { teamId, owner: admin }, "admin");
+  const expired = await anInvitee(world, { teamId, owner: admin });
+  const others = await anInvitee(world, staff);
+  await letExpire(world, expired.invitation.id);
 
-    await change(world, staff);
+  await change(world, staff);
 
-    const { invitations } = await owner.did(teamInvitations, { teamId });
-    expect(invitations.map(({ status }) => status)).toEqual(["pending", "expired", "revoked"]);
-    const refused = await theirs.actor.does(acceptInvitation, { token: theirs.token });
-    expect(refused).toBeRefused("conflict", "invitation_revoked");
-    expect(await others.actor.does(acceptInvitation, { token: others.token })).toMatchObject({ ok: true });
-    if (action) {
-      const { events } = await owner.did(teamAudit, { teamId, action });
-      expect(events).toMatchObject([{ detail: expect.stringContaining("invitations withdrawn: 1") }]);
-    }
-    expect(await brokenInvariants(world)).toEqual([]);
-  },
-);
+  const { invitations } = await owner.did(teamInvitations, { teamId });
+  expect(invitations.map(({ status }) => status)).toEqual(["pending", "expired", "revoked"]);
+  const refused = await theirs.actor.does(acceptInvitation, { token: theirs.token });
+  expect(refused).toBeRefused("conflict", "invitation_revoked");
+  expect(await others.actor.does(acceptInvitation, { token: others.token })).toMatchObject({ ok: true });
+  if (action) {
+    const { events } = await owner.did(teamAudit, { teamId, action });
+    expect(events).toMatchObject([{ detail: expect.stringContaining("invitations withdrawn: 1") }]);
+  }
+  expect(await brokenInvariants(world)).toEqual([]);
+});
 
-it("lets nobody in who accepts while the inviter is being removed, unless they were first", async () => {
+it("refuses acceptances while the inviter is removed, unless they came first", async () => {
   await using world = await createWorld();
   for (let round = 0; round < 20; round++) {
     const staff = await aTeam(world);
@@ -75,7 +72,7 @@ it("lets nobody in who accepts while the inviter is being removed, unless they w
   }
 });
 
-it("keeps what the owner has open through a transfer, since an admin may invite, and drops it with a demotion", async () => {
+it("keeps the owner's invitations on a transfer, since an admin may invite, and withdraws them on a demotion", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { teamId, owner, admin } = staff;
@@ -89,7 +86,7 @@ it("keeps what the owner has open through a transfer, since an admin may invite,
   expect([afterTransfer, await statuses()]).toEqual([["pending"], ["revoked"]]);
 });
 
-it("frees the seat and the address of what was withdrawn, and lets the team be deleted", async () => {
+it("frees the seat and the address of a withdrawn invitation, and lets the team be deleted", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world, { maxMembers: 4 });
   const { teamId, owner, admin } = staff;

@@ -4,7 +4,7 @@ import { ask } from "../../../support/http.js";
 import { aTeam, manyOf } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("tells every member who is in the team, as what and since when, and nothing more of them", async () => {
+it("shows every member the others with role and time of joining, and nothing else", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { teamId, owner, admin, member } = await aTeam(world);
@@ -24,7 +24,7 @@ it("tells every member who is in the team, as what and since when, and nothing m
   });
 });
 
-it("is read page by page, each member once, while others join and leave", async () => {
+it("shows each member once, page by page, while others join and leave", async () => {
   await using world = await createWorld();
   const { teamId, member } = await aTeam(world, { maxMembers: 100 });
   const others = await manyOf(12, () => world.user());

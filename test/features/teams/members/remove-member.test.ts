@@ -5,7 +5,7 @@ import { myTeam } from "../../../../src/features/teams/get-team.js";
 import { aTeam, brokenInvariants } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("frees the seat and lets the person go: they may found a team of their own", async () => {
+it("frees the seat, and lets the removed member create a team", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
   const removed = { teamId, userId: member.caller.userId };
@@ -19,7 +19,7 @@ it("frees the seat and lets the person go: they may found a team of their own", 
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("is done to admins by admins and by the owner, to themselves too, but never to the owner", async () => {
+it("lets owner and admins remove admins; nobody removes the owner", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
   const { userId: ownerId } = owner.caller;
@@ -37,7 +37,7 @@ it("is done to admins by admins and by the owner, to themselves too, but never t
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("is about the people of this team alone", async () => {
+it("refuses users who are not in this team", async () => {
   await using world = await createWorld();
   const [one, other] = [await aTeam(world), await aTeam(world)];
   const { teamId, owner } = one;

@@ -4,7 +4,7 @@ import { updateMemberRole } from "../../../../src/features/teams/members/update-
 import { type Staff, aTeam, brokenInvariants } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
-it("makes a member an admin and an admin a member, from the next request on", async () => {
+it("makes a member an admin and an admin a member, with effect from the next request", async () => {
   await using world = await createWorld();
   const { teamId, owner, admin, member } = await aTeam(world);
 
@@ -19,7 +19,7 @@ it("makes a member an admin and an admin a member, from the next request on", as
   expect(await owner.did(updateMemberRole, back)).toMatchObject({ role: "admin" });
 });
 
-it("never touches the owner's role: nobody gives it, nobody takes it", async () => {
+it("refuses to assign or change the role of owner", async () => {
   await using world = await createWorld();
   const team = await aTeam(world);
   const { teamId, owner, admin, member } = team;
@@ -38,7 +38,7 @@ it("never touches the owner's role: nobody gives it, nobody takes it", async () 
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
-it("knows the two roles that can be given, and the people of this team", async () => {
+it("accepts only admin and member as roles, and only members of this team", async () => {
   await using world = await createWorld();
   const { teamId, owner, member } = await aTeam(world);
   const another = await aTeam(world);

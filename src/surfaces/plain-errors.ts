@@ -1,8 +1,8 @@
 import type { Handler } from "express";
-import { Failure, InvalidInput } from "../../operation/failure.js";
-import { type Routes, inRestNames, routeOf, snakeCase } from "../../operation/names.js";
-import type { Operation } from "../../operation/operation.js";
-import { BUG_MESSAGE } from "../http.js";
+import { Failure, InvalidInput } from "../operation/failure.js";
+import { type Routes, inRestNames, routeOf, snakeCase } from "../operation/names.js";
+import type { Operation } from "../operation/operation.js";
+import { BUG_MESSAGE } from "./http.js";
 
 export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";

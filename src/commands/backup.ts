@@ -1,0 +1,46 @@
+import "reflect-metadata";
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { type RowCounts, writeDatabase } from "../platform/copy-database.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { countInWords } from "./table.js";
+import { tellTable, withDatabaseUrl } from "./with-database.js";
+
+export const program = commandLine({
+  script: "backup",
+  description: "Writes the whole database to a compressed file, with or without a running server.",
+  examples: ["npm run backup -- backup.sql.gz", "npm run --silent backup -- backup.sql.gz --json"],
+  notes:
+    "The file has the data of one moment: users, teams, graphs, billing and hashes of keys. Only its owner may read it.\n" +
+    "It appears when it is complete. `npm run restore` fills an empty database with it.",
+})
+  .argument("<file>", "the file to write; one that exists is replaced")
+  .option(...JSON_OPTION)
+  .action(backup);
+
+async function backup(file: string, { json }: { json?: true }): Promise<void> {
+  const partial = `${file}.partial`;
+  let tables: RowCounts = {};
+  try {
+    await withDatabaseUrl(async (url) => {
+      const packed = createGzip();
+      const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));
+      const read = writeDatabase(url, packed, tellTable).catch((error: Error) => {
+        packed.destroy(error);
+        throw error;
+      });
+      const [result] = await Promise.all([read, written]);
+      tables = result;
+    });
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  if (json) console.log(JSON.stringify({ file, tables }));
+  else console.log(`Wrote ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else to ${file}.`);
+}
+
+await runCommand(program, import.meta.url);

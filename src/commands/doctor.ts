@@ -1,0 +1,211 @@
+import "reflect-metadata";
+import { statfs } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { type Config, assertBillingWhole } from "../config.js";
+import { configOfProcess } from "../environment.js";
+import { openDataFolder } from "../platform/data-folder.js";
+import { EmbeddingsServer } from "../platform/embeddings.js";
+import { verifyMailServer } from "../platform/mailer.js";
+import { isMigrated } from "../platform/migrations.js";
+import { stripeClient } from "../platform/payments.js";
+import { explainDatabase } from "../platform/start-error.js";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { sentenceFor } from "./for-operator.js";
+import { tableOf } from "./table.js";
+
+export const program = commandLine({
+  script: "doctor",
+  description:
+    "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, " +
+    "migrations, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
+  examples: [
+    "npm run doctor",
+    "NODE_ENV=production DATABASE_URL=… npm run doctor",
+    "npm run --silent doctor -- --json",
+  ],
+  notes: "It reads the same variables as the service. Run it where the service runs, as the same user.",
+});
+
+program.option(...JSON_OPTION).action(async ({ json }: { json?: true }) => {
+  const findings = await examine();
+  if (json) console.log(JSON.stringify({ findings }));
+  else
+    console.log(
+      tableOf(
+        ["PART", "STATE", "FINDING"],
+        findings.map(({ part, state, says }) => [part, state, says]),
+      ),
+    );
+  if (findings.some(({ state }) => state === "wrong")) process.exitCode = EXIT.failed;
+});
+
+interface Finding {
+  readonly part: string;
+  /** `off`: it is not configured, and the service works without it. */
+  readonly state: "ok" | "off" | "wrong";
+  readonly says: string;
+}
+
+/** What a check says of its part; `undefined` for one that is not configured. */
+type Check = (config: Config) => Promise<string | undefined>;
+
+const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without: string }>> = {
+  database: { check: databaseWorks, without: "" },
+  redis: { check: redisWorks, without: "REDIS_URL is not set: each server counts rate limits for itself." },
+  mail: { check: mailWorks, without: "SMTP_URL is not set: mails wait, or in development become files." },
+  stripe: { check: stripeWorks, without: "STRIPE_SECRET_KEY is not set: teams cannot buy seats." },
+  embeddings: { check: embeddingsWork, without: "EMBEDDINGS_URL is not set: memories are found by words alone." },
+  "public address": {
+    check: addressWorks,
+    without: "PUBLIC_URL is not set: links begin with the server's own address.",
+  },
+  disk: { check: diskHasRoom, without: "" },
+};
+
+async function examine(): Promise<readonly Finding[]> {
+  let config: Config;
+  try {
+    config = configOfProcess();
+    assertBillingWhole(config);
+  } catch (error) {
+    return [{ part: "configuration", state: "wrong", says: sentenceFor(error).replaceAll(/\s+/g, " ") }];
+  }
+  const findings = Object.entries(CHECKS).map(([part, { check, without }]) => examined(part, check(config), without));
+  return [{ part: "configuration", state: "ok", says: "All variables can be used." }, ...(await Promise.all(findings))];
+}
+
+/** How long one part may take to answer. */
+const ANSWER_MS = 15_000;
+
+async function examined(part: string, answer: Promise<string | undefined>, without: string): Promise<Finding> {
+  const over = new AbortController();
+  const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Problem(`There is no answer within ${ANSWER_MS / 1_000} s.`);
+  });
+  late.catch(() => {});
+  try {
+    const says = await Promise.race([answer, late]);
+    return says === undefined ? { part, state: "off", says: without } : { part, state: "ok", says };
+  } catch (error) {
+    return { part, state: "wrong", says: error instanceof Problem ? error.message : sentenceFor(error) };
+  } finally {
+    over.abort();
+  }
+}
+
+/** Something is wrong, said in a sentence with what to do. */
+class Problem extends Error {}
+
+/** Clocks may differ so much; codes, sessions and signed events depend on them. */
+const CLOCK_DIFFERENCE_MAX_MS = 5_000;
+
+async function databaseWorks(config: Config): Promise<string> {
+  await using dataFolder = await openDataFolder(config);
+  const { databaseUrl } = dataFolder;
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ version: string; now: Date; readOnly: string }>(
+      `SELECT current_setting('server_version') AS version, clock_timestamp() AS now,
+              current_setting('transaction_read_only') AS "readOnly"`,
+    );
+    const [row] = rows;
+    if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
+    if (row.readOnly === "on") throw new Problem("The database is read-only: name the primary server in DATABASE_URL.");
+    const differenceMs = Math.abs(row.now.getTime() - Date.now());
+    if (differenceMs > CLOCK_DIFFERENCE_MAX_MS) {
+      const seconds = Math.round(differenceMs / 1_000);
+      throw new Problem(`The clocks of this machine and of PostgreSQL differ by ${seconds} s: set both by NTP.`);
+    }
+    const isReady = await isMigrated(client).catch(() => false);
+    if (!isReady) throw new Problem("Migrations are pending, or not in order: start the service, which applies them.");
+    return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
+  } catch (error) {
+    throw explainDatabase(error, databaseUrl);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {
+  if (redisUrl === undefined) return undefined;
+  const redis = new Redis(redisUrl, { lazyConnect: true, connectTimeout: 5_000, retryStrategy: () => null });
+  let cause: unknown;
+  redis.on("error", (error) => (cause = error));
+  try {
+    await redis.connect();
+    const version = /redis_version:(\S+)/.exec(await redis.info("server"))?.[1] ?? "of an unknown version";
+    return `Redis ${version} answers.`;
+  } catch (error) {
+    const { message } = (cause ?? error) as Error;
+    throw new Problem(`Redis cannot be used: ${message}. Check REDIS_URL, and that this machine may reach it.`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function embeddingsWork({ embeddings }: Config): Promise<string | undefined> {
+  if (!embeddings) return undefined;
+  try {
+    const [vector] = await new EmbeddingsServer(embeddings).embed(["A memory."], 10_000);
+    return `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions.`;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Problem(`The embeddings server cannot be used: ${message}. Check EMBEDDINGS_URL, _MODEL and _KEY.`);
+  }
+}
+
+async function mailWorks(config: Config): Promise<string | undefined> {
+  if (config.smtpUrl === undefined) return undefined;
+  try {
+    await verifyMailServer(config.smtpUrl, { development: config.development });
+    return `The mail server accepts the connection; mails come from ${config.mailFrom}.`;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Problem(`The mail server cannot be used: ${message}. Check SMTP_URL, user and password.`);
+  }
+}
+
+async function stripeWorks({ stripeSecretKey, stripePriceId, stripeApiBase }: Config): Promise<string | undefined> {
+  if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
+  try {
+    const { active, recurring } = await stripeClient(stripeSecretKey, stripeApiBase).prices.retrieve(stripePriceId);
+    if (!active) throw new Problem(`The price ${stripePriceId} is archived: name another one in STRIPE_TEAM_PRICE_ID.`);
+    return `Stripe answers; a seat is paid by the ${recurring?.interval ?? "period"}.`;
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const { message } = error as Error;
+    throw new Problem(`Stripe refuses: ${message} Check STRIPE_SECRET_KEY and STRIPE_TEAM_PRICE_ID.`);
+  }
+}
+
+async function addressWorks({ publicUrl }: Config): Promise<string | undefined> {
+  if (publicUrl === undefined) return undefined;
+  const response = await fetch(`${publicUrl}/healthz`, { signal: AbortSignal.timeout(5_000) }).catch(
+    (error: unknown) => {
+      const { message, cause } = error as Error;
+      throw new Problem(
+        `${publicUrl} cannot be reached from here (${(cause as Error | undefined)?.message ?? message}): check ` +
+          "the name, the proxy and the certificate, and that the service runs.",
+      );
+    },
+  );
+  if (response.ok) return `${publicUrl} leads to a running service.`;
+  throw new Problem(`${publicUrl}/healthz answers ${response.status}: check the proxy, and that the service runs.`);
+}
+
+const ROOM_MIN_BYTES = 1_073_741_824;
+
+/** Only where the database is in the data folder does the disk of this machine matter much. */
+async function diskHasRoom({ dataDir, databaseUrl }: Config): Promise<string> {
+  const { bavail, bsize } = await statfs(databaseUrl === undefined ? dataDir : ".");
+  const free = bavail * bsize;
+  const gigabytes = `${(free / 1_073_741_824).toFixed(1)} GiB`;
+  if (free < ROOM_MIN_BYTES) throw new Problem(`Only ${gigabytes} are free: make room, or use a larger disk.`);
+  return `${gigabytes} are free.`;
+}
+
+await runCommand(program, import.meta.url);

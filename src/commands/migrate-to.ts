@@ -1,0 +1,64 @@
+import "reflect-metadata";
+import { Option } from "commander";
+import pg from "pg";
+import { copyDatabase } from "../platform/copy-database.js";
+import { migrate } from "../platform/migrations.js";
+import { StartError } from "../platform/start-error.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { WrongUse } from "./for-operator.js";
+import { countInWords } from "./table.js";
+import { tellTable, withDatabaseUrl } from "./with-database.js";
+
+export const program = commandLine({
+  script: "migrate-to",
+  description: "Copies the whole database to another PostgreSQL, such as from the embedded one to a server.",
+  examples: [
+    "npm run migrate-to -- postgres://user:password@db.example.com:5432/memory",
+    "TARGET_DATABASE_URL=postgres://… npm run migrate-to",
+  ],
+  notes:
+    "Stop the service first: what it would write after the copy would be missing. The target must be an empty database;\n" +
+    "it gets all data or nothing. Afterwards start the service with the target as DATABASE_URL.",
+})
+  .argument("[url]", "the target")
+  .addOption(new Option("--to <url>", "the same; the variable stays out of sight").env("TARGET_DATABASE_URL"))
+  .option(...JSON_OPTION)
+  .action(migrateTo);
+
+async function migrateTo(given: string | undefined, { to, json }: { to?: string; json?: true }): Promise<void> {
+  const target = given ?? to;
+  if (!target || !/^postgres(ql)?:\/\//.test(target)) {
+    throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
+  }
+  const tables = await withDatabaseUrl(async (url) => {
+    await assertUnused(url);
+    await migrate(target);
+    return copyDatabase(url, target, tellTable);
+  });
+  if (json) console.log(JSON.stringify({ tables }));
+  else {
+    const memories = countInWords(tables["memory"] ?? 0, "memory", "memories");
+    console.log(`Copied ${memories} and all else. Start the service with the target as DATABASE_URL now.`);
+  }
+}
+
+/** @throws StartError while a server, or another program, is connected to the database. */
+async function assertUnused(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ others: number }>(
+      `SELECT count(*)::int AS others FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    );
+    if (rows[0]?.others) {
+      throw new StartError(
+        "Something is connected to the database. Stop the service first, so that nothing is missed.",
+      );
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+await runCommand(program, import.meta.url);

@@ -1,0 +1,41 @@
+import "reflect-metadata";
+import { createReadStream } from "node:fs";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { readDatabase } from "../platform/copy-database.js";
+import { StartError } from "../platform/start-error.js";
+import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { countInWords } from "./table.js";
+import { tellTable, withDatabaseUrl } from "./with-database.js";
+
+export const program = commandLine({
+  script: "restore",
+  description: "Fills an empty database with a file of `npm run backup`, wholly or not at all.",
+  examples: ["npm run restore -- backup.sql.gz", "DATABASE_URL=… npm run restore -- backup.sql.gz"],
+  notes:
+    "It writes to the configured database: DATABASE_URL, or the embedded one in DATA_DIR, which is created if it is not\n" +
+    "there. A database with users is refused. The file must be of the same version of the service.",
+})
+  .argument("<file>", "the file to read")
+  .option(...JSON_OPTION)
+  .action(restore);
+
+async function restore(file: string, { json }: { json?: true }): Promise<void> {
+  const unpacked = new PassThrough();
+  const tables = await withDatabaseUrl(async (url) => {
+    const reading = pipeline(createReadStream(file), createGunzip(), unpacked);
+    const [result] = await Promise.all([readDatabase(url, unpacked, tellTable), reading]);
+    return result;
+  }).catch((error: unknown) => {
+    if (!isDamaged(error)) throw error;
+    throw new StartError(`${file} is damaged or no backup of this service, so nothing was restored.`);
+  });
+  if (json) console.log(JSON.stringify({ file, tables }));
+  else console.log(`Restored ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else from ${file}.`);
+}
+
+/** An error of zlib, for a file that is not compressed, or not whole. */
+const isDamaged = (error: unknown): boolean => /^Z_/.test(String((error as { code?: unknown }).code));
+
+await runCommand(program, import.meta.url);

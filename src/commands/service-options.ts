@@ -1,0 +1,24 @@
+import { Option } from "commander";
+
+/** What commands need that call a running service. */
+export interface ServiceOptions {
+  readonly key?: string;
+  readonly url: string;
+}
+
+export const keyOption = (): Option =>
+  new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
+    "MEMORY_GRAPH_KEY",
+  );
+
+export const urlOption = (): Option =>
+  new Option("--url <address>", "the service's address").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000");
+
+export type GraphChoice = "personal" | "team";
+
+/** @param purpose what the command does with the graph, such as `export` */
+export const graphOption = (purpose: string): Option =>
+  new Option("--graph <graph>", `the graph to ${purpose} (default: the team's, or without a team your own)`).choices([
+    "personal",
+    "team",
+  ] satisfies GraphChoice[]);

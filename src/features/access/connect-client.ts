@@ -1,0 +1,57 @@
+import { LIMITS } from "../../limits.js";
+import { recordAudit } from "../../operation/audit.js";
+import { type Context, type Services, within } from "../../operation/context.js";
+import type { Scope } from "../../operation/permission.js";
+import { takeUses } from "../../operation/use-limit.js";
+import { CODE_GUESSES, createKeyForOwner, useCode } from "./confirm-sign-up.js";
+import { emailIn } from "./email.js";
+
+/** A program that a person lets in, as its page shows it. */
+export interface ClientToConnect {
+  readonly name: string;
+  /** Where the person is sent back to. */
+  readonly host: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** The key as which a program acts. */
+export interface ConnectedClient {
+  readonly keyId: string;
+  readonly userId: string;
+}
+
+/**
+ * Exchanges a code from a mail for a key as which a program acts: listed, limited, recorded and revoked like every key,
+ * but its secret is thrown away. It ends soon unless tokens prolong it.
+ * @throws CodeInvalid, TooManyApiKeys, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
+ */
+export async function connectClient(
+  context: Context,
+  proof: { readonly email: string; readonly code: string },
+  { name, host, scopes }: ClientToConnect,
+): Promise<ConnectedClient> {
+  await takeUses(context, [CODE_GUESSES], proof);
+  const email = emailIn(proof.email);
+  const expiresAt = new Date(context.now().getTime() + LIMITS.oauth.unusedGrantSeconds * 1_000);
+  const wish = { name, scopes, expiresAt, client: host };
+  const key = await useCode(context, email, proof.code, (inner) =>
+    createKeyForOwner(within(context, inner), email, "connectClient", wish),
+  );
+  return { keyId: key.id, userId: key.userId };
+}
+
+/** Revokes the key of a program that gave up its tokens, or used one twice. Does nothing if it is revoked. */
+export function endKeyOfClient({ database, newId, now }: Services, keyId: string): Promise<void> {
+  return database.transaction(async (inner) => {
+    const { apiKey } = inner.models;
+    const ended = await apiKey.updateManyAndReturn({
+      where: { id: keyId, revokedAt: null },
+      data: { revokedAt: now() },
+      select: { userId: true, client: true },
+    });
+    for (const { userId, client } of ended) {
+      const note = { teamId: null, subject: keyId, detail: client ?? undefined };
+      await recordAudit({ database: inner, newId, door: "page" }, "disconnectClient", note, { userId, keyId });
+    }
+  });
+}

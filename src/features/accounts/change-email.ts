@@ -1,0 +1,94 @@
+import { Field, InputType } from "type-graphql";
+import { recordAudit } from "../../operation/audit.js";
+import { Marked, TextLength } from "../../operation/bounds.js";
+import { timeOf } from "../../operation/clock-statement.js";
+import { type Context, within } from "../../operation/context.js";
+import { Failure, Unauthorized } from "../../operation/failure.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
+import { queueNotice } from "../../operation/notice.js";
+import { defineOperation } from "../../operation/operation.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database.js";
+import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
+import { withdrawInvitationTo } from "../teams/index.js";
+import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
+
+@InputType({ description: "The caller's new e-mail address, with the proof that it is theirs." })
+export class ChangeEmailInput {
+  @Field(() => String, { description: "The new e-mail address, in ASCII." })
+  @Marked("asSent")
+  @TextLength(0, ADDRESS_MAX)
+  email!: string;
+
+  @Field(() => String, { description: "The code that `signUp` sent to the new address." })
+  @TextLength(1, 100)
+  code!: string;
+}
+
+export class EmailTaken extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "email_taken";
+
+  constructor() {
+    super("Another account has this address. Use a key of that account, or delete it first with `deleteAccount`.");
+  }
+}
+
+export const changeEmail = defineOperation({
+  name: "changeEmail",
+  // A wrong attempt must be counted, so the refusal must not roll it back.
+  effect: "ownTransactions",
+  audit: { by: "the handler, in the transaction of the change" },
+  summary: "Changes the caller's e-mail address. `signUp` with the new address sends the code for it.",
+  notes:
+    "Keys, memories and the team stay. Both addresses are told by mail. Invitations to the old address can no longer " +
+    "be answered.",
+  input: ChangeEmailInput,
+  output: AccountProfile,
+  permission: "all",
+  failures: [CodeInvalid, EmailTaken],
+  limits: [CODE_GUESSES],
+  rest: { method: "POST", path: "/users/me/email" },
+  example: { input: { email: ACCOUNT_EXAMPLE.email, code: "40961733" }, output: ACCOUNT_EXAMPLE },
+  check: (_context, { email }) => void emailIn(email),
+  async handle(context, { email: address, code }) {
+    const email = emailIn(address);
+    try {
+      return await useCode(context, email, code, (inner) => moveTo(within(context, inner), email));
+    } catch (error) {
+      if (sqlStateOf(error) === UNIQUE_VIOLATION) throw new EmailTaken();
+      throw error;
+    }
+  },
+});
+
+async function moveTo(context: Context, email: string): Promise<AccountProfile> {
+  const { caller, database } = context;
+  const { models } = database;
+  const where = { id: caller.userId };
+  // Locks in the order of every change to a team: the team, then the user.
+  const membership = await models.teamMember.findUnique({ where: { userId: caller.userId } });
+  if (membership) await lockRow(database, "team", { id: membership.teamId });
+  const [locked] = await models.user.updateManyAndReturn({ where, data: { emailVerifiedAt: await timeOf(database) } });
+  if (!locked) throw new Unauthorized();
+  const { email: before } = locked;
+  const user = await models.user.update({ where, data: { email } });
+  await recordAudit(context, "changeEmail", { teamId: null, subject: user.id }, caller);
+  if (before === email) return toProfile(user);
+  // Who is in the team needs no invitation to it, which would hold a second seat.
+  if (membership) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
+  // An address that was never verified may belong to a stranger.
+  if (caller.emailIsVerified) await notify(context, before, CHANGED_FROM(email));
+  await notify(context, email, CHANGED_TO);
+  return toProfile(user);
+}
+
+const notify = ({ database, newId }: Context, email: string, body: string): Promise<void> =>
+  queueNotice(database, { id: newId(), email, subject: "The address of your Memory Graph account has changed", body });
+
+const CHANGED_FROM = (
+  email: string,
+): string => `The address of your Memory Graph account is now ${email}. This address is no longer used.
+
+If this was not you, somebody has one of your API keys. Contact whoever runs this service, so that they revoke your keys and restore your address.`;
+
+const CHANGED_TO = `This is now the address of your Memory Graph account. Your API keys, memories and team stay as they are.`;

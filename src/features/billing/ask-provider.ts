@@ -1,0 +1,37 @@
+import type Stripe from "stripe";
+import type { UseLimit } from "../../operation/use-limit.js";
+import { Deadline, PaymentsError } from "../../platform/payments.js";
+import type { BillingServices } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+
+/** For operations that ask the provider each time, beside the account's lock. */
+export const PROVIDER_READS: UseLimit = {
+  limit: 30,
+  windowMs: 60_000,
+  name: "read-provider",
+  of: "portal links, price previews and pages of invoices of one user",
+  by: "account",
+};
+
+/**
+ * Sends one request that changes no subscription, and so needs no lock, within the time limit of a read.
+ * @throws BillingNotConfigured without a provider.
+ * @throws PaymentProviderError when the provider fails, or refuses for another reason than `onMissing`.
+ */
+export async function askProvider<Answer extends { object: string }>(
+  { billing, log }: Pick<BillingServices, "billing" | "log">,
+  object: Answer["object"],
+  send: (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>,
+  onMissing?: () => Error,
+): Promise<Answer> {
+  const { payments } = billing;
+  if (!payments) throw new BillingNotConfigured();
+  try {
+    return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs), send);
+  } catch (error) {
+    if (!(error instanceof PaymentsError)) throw error;
+    if (error.isMissing && onMissing) throw onMissing();
+    log.warn({ err: error, outcome: error.outcome }, "the payment provider failed");
+    throw new PaymentProviderError();
+  }
+}

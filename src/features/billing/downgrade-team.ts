@@ -1,0 +1,118 @@
+import { Field, InputType, Int } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { timeOf } from "../../operation/clock-statement.js";
+import { Between } from "../../operation/bounds.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import type { Database } from "../../platform/database.js";
+import { PaymentsError } from "../../platform/payments.js";
+import {
+  BillingNotConfigured,
+  PaymentProviderError,
+  SeatsInUse,
+  SubscriptionRequired,
+  SubscriptionUnpaid,
+  UpgradePending,
+} from "./failures.js";
+import { type ResizableAccount, assertResizable, catchUp } from "./live-subscription.js";
+import { KEPT_SEATS } from "./provider-subscription.js";
+import type { Requests } from "./request-kinds.js";
+import { requesterOf } from "./requester.js";
+import { withBillingSession } from "./session.js";
+import {
+  PROVIDER_NOTE,
+  RECORDED_WHEN_DONE,
+  SUBSCRIPTION_EXAMPLE,
+  TeamSubscription,
+  subscriptionNow,
+} from "./team-subscription.js";
+
+@InputType({ description: "The size of a team from the next period on." })
+export class DowngradeTeamInput {
+  @Field(() => Int, {
+    description: "The number of seats from the next period on: at most the present one, which takes a decrease back.",
+  })
+  @Between(1, LIMITS.teams.members)
+  maxMembers!: number;
+}
+
+export const downgradeTeam = defineTeamOperation({
+  name: "downgradeTeam",
+  effect: "transaction",
+  summary: "Buys fewer seats from the next period on. Nothing is charged or paid back now.",
+  notes:
+    "Until the end of the period the paid seats stay (`seats`), but new members can join only up to the new number " +
+    "(`nextSeats`). It must leave a seat for every member and pending invitation: otherwise it is refused with " +
+    "`seats_in_use`. The present number of seats takes the decrease back. Repeating it changes nothing. " +
+    PROVIDER_NOTE,
+  input: DowngradeTeamInput,
+  output: TeamSubscription,
+  permission: "billing:write",
+  team: { which: "own", role: "owner" },
+  failures: [
+    SubscriptionRequired,
+    SubscriptionUnpaid,
+    UpgradePending,
+    SeatsInUse,
+    PaymentProviderError,
+    BillingNotConfigured,
+  ],
+  rest: { method: "POST", path: "/billing/team-downgrade" },
+  example: { input: { maxMembers: 4 }, output: { ...SUBSCRIPTION_EXAMPLE, nextSeats: 4 } },
+  audit: RECORDED_WHEN_DONE,
+  async prepare(context, { maxMembers }, { team: { id }, again }) {
+    const requester = requesterOf(context);
+    await withBillingSession(context, id, async (session) => {
+      const account = await catchUp(session, again);
+      assertResizable(account);
+      const { seats, nextSeats } = account;
+      if (seats !== null && maxMembers > seats) {
+        const message = `must be at most the present ${seats} seats; \`upgradeTeam\` buys more`;
+        throw new InvalidInput([{ path: "maxMembers", message }]);
+      }
+      if (maxMembers === (nextSeats ?? seats)) return;
+      const { requests, copy } = session;
+      if (await requests.wasDone("downgrade", requester)) return;
+      await requests
+        .send("downgrade", buildDowngrade(account, maxMembers), requester, (inner) => lowerTeam(inner, id, maxMembers))
+        .catch(async (error: unknown) => {
+          // The team has its size back.
+          if (error instanceof PaymentsError && error.outcome === "refused") await copy.refresh();
+          throw error;
+        });
+    });
+  },
+  handle: (context, _input, standing) => subscriptionNow(context, standing),
+});
+
+/** Stripe charges the smaller quantity at the renewal, and until then knows from the metadata what is paid. */
+function buildDowngrade({ subscriptionId: id, itemId, ...account }: ResizableAccount, quantity: number) {
+  const { seats, nextSeats, periodEnd } = account;
+  const isFewer = seats !== null && quantity < seats && periodEnd !== null;
+  return {
+    id,
+    params: {
+      items: [{ id: itemId, quantity }],
+      proration_behavior: "none",
+      metadata: {
+        [KEPT_SEATS.seats]: isFewer ? String(seats) : "",
+        [KEPT_SEATS.until]: isFewer ? String(periodEnd.getTime() / 1_000) : "",
+      },
+    },
+    seatsBefore: nextSeats ?? seats,
+  } satisfies Requests["downgrade"];
+}
+
+/**
+ * Lowers the team's size before Stripe is asked, while the team's row is locked: whoever joined in between would stay
+ * without a seat.
+ * @throws SeatsInUse when members and pending invitations take more.
+ */
+async function lowerTeam(database: Database, teamId: string, seats: number): Promise<void> {
+  const { models } = database;
+  const { memberCount, maxMembers } = await models.team.findUniqueOrThrow({ where: { id: teamId } });
+  const expiresAt = { gt: await timeOf(database) };
+  const taken = memberCount + (await models.invitation.count({ where: { teamId, status: "pending", expiresAt } }));
+  if (taken > seats) throw new SeatsInUse(taken);
+  if (seats < maxMembers) await models.team.updateMany({ where: { id: teamId }, data: { maxMembers: seats } });
+}

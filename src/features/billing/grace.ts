@@ -1,0 +1,86 @@
+import { queueNotice } from "../../operation/notice.js";
+import type { Database } from "../../platform/database.js";
+import type { BillingMail } from "../../platform/payments.js";
+import { type BillingAccount, NO_GRACE, isPaid } from "./account.js";
+import type { SubscriptionValues } from "./provider-subscription.js";
+import type { BillingSession } from "./session.js";
+
+const DAY_MS = 86_400_000;
+
+export type Grace = Pick<BillingAccount, keyof typeof NO_GRACE>;
+
+/** The grace period after a reading of the subscription, and the mail that the owner gets because of it. */
+interface GraceChange {
+  readonly grace: Grace;
+  readonly mail?: BillingMail;
+}
+
+/**
+ * The grace period begins when the service first sees that the subscription is past due, by the database's clock, and
+ * ends after so many days, or when Stripe gives the subscription up. It is stored with the mail about it, so each mail
+ * is queued once.
+ */
+export function changeGrace(
+  known: Grace,
+  { status }: Pick<SubscriptionValues, "status">,
+  { now, days }: { readonly now: Date; readonly days: number },
+): GraceChange {
+  const { graceUntil, graceIsOver } = known;
+  if (status === "past_due" && graceUntil === null) {
+    const until = new Date(now.getTime() + days * DAY_MS);
+    if (days === 0) return { grace: { graceUntil: until, graceIsOver: true }, mail: "plan_suspended" };
+    return { grace: { graceUntil: until, graceIsOver: false }, mail: "payment_failed" };
+  }
+  const isOver = graceUntil !== null && !graceIsOver && (status !== "past_due" || graceUntil <= now);
+  const grace = status === "past_due" ? { graceUntil, graceIsOver: graceIsOver || isOver } : NO_GRACE;
+  return { grace, ...(isOver && !isPaid({ status }) && { mail: "plan_suspended" as const }) };
+}
+
+/** Queues a mail to the team's owner, unless the operator has switched it off. */
+export async function tellOwner(
+  inner: Database,
+  { services, lock }: Pick<BillingSession, "services" | "lock">,
+  mail: BillingMail,
+  facts: MailFacts,
+): Promise<void> {
+  if (!services.billing.mails.has(mail)) return;
+  const owner = await inner.models.teamMember.findFirst({
+    where: { teamId: lock.teamId, role: "owner" },
+    select: { user: { select: { email: true } } },
+  });
+  if (!owner) return;
+  await queueNotice(inner, { id: services.newId(), email: owner.user.email, ...WORDS[mail](facts) });
+}
+
+interface MailFacts {
+  readonly until: Date | null;
+  readonly invoiceUrl: string | null;
+  readonly freeSeats: number;
+}
+
+const day = (date: Date): string => date.toISOString().slice(0, 10);
+
+const howToPay = (url: string | null): string =>
+  url === null
+    ? "Choose another card in the customer portal (`openBillingPortal`)."
+    : `Pay the invoice here:\n\n${url}`;
+
+const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: string; body: string }>> = {
+  payment_failed: ({ until, invoiceUrl }) => ({
+    subject: "The payment for your team on Memory Graph failed",
+    body: `The last payment for your team's seats failed.
+
+Everything stays as it is until ${until ? day(until) : "then"}. If the invoice is not paid by then, the team loses its plan.
+
+${howToPay(invoiceUrl)}`,
+  }),
+  plan_suspended: ({ invoiceUrl, freeSeats }) => ({
+    subject: "Your team on Memory Graph has lost its plan",
+    body: `The payment for your team's seats failed and was not made up for.
+
+Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join while the team has more \
+than ${freeSeats} members. When the invoice is paid, the plan is back at once.
+
+${howToPay(invoiceUrl)}`,
+  }),
+};

@@ -1,0 +1,37 @@
+import type { Standing } from "../../operation/standing.js";
+import { type BillingAccount, isLive, isPaid } from "./account.js";
+import { SubscriptionRequired, SubscriptionUnpaid, UpgradePending } from "./failures.js";
+import type { BillingSession } from "./session.js";
+
+/** The copy of a live subscription. */
+export type LiveAccount = BillingAccount & { readonly subscriptionId: string };
+
+/**
+ * For a change of a subscription: finishes an earlier change whose outcome is unknown, reads the caller's role again,
+ * since waiting for the lock may have taken a while, and refreshes the copy.
+ * @throws TeamNotFound, RoleTooSmall by the operation's own rule.
+ */
+export async function catchUp({ requests, copy }: BillingSession, again: Standing["again"]): Promise<BillingAccount> {
+  await requests.resend();
+  await again();
+  return copy.refresh();
+}
+
+/** @throws SubscriptionRequired without a live subscription. */
+export function assertSubscribed(account: BillingAccount): asserts account is LiveAccount {
+  if (!isLive(account) || account.subscriptionId === null) throw new SubscriptionRequired();
+}
+
+/** A subscription whose number of seats can be changed. */
+export type ResizableAccount = LiveAccount & { readonly itemId: string };
+
+/**
+ * @throws SubscriptionRequired without a live subscription.
+ * @throws SubscriptionUnpaid while an invoice is unpaid, UpgradePending while an upgrade waits for its payment.
+ */
+export function assertResizable(account: BillingAccount): asserts account is ResizableAccount {
+  assertSubscribed(account);
+  if (account.itemId === null) throw new SubscriptionRequired();
+  if (!isPaid(account)) throw new SubscriptionUnpaid();
+  if (account.pendingSeats !== null) throw new UpgradePending(account.pendingSeats);
+}

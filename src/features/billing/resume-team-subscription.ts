@@ -1,0 +1,47 @@
+import { NoInput, defineTeamOperation } from "../../operation/operation.js";
+import { endOf } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
+import { type LiveAccount, assertSubscribed, catchUp } from "./live-subscription.js";
+import type { Requests } from "./request-kinds.js";
+import { requesterOf } from "./requester.js";
+import { withBillingSession } from "./session.js";
+import {
+  PROVIDER_NOTE,
+  RECORDED_WHEN_DONE,
+  SUBSCRIPTION_EXAMPLE,
+  TeamSubscription,
+  subscriptionNow,
+} from "./team-subscription.js";
+
+export const resumeTeamSubscription = defineTeamOperation({
+  name: "resumeTeamSubscription",
+  effect: "transaction",
+  summary: "Takes back the cancellation of the team's subscription: it is renewed again. Repeating it changes nothing.",
+  notes:
+    "It charges nothing before the end of the period. A subscription that has ended cannot be resumed: buy seats again " +
+    `with \`createTeamCheckout\`. ${PROVIDER_NOTE}`,
+  input: NoInput,
+  output: TeamSubscription,
+  permission: "billing:write",
+  team: { which: "own", role: "owner" },
+  failures: [SubscriptionRequired, PaymentProviderError, BillingNotConfigured],
+  rest: { method: "POST", path: "/billing/team-resume" },
+  example: { input: {}, output: SUBSCRIPTION_EXAMPLE },
+  audit: RECORDED_WHEN_DONE,
+  async prepare(context, _input, { team: { id }, again }) {
+    const requester = requesterOf(context);
+    await withBillingSession(context, id, async (session) => {
+      const account = await catchUp(session, again);
+      assertSubscribed(account);
+      if (endOf(account) === null || (await session.requests.wasDone("resume", requester))) return;
+      await session.requests.send("resume", buildResumption(account), requester);
+    });
+  },
+  handle: (context, _input, standing) => subscriptionNow(context, standing),
+});
+
+/** Stripe accepts only one of the two in a request; its flag removes the time that belongs to it. */
+const buildResumption = ({ subscriptionId: id, cancelAtPeriodEnd }: LiveAccount): Requests["resume"] => ({
+  id,
+  params: cancelAtPeriodEnd ? { cancel_at_period_end: false } : { cancel_at: "" },
+});

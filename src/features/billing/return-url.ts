@@ -1,0 +1,26 @@
+import type { Context } from "../../operation/context.js";
+import { InvalidInput } from "../../operation/failure.js";
+
+export const RETURN_URL_MAX = 2_000;
+
+/** Stripe replaces this by the session's id; it must not be escaped. */
+const TEMPLATE = "{CHECKOUT_SESSION_ID}";
+
+/**
+ * Where the provider sends people afterwards; undefined without a wish.
+ * @throws InvalidInput for a URL that is neither on the service's origin nor on one that its operator allows.
+ */
+export function returnUrl(
+  { billing, publicUrl }: Pick<Context, "billing" | "publicUrl">,
+  path: string,
+  text: string | null | undefined,
+): string | undefined {
+  if (text == null) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const origins = [...billing.returnOrigins, new URL(publicUrl()).origin];
+  const isPlain = url && /^https?:$/.test(url.protocol) && !/[\s\\\p{C}]/u.test(text);
+  if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
+    throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
+  }
+  return url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
+}

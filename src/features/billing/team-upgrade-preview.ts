@@ -1,0 +1,155 @@
+import type Stripe from "stripe";
+import { ArgsType, Field, Float, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { Between } from "../../operation/bounds.js";
+import { defineTeamOperation } from "../../operation/operation.js";
+import { TeamNotFound } from "../../operation/standing.js";
+import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
+import { accountOf, endOf, isUnsure } from "./account.js";
+import { PROVIDER_READS } from "./ask-provider.js";
+import {
+  BillingNotConfigured,
+  DecreasePending,
+  PaymentProviderError,
+  SubscriptionRequired,
+  SubscriptionUnpaid,
+  UpgradePending,
+} from "./failures.js";
+import { type ResizableAccount, assertResizable } from "./live-subscription.js";
+import { type BillingSession, withBillingSession } from "./session.js";
+
+@ArgsType()
+export class TeamUpgradePreviewInput {
+  @Field(() => Int, { description: `The number of seats to show the price of, up to ${LIMITS.teams.members}.` })
+  @Between(1, LIMITS.teams.members)
+  maxMembers!: number;
+}
+
+@ObjectType({ description: "The next regular invoice of a subscription." })
+export class NextInvoice {
+  @Field(() => Date, { description: "When it is charged: at the end of the present period." })
+  chargedAt!: Date;
+
+  @Field(() => Float, { description: "The total with tax, in the currency's smallest unit (cents)." })
+  amount!: number;
+
+  @Field(() => Float, { description: "The tax in the amount, in the same unit." })
+  tax!: number;
+}
+
+@ObjectType({ description: "What another number of seats costs." })
+export class TeamUpgradePreview {
+  @Field(() => Int, { description: "The number of seats that was asked for." })
+  seats!: number;
+
+  @Field(() => String, { description: "The currency: three letters in lower case." })
+  currency!: string;
+
+  @Field(() => Float, {
+    description:
+      "What is charged at once for the rest of the period, with tax, in the currency's smallest unit (cents); 0 for no " +
+      "more seats than now.",
+  })
+  proration!: number;
+
+  @Field(() => Float, { description: "The tax in the proration, in the same unit." })
+  tax!: number;
+
+  @Field(() => NextInvoice, { nullable: true, description: "The next invoice; null for a cancelled subscription." })
+  nextInvoice!: NextInvoice | null;
+}
+
+export const teamUpgradePreview = defineTeamOperation({
+  name: "teamUpgradePreview",
+  effect: "reads",
+  summary:
+    "Shows what another number of seats costs: now by `upgradeTeam`, and at the next invoice. It changes nothing.",
+  notes:
+    "It is for more seats, the present number, and fewer (`downgradeTeam`). The payment provider computes the prices of " +
+    "this moment; the price for the rest of the period falls by the second. The answer comes within " +
+    `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
+  input: TeamUpgradePreviewInput,
+  output: TeamUpgradePreview,
+  permission: "billing:read",
+  team: { which: "own", role: "owner" },
+  failures: [
+    TeamNotFound,
+    SubscriptionRequired,
+    SubscriptionUnpaid,
+    UpgradePending,
+    DecreasePending,
+    PaymentProviderError,
+    BillingNotConfigured,
+  ],
+  limits: [PROVIDER_READS],
+  rest: { method: "GET", path: "/billing/team-upgrade-preview" },
+  example: {
+    input: { maxMembers: 8 },
+    output: {
+      seats: 8,
+      currency: "usd",
+      proration: 1_520,
+      tax: 0,
+      nextInvoice: { chargedAt: new Date("2026-04-02T23:01:12.000Z"), amount: 6_400, tax: 0 },
+    },
+  },
+  async handle(context, { maxMembers }, { team: { id } }) {
+    const known = await accountOf(context, id);
+    if (known.customerId === null && context.billing.payments) throw new SubscriptionRequired();
+    const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isUnsure(known, context.now()));
+    const { invoice, account } = await withBillingSession(context, id, preview, "readMs");
+    const { periodEnd } = account;
+    const [now, later] = [
+      invoice.lines.data.filter(isProration),
+      invoice.lines.data.filter((line) => !isProration(line)),
+    ];
+    const isRenewed = endOf(account) === null && periodEnd !== null;
+    return {
+      seats: maxMembers,
+      currency: invoice.currency,
+      proration: sum(now, totalOf),
+      tax: sum(now, taxOfLine),
+      nextInvoice: isRenewed ? { chargedAt: periodEnd, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
+    };
+  },
+});
+
+async function previewInvoice(session: BillingSession, maxMembers: number, isCopyUnsure: boolean) {
+  if (isCopyUnsure) await session.requests.resend();
+  const account = isCopyUnsure ? await session.copy.refresh() : await session.account();
+  assertResizable(account);
+  const { seats, nextSeats } = account;
+  const isMore = seats !== null && maxMembers > seats;
+  if (isMore && nextSeats !== null) throw new DecreasePending(seats);
+  const params = buildPreview(account, maxMembers, isMore);
+  const invoice = await session.ask("invoice", (stripe, options) => stripe.invoices.createPreview(params, options));
+  return { invoice, account };
+}
+
+/** A preview holds the next invoice, with the prorations that `always_invoice` would charge at once. */
+const buildPreview = (
+  { subscriptionId: subscription, itemId: id }: ResizableAccount,
+  quantity: number,
+  isMore: boolean,
+): Stripe.InvoiceCreatePreviewParams => ({
+  subscription,
+  subscription_details: {
+    items: [{ id, quantity }],
+    proration_behavior: isMore ? "create_prorations" : "none",
+  },
+});
+
+const isProration = ({ parent }: Stripe.InvoiceLineItem): boolean =>
+  (parent?.subscription_item_details ?? parent?.invoice_item_details)?.proration === true;
+
+/** With taxes that are not in its amount, and after discounts. */
+const totalOf = (line: Stripe.InvoiceLineItem): number => {
+  const added = (line.taxes ?? []).filter(({ tax_behavior: behavior }) => behavior === "exclusive");
+  return line.amount + sum(added, amountOf) - sum(line.discount_amounts ?? [], amountOf);
+};
+
+const taxOfLine = ({ taxes }: Stripe.InvoiceLineItem): number => sum(taxes ?? [], amountOf);
+const amountOf = ({ amount }: { readonly amount: number }): number => amount;
+
+const sum = <Item>(items: readonly Item[], valueOf: (item: Item) => number): number =>
+  items.reduce((total, item) => total + valueOf(item), 0);

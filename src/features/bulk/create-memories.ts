@@ -1,0 +1,160 @@
+import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { EXTERNAL_ID_MAX, Nested, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import {
+  ExternalIdField,
+  GraphFull,
+  GraphInput,
+  MEMORY_EXAMPLE,
+  MemoryNotFound,
+  NewMemory,
+  NoTeamGraph,
+  assertHolds,
+  chosenGraphId,
+  contentsOf,
+  idsMeant,
+} from "../memories/index.js";
+import { NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
+import { MemoryExists } from "./memory-exists.js";
+import { type LinkToStore, storeAll } from "./store-all.js";
+
+const { items: ITEMS_MAX, itemsPerRequest } = LIMITS.bulk;
+
+/** As how many requests so many memories and relationships count. */
+export const costOfItems = (items: number): number => Math.max(1, Math.ceil(items / itemsPerRequest));
+
+@InputType({ description: "One of the memories to store." })
+export class BulkMemoryInput extends NewMemory(Object) {
+  @ExternalIdField()
+  externalId?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "What the relationships of this call name it by. It is not stored.",
+  })
+  @Nullable()
+  @NotBlank()
+  @TextLength(1, EXTERNAL_ID_MAX)
+  ref?: string | null;
+}
+
+@InputType({
+  description: "One of the relationships to make: between new memories, named by their `ref`, or ones that are there.",
+})
+export class BulkRelationshipInput extends NewRelationship(Object) {}
+
+@InputType({ description: "Memories and relationships to store together." })
+export class CreateMemoriesInput extends GraphInput {
+  @Field(() => [BulkMemoryInput], { defaultValue: [], description: "The memories." })
+  @SetSize(0, ITEMS_MAX)
+  @Nested(BulkMemoryInput)
+  memories!: BulkMemoryInput[];
+
+  @Field(() => [BulkRelationshipInput], { defaultValue: [], description: "The relationships." })
+  @SetSize(0, ITEMS_MAX)
+  @Nested(BulkRelationshipInput)
+  relationships!: BulkRelationshipInput[];
+}
+
+@ObjectType({ description: "What was stored together." })
+export class CreatedMemories {
+  @Field(() => [ID], { description: "The ids of the memories, in the order in which they were given." })
+  memoryIds!: string[];
+
+  @Field(() => [ID], { description: "The ids of the relationships, in the order in which they were given." })
+  relationshipIds!: string[];
+
+  @Field(() => Int, {
+    description: "How many of the relationships were there already: they stay as they are, with their ids.",
+  })
+  existingRelationships!: number;
+}
+
+export const createMemories = defineOperation({
+  name: "createMemories",
+  effect: "transaction",
+  summary: `Stores up to ${ITEMS_MAX} memories and relationships together: all of them or none.`,
+  notes:
+    `${itemsPerRequest} of them count as one request of the rate limit. A relationship leads to a new memory by the ` +
+    "`ref` that this has, else to one that is there, by its id or external id.",
+  input: CreateMemoriesInput,
+  output: CreatedMemories,
+  permission: "memories:write",
+  failures: [MemoryExists, MemoryNotFound, TooManyRelationships, NoTeamGraph, GraphFull],
+  rest: { method: "POST", path: "/v1/memories/bulk", status: 201 },
+  example: {
+    input: {
+      memories: [{ ...contentsOf(MEMORY_EXAMPLE), ref: "retry" }] as BulkMemoryInput[],
+      relationships: [
+        { fromMemoryId: "retry", toMemoryId: RELATIONSHIP_EXAMPLE.to, relationshipType: RELATIONSHIP_EXAMPLE.type },
+      ] as BulkRelationshipInput[],
+    },
+    output: { memoryIds: [MEMORY_EXAMPLE.id], relationshipIds: [RELATIONSHIP_EXAMPLE.id], existingRelationships: 0 },
+  },
+  audit: { none: "Memories and relationships say who made them and when." },
+  cost: ({ memories, relationships }) => costOfItems(memories.length + relationships.length),
+  check(context, input) {
+    assertFew(input);
+    for (const [index, memory] of input.memories.entries()) assertHolds(context, memory, `memories.${index}.expiresAt`);
+  },
+  async handle(context, input) {
+    const { caller, newId, now } = context;
+    const graphId = chosenGraphId(caller, input);
+    const time = now();
+    const by = { createdBy: caller.userId, createdAt: time };
+    const memories = input.memories.map((memory) => ({
+      ...{ id: newId(), ...contentsOf(memory), version: 1 },
+      ...{ ...by, updatedBy: caller.userId, updatedAt: time },
+    }));
+    const refs = new Map(input.memories.flatMap(({ ref }, index) => (ref == null ? [] : [[ref, memories[index]?.id]])));
+    const ends = await endsOf(context, graphId, input.relationships, refs as ReadonlyMap<string, string>);
+    const links = input.relationships.map((relationship, index): LinkToStore => {
+      const { relationshipType: type, strength, confidence, context: note = null } = relationship;
+      return { id: newId(), ...(ends[index] as Ends), type, strength, confidence, context: note, ...by };
+    });
+    const { relationshipIds, existing } = await storeAll(context, graphId, memories, links, { keepsExisting: false });
+    return { memoryIds: memories.map(({ id }) => id), relationshipIds, existingRelationships: existing };
+  },
+});
+
+/** What the bounds of the two lists cannot say. */
+function assertFew({ memories, relationships }: CreateMemoriesInput): void {
+  const items = memories.length + relationships.length;
+  if (items === 0 || items > ITEMS_MAX) {
+    throw new InvalidInput([{ path: "", message: `Give 1 to ${ITEMS_MAX} memories and relationships together.` }]);
+  }
+  const refs = memories.flatMap(({ ref }) => ref ?? []);
+  if (new Set(refs).size < refs.length)
+    throw new InvalidInput([{ path: "memories", message: "two have the same ref" }]);
+}
+
+interface Ends {
+  readonly fromId: string;
+  readonly toId: string;
+}
+
+/**
+ * The memories that the relationships are between. One query for those that are there already.
+ * @throws MemoryNotFound where one is not there; InvalidInput where one leads to itself.
+ */
+async function endsOf(
+  context: Context,
+  graphId: string,
+  relationships: readonly BulkRelationshipInput[],
+  refs: ReadonlyMap<string, string>,
+): Promise<Ends[]> {
+  const names = relationships.flatMap(({ fromMemoryId, toMemoryId }) => [fromMemoryId, toMemoryId]);
+  const others = [...new Set(names.filter((name) => !refs.has(name)))];
+  const known = others.length > 0 ? await idsMeant(context, graphId, others) : new Map<string, string>();
+  return relationships.map(({ fromMemoryId, toMemoryId }, index) => {
+    const fromId = refs.get(fromMemoryId) ?? known.get(fromMemoryId);
+    const toId = refs.get(toMemoryId) ?? known.get(toMemoryId);
+    if (fromId === undefined || toId === undefined) throw new MemoryNotFound();
+    if (fromId !== toId) return { fromId, toId };
+    const path = `relationships.${index}.toMemoryId`;
+    throw new InvalidInput([{ path, message: "must be another memory than the one it starts from" }]);
+  });
+}

@@ -1,0 +1,135 @@
+import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
+import { defineOperation } from "../../operation/operation.js";
+import {
+  MEMORY_EXAMPLE,
+  MemoryFilterInput,
+  MemoryNotFound,
+  NoTeamGraph,
+  chosenGraphId,
+  chosenTeamId,
+  filterOf,
+  idsMeant,
+  measure,
+  settle,
+  tagsAskedFor,
+} from "../memories/index.js";
+import { costOfItems } from "./create-memories.js";
+
+const { items: ITEMS_MAX, relationshipsDeleted } = LIMITS.bulk;
+
+@InputType({ description: "Which memories to delete: some by their ids, or those that a filter finds." })
+export class DeleteMemoriesInput extends MemoryFilterInput {
+  @Field(() => [ID], {
+    nullable: true,
+    description: `The memories' ids, or external ids, 1 to ${ITEMS_MAX}; then without a filter.`,
+  })
+  @Nullable()
+  @Marked("memoryId")
+  @SetSize(1, ITEMS_MAX)
+  ids?: string[] | null;
+
+  @Field(() => Boolean, { defaultValue: false, description: "Delete nothing, and tell what would be deleted." })
+  dryRun!: boolean;
+}
+
+@ObjectType({ description: "What was deleted, or would be." })
+export class DeletedMemories {
+  @Field(() => [ID], { description: "The ids that the memories had, oldest first." })
+  memoryIds!: string[];
+
+  @Field(() => Int, { description: "How many relationships went with them." })
+  relationships!: number;
+
+  @Field(() => Int, { description: "How many more the filter finds: repeat the call until there is none." })
+  remaining!: number;
+}
+
+/** What goes with memories goes at once, so there is a number that can be deleted in time. */
+export class TooManyToDelete extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "too_many_relationships";
+
+  constructor() {
+    super(
+      `At most ${relationshipsDeleted.toLocaleString("en")} relationships are deleted at once with their memories. ` +
+        "Delete fewer memories at once, by their ids.",
+    );
+  }
+}
+
+export const deleteMemories = defineOperation({
+  name: "deleteMemories",
+  effect: "transaction",
+  summary: `Deletes up to ${ITEMS_MAX} memories for good, with their versions and relationships: all of them or none.`,
+  notes: "Give `ids`, or at least one field of the filter; all that is given of that must hold.",
+  input: DeleteMemoriesInput,
+  output: DeletedMemories,
+  permission: "memories:write",
+  failures: [MemoryNotFound, TooManyToDelete, NoTeamGraph],
+  rest: { method: "POST", path: "/v1/memories/bulk-delete" },
+  example: {
+    input: { tags: ["obsolete"], dryRun: true },
+    output: { memoryIds: [MEMORY_EXAMPLE.id], relationships: 1, remaining: 0 },
+  },
+  cost: ({ ids, dryRun }) => (dryRun ? 1 : costOfItems(ids?.length ?? ITEMS_MAX)),
+  check: (_context, input) => assertChosen(input),
+  audit: ({ caller }, input, { memoryIds, relationships }) => {
+    const detail = `memories: ${memoryIds.length}, relationships: ${relationships}`;
+    return {
+      teamId: chosenTeamId(caller, input),
+      subject: null,
+      detail: input.dryRun ? `dry run, ${detail}` : detail,
+    };
+  },
+  async handle(context, input) {
+    const graphId = chosenGraphId(context.caller, input);
+    const { memory, relationship } = context.database.models;
+    for (;;) {
+      const { memoryIds, remaining } = await chosenMemories(context, graphId, input);
+      const ends = [{ fromId: { in: memoryIds } }, { toId: { in: memoryIds } }];
+      const relationships = await relationship.count({ where: { graphId, OR: ends } });
+      if (relationships > relationshipsDeleted) throw new TooManyToDelete();
+      if (input.dryRun) return { memoryIds, relationships, remaining };
+      // Locks them. If somebody has just deleted or changed one, so that it is no longer meant, all are chosen again.
+      const freed = await measure(context, graphId, memoryIds);
+      const meant = await memory.count({ where: { ...whereOf(context, graphId, input), id: { in: memoryIds } } });
+      if (meant === memoryIds.length) {
+        await memory.deleteMany({ where: { graphId, id: { in: memoryIds } } });
+        await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
+        return { memoryIds, relationships, remaining };
+      }
+    }
+  },
+});
+
+/** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving something out. */
+function assertChosen({ ids, tags, types, minImportance, project, createdAfter, createdBefore }: DeleteMemoriesInput) {
+  // Tags that are all blank narrow nothing.
+  const isNarrowed =
+    tagsAskedFor(tags).length > 0 ||
+    [types, minImportance, project, createdAfter, createdBefore].some((field) => field != null);
+  if (isNarrowed === (ids != null)) {
+    throw new InvalidInput([{ path: "ids", message: "give either ids or at least one field of the filter" }]);
+  }
+}
+
+const whereOf = (context: Context, graphId: string, input: DeleteMemoriesInput) =>
+  input.ids ? { graphId } : { graphId, ...filterOf(context, input) };
+
+/** The memories that are meant, and how many more there are. */
+async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
+  if (input.ids) {
+    const meant = await idsMeant(context, graphId, input.ids);
+    if (input.ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
+    return { memoryIds: [...new Set(meant.values())].sort(), remaining: 0 };
+  }
+  const where = whereOf(context, graphId, input);
+  const { memory } = context.database.models;
+  const found = await memory.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: ITEMS_MAX });
+  const remaining = found.length < ITEMS_MAX ? 0 : (await memory.count({ where })) - ITEMS_MAX;
+  return { memoryIds: found.map(({ id }) => id), remaining };
+}

@@ -1,0 +1,127 @@
+import { GraphQLJSONObject } from "graphql-scalars";
+import { ArgsType, Field, ObjectType } from "type-graphql";
+import { UUID } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
+import { snakeCase } from "../../operation/names.js";
+import { defineOperation } from "../../operation/operation.js";
+import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf } from "../../operation/page.js";
+import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import { memoriesBetween } from "./export-statement.js";
+import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
+
+@ArgsType()
+export class ExportGraphInput extends Paged(GraphInput) {}
+
+@ObjectType({ description: "A page of all that a graph holds now." })
+export class GraphRecords {
+  @Field(() => [GraphQLJSONObject], {
+    description:
+      "The records, oldest first: one that says how many there are (`record` is graph), then the memories (memory), " +
+      "then the relationships (relationship), with all their fields in snake_case, their authors and times.",
+  })
+  records!: GraphRecord[];
+
+  @Field(() => String, { nullable: true, description: NEXT_CURSOR })
+  nextCursor!: string | null;
+}
+
+/** A record, with its fields as REST calls them. */
+export type GraphRecord = Readonly<Record<string, unknown>> & {
+  readonly record: "graph" | "memory" | "relationship";
+};
+
+/** What the first record says of the format. */
+export const FORMAT = { record: "graph", format: "memory-graph", format_version: 1 } as const;
+
+const { graphId: _of, ...MEMORY } = MEMORY_EXAMPLE;
+const { graphId: _at, ...RELATIONSHIP } = RELATIONSHIP_EXAMPLE;
+
+export const exportGraph = defineOperation({
+  name: "exportGraph",
+  effect: "reads",
+  summary: "Everything that a graph holds, page by page, in records from which `restoreMemories` makes the same graph.",
+  notes:
+    "What is stored after the first page was read is left out. By REST `GET /v1/export` streams all pages at once, one " +
+    "record a line.",
+  input: ExportGraphInput,
+  output: GraphRecords,
+  permission: "memories:read",
+  failures: [NoTeamGraph],
+  rest: { method: "GET", path: "/v1/export/records" },
+  example: {
+    input: { limit: 100 },
+    output: {
+      records: [
+        { ...FORMAT, exported_at: "2026-03-02T10:00:00.000Z", memories: 1, relationships: 1 },
+        recordOf("memory", { ...MEMORY, updatedBy: MEMORY.createdBy }),
+        recordOf("relationship", { ...RELATIONSHIP, createdBy: MEMORY.createdBy }),
+      ],
+      nextCursor: null,
+    },
+  },
+  async handle(context, { limit, cursor, ...input }) {
+    const graphId = chosenGraphId(context.caller, input);
+    const place = readPlace(placeOf(cursor, PLACE)) ?? { list: "m", until: context.newId(), after: FIRST };
+    const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
+    const rows = await READERS[place.list](context, graphId, place, limit + 1);
+    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => writePlace({ ...place, after: id }));
+    const isLast = nextCursor === null && place.list === "r";
+    const next = cursorOf(writePlace({ list: "r", until: place.until, after: FIRST }));
+    return { records: [...beginning, ...items], nextCursor: isLast ? null : (nextCursor ?? next) };
+  },
+});
+
+/** How far the records are read: which list, after which id, and the last id that there was in the beginning. */
+interface Place {
+  readonly list: "m" | "r";
+  readonly until: string;
+  readonly after: string;
+}
+
+const FIRST = "00000000-0000-0000-0000-000000000000";
+const ID = UUID.source.slice(1, -1);
+const PLACE = new RegExp(`^[mr]/${ID}/${ID}$`, "i");
+const writePlace = ({ list, until, after }: Place): string => `${list}/${until}/${after}`;
+
+function readPlace(text: string | null): Place | undefined {
+  const [list, until = "", after = ""] = text?.split("/") ?? [];
+  return list === "m" || list === "r" ? { list, until, after } : undefined;
+}
+
+type StoredRecord = GraphRecord & { readonly id: string };
+type Read = (context: Context, graphId: string, place: Place, take: number) => Promise<StoredRecord[]>;
+
+/** Ids are in the order of time, so memories come before the relationships that lead to them. */
+const READERS: Readonly<Record<Place["list"], Read>> = {
+  async m({ database }, graphId, { after, until }, take) {
+    const rows = await database.run(memoriesBetween, { graphId, after, until, take });
+    return rows.map((row) => recordOf("memory", row) as StoredRecord);
+  },
+  async r({ database }, graphId, { after, until }, take) {
+    const where = { graphId, id: { gt: after, lte: until } };
+    const rows = await database.models.relationship.findMany({
+      where,
+      omit: { graphId: true },
+      orderBy: { id: "asc" },
+      take,
+    });
+    return rows.map(
+      ({ fromId: from, toId: to, ...row }) => recordOf("relationship", { ...row, from, to }) as StoredRecord,
+    );
+  },
+};
+
+async function describeGraph({ database, now }: Context, graphId: string): Promise<GraphRecord> {
+  const { graphUsage, relationship } = database.models;
+  const usage = await graphUsage.findUnique({ where: { graphId }, select: { memories: true } });
+  const relationships = await relationship.count({ where: { graphId } });
+  return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
+}
+
+function recordOf(record: GraphRecord["record"], row: object): GraphRecord {
+  const fields = Object.entries(row).map(([name, value]: [string, unknown]) => [
+    snakeCase(name),
+    value instanceof Date ? value.toISOString() : value,
+  ]);
+  return { record, ...Object.fromEntries(fields) } as GraphRecord;
+}

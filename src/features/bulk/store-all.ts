@@ -1,0 +1,156 @@
+import { LIMITS } from "../../limits.js";
+import type { Context } from "../../operation/context.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
+import {
+  type Contents,
+  MemoryNotFound,
+  assertRoom,
+  bytesOf,
+  memoryBytes,
+  refuseWithoutRoom,
+  settle,
+} from "../memories/index.js";
+import { TooManyRelationships } from "../relationships/index.js";
+import { storeMemories } from "./bulk-statements.js";
+import { MemoryExists } from "./memory-exists.js";
+
+/** A memory to store as it is. */
+export interface MemoryToStore extends Contents {
+  readonly id: string;
+  readonly version: number;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly updatedBy: string;
+  readonly updatedAt: Date;
+}
+
+/** A relationship to store as it is, between memories that are there by then. */
+export interface LinkToStore {
+  readonly id: string;
+  readonly fromId: string;
+  readonly toId: string;
+  readonly type: string;
+  readonly strength: number;
+  readonly confidence: number;
+  readonly context: string | null;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+}
+
+/**
+ * Stores memories and relationships by a few statements, in the transaction of `context`; what is refused stores none.
+ * @param keepsExisting whether memories whose id is there already stay as they are, or are refused.
+ * @returns the ids of the relationships in their order; one that was there already stays as it is, with its own.
+ * @throws MemoryExists, MemoryNotFound, TooManyRelationships, InvalidInput where the id of a link is that of another
+ * one, or what `refuseWithoutRoom` does.
+ */
+export async function storeAll(
+  context: Context,
+  graphId: string,
+  memories: readonly MemoryToStore[],
+  links: readonly LinkToStore[],
+  { keepsExisting }: { readonly keepsExisting: boolean },
+): Promise<{ readonly relationshipIds: string[]; readonly existing: number; readonly existingMemories: number }> {
+  const { database } = context;
+  let bytes = memories.reduce((sum, memory) => sum + memoryBytes(memory), 0);
+  await assertRoom(context, graphId, { memories: memories.length, bytes });
+  const stored = await database
+    .run(storeMemories, { graphId, memories: JSON.stringify(memories) })
+    .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+  const written = stored.map(({ id }) => id);
+  const others = memories.filter(({ id }) => !written.includes(id));
+  if (others.length > 0) {
+    if (!keepsExisting) throw new MemoryExists();
+    const ids = others.map(({ id }) => id);
+    // Another one of the same external id is no reason to leave a memory out without a word.
+    if ((await database.models.memory.count({ where: { graphId, id: { in: ids } } })) < ids.length)
+      throw new MemoryExists();
+    bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
+  }
+  const made = await makeLinks(context, graphId, links);
+  await assertFewRelationships(context, graphId, made);
+  bytes += made.reduce((sum, { type, context: note }) => sum + bytesOf([type, note]), 0);
+  await settle(context, graphId, { memories: written.length, bytes, written }).catch((error: unknown) =>
+    refuseWithoutRoom(context, graphId, error),
+  );
+  const known = await idsOfLinks(context, graphId, links, made);
+  return {
+    relationshipIds: links.map((link) => known.get(keyOf(link)) ?? link.id),
+    existing: links.length - made.length,
+    existingMemories: others.length,
+  };
+}
+
+/** Answers with those that were not there yet. */
+async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
+  if (links.length === 0) return [];
+  const rows = await database.models.relationship
+    .createManyAndReturn({
+      data: links.map((link) => ({ ...link, graphId })),
+      skipDuplicates: true,
+      select: { id: true },
+    })
+    .catch((error: unknown) => {
+      // A memory that is deleted meanwhile breaks the foreign key: then it is not there.
+      throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
+    });
+  const ids = new Set(rows.map(({ id }) => id));
+  return links.filter(({ id }) => ids.has(id));
+}
+
+type End = Pick<LinkToStore, "fromId" | "type" | "toId">;
+const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId}`;
+
+/**
+ * The ids under which all of the links are there by now.
+ * @throws InvalidInput where one could not be stored, since another one has its id.
+ */
+async function idsOfLinks(
+  { database }: Context,
+  graphId: string,
+  links: readonly LinkToStore[],
+  made: readonly LinkToStore[],
+) {
+  const known = new Map(made.map((link) => [keyOf(link), link.id]));
+  const others = links.filter((link) => !known.has(keyOf(link)));
+  if (others.length === 0) return known;
+  const same = others.map(({ fromId, type, toId }) => ({ fromId, type, toId }));
+  const rows = await database.models.relationship.findMany({
+    where: { graphId, OR: [...same, { id: { in: others.map(({ id }) => id) } }] },
+    select: { id: true, fromId: true, type: true, toId: true },
+  });
+  for (const row of rows) known.set(keyOf(row), row.id);
+  const ids = new Set(rows.map(({ id }) => id));
+  const index = links.findIndex((link) => ids.has(link.id) && !known.has(keyOf(link)));
+  if (index < 0) return known;
+  throw new InvalidInput([{ path: `relationships.${index}.id`, message: "must not be that of another relationship" }]);
+}
+
+/**
+ * Counts what is there with those that were just made. Who links a memory at the same moment is not waited for, so it
+ * may end with a few relationships more.
+ */
+async function assertFewRelationships(
+  { database: { models } }: Context,
+  graphId: string,
+  made: readonly LinkToStore[],
+): Promise<void> {
+  if (made.length === 0) return;
+  const counts = new Map<string, number>();
+  const add = (id: string, count: number) => counts.set(id, (counts.get(id) ?? 0) + count);
+  const ends = [...new Set(made.flatMap(({ fromId, toId }) => [fromId, toId]))];
+  const outgoing = await models.relationship.groupBy({
+    by: ["fromId"],
+    where: { graphId, fromId: { in: ends } },
+    _count: { _all: true },
+  });
+  const incoming = await models.relationship.groupBy({
+    by: ["toId"],
+    where: { graphId, toId: { in: ends } },
+    _count: { _all: true },
+  });
+  for (const { fromId, _count } of outgoing) add(fromId, _count._all);
+  for (const { toId, _count } of incoming) add(toId, _count._all);
+  for (const [id, count] of counts) if (count > LIMITS.memory.relationships) throw new TooManyRelationships(id);
+}

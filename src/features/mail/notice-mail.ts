@@ -1,0 +1,18 @@
+import type { Notice } from "../../operation/notice.js";
+import { html } from "../../platform/html.js";
+import { type Letter, letter } from "./letter.js";
+
+const URL_ALONE = /^https?:\/\/\S+$/;
+
+/** A notice as text and as HTML. */
+export const noticeMail = ({ subject, body }: Pick<Notice, "subject" | "body">): Letter =>
+  letter({
+    subject,
+    text: body,
+    body: html`${body
+      .trim()
+      .split(/\n{2,}/)
+      .map((paragraph) =>
+        URL_ALONE.test(paragraph) ? html`<p><a href="${paragraph}">${paragraph}</a></p>` : html`<p>${paragraph}</p>`,
+      )}`,
+  });

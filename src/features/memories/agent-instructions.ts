@@ -1,0 +1,22 @@
+/**
+ * What agents are told once, before they call anything: it is this text, not the descriptions of tools, that makes them
+ * look things up and write them down. Claude Code cuts it at 2,048 characters; ours has at most 1,500.
+ */
+export const AGENT_INSTRUCTIONS = `
+This is a lasting memory, shared by a team and its agents: typed notes ("memories") and the relationships between them.
+What you know is lost when this conversation ends; what you store here is not.
+
+Search first. Before you start on a task, an error or a decision, call search_memories with its main words: names,
+messages and identifiers as they are written. Search again when the subject changes, or something fails that may have
+failed before. get_memory reads a hit whole; get_related_memories shows what solved, caused or replaced it.
+
+Store what will matter later, without being asked: a problem and its solution, a decision and its reason, a command or
+a convention that was hard to find, a preference that the user states. One thing in each memory, with a title that says
+it and a content that a stranger understands. Do not store passwords, keys, guesses, or what the code itself says.
+Search before you store: if there is a memory of it, use update_memory.
+
+Link what belongs together with create_relationship: a solution SOLVES a problem, a change CAUSES an error, a newer
+memory REPLACES an older one. Links lead the next reader from a problem to what solved it.
+
+Delete only what is wrong. A failed call says what to do next.
+`.trim();

@@ -1,0 +1,53 @@
+import { Field } from "type-graphql";
+import { EXTERNAL_ID_MAX, Era, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { combine } from "../../operation/combine.js";
+
+/** The id that a client gives a memory; may be left out. */
+export const ExternalIdField = (
+  description = "A client's own id for it, unlike any other in the graph; understood wherever its `id` is.",
+): PropertyDecorator =>
+  combine(
+    Field(() => String, { nullable: true, description }),
+    Nullable(),
+    NotBlank(),
+    TextLength(1, EXTERNAL_ID_MAX),
+  );
+
+/** As much of a path as the database keeps for it; see the migration `context`. */
+const PROJECT_MAX = 500;
+
+/** A project by which memories are narrowed. */
+export const ProjectField = (description: string): PropertyDecorator =>
+  combine(
+    Field(() => String, { nullable: true, description }),
+    Nullable(),
+    TextLength(1, PROJECT_MAX),
+  );
+
+/** The form of a relationship's type. */
+export const RELATIONSHIP_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
+const TYPES_MAX = 50;
+
+/** The types by which relationships are narrowed. */
+export const RelationshipTypesField = (description: string): PropertyDecorator =>
+  combine(
+    Field(() => [String], { nullable: true, description }),
+    Nullable(),
+    Form(RELATIONSHIP_FORM, "must be upper-case names such as SOLVES, of up to 50 characters"),
+    ListSize(1, TYPES_MAX, 50),
+  );
+
+/** The time from which on a memory is found no more; may be left out. */
+export const ExpiryField = (description: string): PropertyDecorator =>
+  combine(
+    Field(() => Date, { nullable: true, description }),
+    Nullable(),
+    Era(),
+  );
+
+/** For every operation that leaves out what has expired. */
+export const IncludeExpiredField = (): PropertyDecorator =>
+  Field(() => Boolean, {
+    defaultValue: false,
+    description: "Whether to find memories whose `expiresAt` has passed, too.",
+  });

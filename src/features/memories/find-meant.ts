@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../../limits.js";
+import type { Context } from "../../operation/context.js";
+import type { Meaning } from "../../platform/meaning.js";
+import type { NearVector } from "../../platform/vector-worker.js";
+import { warnSeldom } from "../../platform/warn-seldom.js";
+import { vectorsAfter, vectorsOfGraph } from "./embedding-statements.js";
+
+const { mergedMeant } = LIMITS.embeddings;
+
+/** A memory that may be meant: what its text says, as it was in this version, is near to the query. */
+export type MeantMemory = NearVector;
+
+type Finding = Pick<Context, "database" | "log" | "meter">;
+
+/**
+ * The memories of a graph whose meaning is nearest to a query's, the nearest first. Null where there is no embeddings
+ * server, or where it cannot be told in time: then the search is by words alone. It never throws.
+ */
+export async function findMeant(
+  { meaning, ...context }: Finding & Pick<Context, "meaning">,
+  graphId: string,
+  query: string,
+): Promise<readonly MeantMemory[] | null> {
+  if (!meaning) return null;
+  const over = new AbortController();
+  const late = sleep(meaning.bounds.searchMs, null, { signal: over.signal, ref: false }).catch(() => null);
+  const found = find(context, meaning, graphId, query).catch((error: unknown) => {
+    context.meter?.embeddingsFailed();
+    const { message: reason } = error as Error;
+    warnSeldom(context.log, "search by meaning", { reason }, "a search was by words alone");
+    return null;
+  });
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function find(context: Finding, meaning: Meaning, graphId: string, query: string) {
+  const { model } = meaning.server;
+  const [state] = await context.database.run(vectorsOfGraph, { graphId, model });
+  if (!state || state.changes === 0) return [];
+  // Another model takes over when it has embedded everything.
+  const serving = state.isComplete ? model : (state.other ?? model);
+  const [vector] = await Promise.all([
+    meaning.vectorOf(query, serving),
+    loadVectors(context, meaning, { graphId, model: serving, until: state.changes }),
+  ]);
+  const matrix = matrixOf(graphId, serving);
+  const found = await meaning.index.find(matrix, vector, mergedMeant);
+  // It was forgotten for others, or the server has changed: the next search loads it again.
+  if (!found) meaning.loaded.delete(matrix);
+  return found ?? null;
+}
+
+const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;
+
+interface Loading {
+  readonly graphId: string;
+  readonly model: string;
+  readonly until: number;
+}
+
+/** Loads what has changed since the last time; searches at the same moment wait for the same load. */
+async function loadVectors(context: Finding, meaning: Meaning, loading: Loading): Promise<void> {
+  const matrix = matrixOf(loading.graphId, loading.model);
+  for (;;) {
+    const known = meaning.loaded.get(matrix);
+    const change = await (known ?? 0);
+    if (change >= loading.until) return;
+    if (meaning.loaded.get(matrix) !== known) continue;
+    const load = loadAfter(context, meaning, loading, change);
+    meaning.loaded.set(matrix, load);
+    load.catch(() => meaning.loaded.delete(matrix));
+    await load;
+    return;
+  }
+}
+
+/** Answers with the change up to which all vectors are loaded. */
+async function loadAfter(context: Finding, { index }: Meaning, loading: Loading, change: number): Promise<number> {
+  const { graphId, model, until } = loading;
+  for (let after = change; ;) {
+    const rows = await context.database.run(vectorsAfter, { graphId, model, after });
+    if (rows.length > 0 && !(await index.add(matrixOf(graphId, model), rows, after === 0))) {
+      throw new Error("There is no room for the vectors of a graph, or they were forgotten meanwhile.");
+    }
+    after = rows.at(-1)?.change ?? after;
+    if (rows.length < LIMITS.embeddings.loaded) return Math.max(after, until);
+  }
+}

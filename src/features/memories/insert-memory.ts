@@ -1,0 +1,27 @@
+import type { Context } from "../../operation/context.js";
+import { goneWith, refuseWithoutRoom, roomIn } from "./graph-room.js";
+import type { Memory } from "./memory.js";
+import { type Contents, forStatement, memoryBytes } from "./memory-columns.js";
+import { storeMemory } from "./memory-statements.js";
+
+/**
+ * Stores a memory by one statement; undefined where another memory of the graph has its external id.
+ * @throws what `refuseWithoutRoom` does.
+ */
+export async function insertMemory(context: Context, graphId: string, contents: Contents): Promise<Memory | undefined> {
+  const { caller, database, newId, now } = context;
+  const [id, time] = [newId(), now()];
+  const place = { graphId, id, ...forStatement(contents), userId: caller.userId, time };
+  const stored = await database
+    .run(storeMemory, { ...place, bytes: memoryBytes(contents), ...roomIn(context, graphId) })
+    .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
+  if (stored.length === 0) {
+    if (await database.models.graphUsage.findUnique({ where: { graphId } })) return undefined;
+    throw goneWith(caller, graphId);
+  }
+  return {
+    ...{ graphId, id, ...contents, version: 1 },
+    ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },
+    ...{ relationships: [], relationshipsTotal: 0, supersededBy: null },
+  };
+}

@@ -1,0 +1,75 @@
+import { LIMITS } from "../../limits.js";
+import type { Context } from "../../operation/context.js";
+import type { MeantMemory } from "./find-meant.js";
+import { filterOf } from "./memory-filter.js";
+import { readSuperseding } from "./read-memories.js";
+import type { Found, Hit, SearchWishes } from "./search.js";
+import { TUNING } from "./search-tuning.js";
+
+const { mergedWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
+const { exact, ranksBefore, nearness, superseded } = TUNING.meaning;
+
+type Merging = Pick<Context, "database" | "now">;
+
+/** Whether a page is among the hits that are merged. */
+export const isMerged = ({ limit, offset }: Pick<SearchWishes, "limit" | "offset">): boolean =>
+  limit + offset <= mergedWords;
+
+/**
+ * Merges what words find with what is meant, by reciprocal ranks: what is high in either list is high, what is in both is
+ * higher. First come hits that match every word well.
+ */
+export async function mergeMeant(
+  context: Merging,
+  graphId: string,
+  { found, meant }: { readonly found: Found; readonly meant: readonly MeantMemory[] },
+  wishes: SearchWishes & Parameters<typeof filterOf>[1],
+): Promise<Found> {
+  const near = meant.filter(({ score }) => score >= nearness);
+  const known = await memoriesMeant(context, graphId, near, wishes);
+  const words = new Map(found.hits.map((hit) => [hit.id, hit]));
+  const scores = new Map<string, number>();
+  const add = (id: string, rank: number, share: number) =>
+    scores.set(id, (scores.get(id) ?? 0) + share / (ranksBefore + rank));
+  for (const [rank, { id, relevance }] of found.hits.entries()) add(id, rank, relevance >= exact ? 1 + ranksBefore : 1);
+  const present = near.filter(({ owner }) => known.has(owner));
+  for (const [rank, { owner }] of present.entries()) {
+    add(owner, rank, known.get(owner)?.newer || words.get(owner)?.newer ? superseded : 1);
+  }
+  const hits = [...scores]
+    .sort(([one, score], [other, otherScore]) => otherScore - score || (one < other ? 1 : -1))
+    .flatMap(([id]) => words.get(id) ?? known.get(id) ?? []);
+  return { ...found, hits, total: Math.max(found.total, hits.length) };
+}
+
+/** Of the memories that are meant, those that the filter lets through and that still are what was embedded. */
+async function memoriesMeant(
+  { database, now }: Merging,
+  graphId: string,
+  meant: readonly MeantMemory[],
+  wishes: SearchWishes & Parameters<typeof filterOf>[1],
+): Promise<ReadonlyMap<string, Hit>> {
+  const nearest = new Map(meant.map((one) => [one.owner, one]));
+  if (nearest.size === 0) return new Map();
+  const rows = await database.models.memory.findMany({
+    where: { graphId, id: { in: [...nearest.keys()] }, ...filterOf({ now }, wishes) },
+    select: { id: true, type: true, title: true, summary: true, tags: true, content: wishes.withText, version: true },
+  });
+  const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
+  const newer = await readSuperseding(
+    { database },
+    current.map(({ id }) => ({ graphId, id })),
+  );
+  return new Map(
+    current.map(({ version: _version, content, ...memory }, index): [string, Hit] => [
+      memory.id,
+      {
+        ...{ ...memory, total: 0, newer: newer[index] ?? null, concepts: null, weights: null },
+        text: content === undefined ? null : content.slice(0, snippetCharacters),
+        continues: content !== undefined && content.length > snippetCharacters,
+        relevance: Math.round((nearest.get(memory.id)?.score ?? 0) * 10_000) / 10_000,
+        matches: wishes.explain ? [] : null,
+      },
+    ]),
+  );
+}

@@ -1,0 +1,53 @@
+import { Field, InputType } from "type-graphql";
+import { EXTERNAL_ID_MAX, NotBlank, TextLength } from "../../operation/bounds.js";
+import { defineOperation } from "../../operation/operation.js";
+import { changeMemory } from "./change-memory.js";
+import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
+import { GraphFull } from "./graph-room.js";
+import { insertMemory } from "./insert-memory.js";
+import { idsMeant } from "./meant-memory.js";
+import { Memory } from "./memory.js";
+import { contentsOf } from "./memory-columns.js";
+import { MEMORY_EXAMPLE } from "./memory-example.js";
+import { NewMemory, assertHolds } from "./memory-input.js";
+
+@InputType({ description: "A memory to store under a client's own id." })
+export class PutMemoryInput extends NewMemory(GraphInput) {
+  @Field(() => String, { description: "The client's own id for it, or the `id` of a memory to replace." })
+  @NotBlank()
+  @TextLength(1, EXTERNAL_ID_MAX)
+  externalId!: string;
+}
+
+const EXAMPLE = { ...MEMORY_EXAMPLE, externalId: "retry-with-backoff" };
+
+export const putMemory = defineOperation({
+  name: "putMemory",
+  effect: "transaction",
+  summary: "Stores a memory under a client's own id, or replaces the one that has it.",
+  notes:
+    "What the input leaves out is set to its default. What was replaced is kept as a version, so `version` is above " +
+    "1. A memory that is replaced keeps its own external id.",
+  input: PutMemoryInput,
+  output: Memory,
+  permission: "memories:write",
+  failures: [NoTeamGraph, GraphFull],
+  rest: { method: "PUT", path: "/v1/memories" },
+  example: { input: contentsOf(EXAMPLE) as Partial<PutMemoryInput>, output: EXAMPLE },
+  audit: { none: "The versions of a memory say who changed what and when." },
+  check: (context, input) => assertHolds(context, input),
+  async handle(context, input) {
+    const graphId = chosenGraphId(context.caller, input);
+    const contents = contentsOf(input);
+    // The external id stays: somebody may have given it to another memory since this one was found by it.
+    const { externalId: _kept, ...changes } = contents;
+    for (;;) {
+      const id = (await idsMeant(context, graphId, [input.externalId])).get(input.externalId);
+      // Somebody who stores or deletes it at the same moment leads to another round: the database decides.
+      const stored = id
+        ? await changeMemory(context, { graphId, id }, { changes, expectedVersion: null })
+        : await insertMemory(context, graphId, contents);
+      if (stored) return stored;
+    }
+  },
+});

@@ -1,0 +1,104 @@
+import type { Concept } from "./search-concepts.js";
+import { CJK_RANGE, fold } from "./search-query.js";
+
+/** A place of a text that has something which was looked for. */
+export interface Occurrence {
+  readonly at: number;
+  readonly concept: Concept;
+}
+
+/** Finds the places of a text that have what was looked for, in their order, the first hundred of them. */
+export type Finder = (text: string) => Occurrence[];
+
+const OCCURRENCES_MAX = 100;
+/** Places that are looked at: a text made for it has one at every letter. */
+const TRIES_MAX = 300;
+/** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
+const LEXEMES_MAX = 200;
+/** What a text loses its accents by: Latin, Greek and Cyrillic letters, each as one UTF-16 unit. */
+const ACCENTED = /[\u00c0-\u052f\u1e00-\u1fff]/g;
+const CJK = new RegExp(`^${CJK_RANGE}`, "u");
+/** What may follow the stem of a short word: more of it would be another word, as "google" is to "go". */
+const SHORT_ENDING = /^\p{L}?(?:e|y|s|es|ed|er|ers|ing|ings|ies|ly)?$/u;
+const SHORT = 3;
+const ENDING_MAX = 6;
+
+/**
+ * A finder for concepts of a search. The index has stems, of which no text says where they stand, so a place counts that
+ * begins like a part of a name or word, and ends not much later. In the worst case it marks a word that only looks alike.
+ */
+export function finderOf(concepts: readonly Concept[]): Finder {
+  const owners = new Map<string, Sought>();
+  for (const concept of concepts) {
+    for (const { lexemes, way } of concept.variants) {
+      for (const lexeme of lexemes) {
+        if (owners.size < LEXEMES_MAX && !owners.has(lexeme)) owners.set(lexeme, { concept, way, lexeme });
+      }
+    }
+  }
+  const longestFirst = [...owners.values()].toSorted((one, other) => other.lexeme.length - one.lexeme.length);
+  if (longestFirst.length === 0) return () => [];
+  const pattern = new RegExp(longestFirst.map(({ lexeme }) => `(${patternOf(lexeme)})`).join("|"), "giu");
+  return (text) => occurrencesIn(plain(text), pattern, longestFirst);
+}
+
+interface Sought {
+  readonly concept: Concept;
+  readonly way: Concept["variants"][number]["way"];
+  readonly lexeme: string;
+}
+
+function occurrencesIn(text: string, pattern: RegExp, sought: readonly Sought[]): Occurrence[] {
+  const found: Occurrence[] = [];
+  pattern.lastIndex = 0;
+  for (let tries = 0; tries < TRIES_MAX && found.length < OCCURRENCES_MAX; tries++) {
+    const match = pattern.exec(text);
+    if (!match) break;
+    const [said] = match;
+    const which = sought[match.findIndex((part, index) => index > 0 && part !== undefined) - 1];
+    if (which && fits(text, match.index, said, which)) found.push({ at: match.index, concept: which.concept });
+    else pattern.lastIndex = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+  }
+  return found;
+}
+
+/** A stem as texts have it: with another last letter, or as a name whose parts are joined by signs. */
+function patternOf(lexeme: string): string {
+  const letters = [...lexeme].map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&"));
+  const last = letters.at(-1);
+  if (letters.length > 2 && last === "i") letters[letters.length - 1] = "[iy]";
+  if (letters.length > SHORT && last === "e") letters[letters.length - 1] = "e?";
+  return letters.join("[-_./]?");
+}
+
+function fits(text: string, at: number, said: string, { way, lexeme }: Sought): boolean {
+  if (CJK.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
+  if (!beginsPart(text, at)) return false;
+  if (way === "beginning" || way === "name") return true;
+  const rest = restOfPart(text, at + said.length);
+  return lexeme.length <= SHORT ? SHORT_ENDING.test(rest) : rest.length <= ENDING_MAX;
+}
+
+/** Whether a word, or a part of a name such as getUserById, begins here. */
+function beginsPart(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 1), at);
+  if (!/[\p{L}\p{N}]/u.test(before)) return true;
+  const here = text.slice(at, at + 2);
+  if (!/^\p{Lu}/u.test(here)) return /^\p{N}/u.test(here) !== /\p{N}/u.test(before);
+  return !/\p{Lu}/u.test(before) || /^\p{Lu}\p{Ll}/u.test(here);
+}
+
+const restOfPart = (text: string, from: number): string =>
+  /^(?:\p{Ll}|\p{M}|\p{Lu}(?!\p{Ll}))*/u.exec(text.slice(from, from + ENDING_MAX + 2))?.[0] ?? "";
+
+/** Without accents, each letter where it was. */
+const plain = (text: string): string => text.replace(ACCENTED, (letter) => plainLetter(letter));
+
+const plainLetters = new Map<string, string>();
+function plainLetter(letter: string): string {
+  const known = plainLetters.get(letter);
+  if (known !== undefined) return known;
+  const made = fold(letter).charAt(0) || letter;
+  plainLetters.set(letter, made);
+  return made;
+}

@@ -1,0 +1,26 @@
+import type { Concept, Variant } from "./search-concepts.js";
+import { TUNING } from "./search-tuning.js";
+
+/** The marks of the places in which the index has a word; it has each word without a mark, too. */
+export const TITLE = "^";
+export const TAG = "#";
+export const TEXT = "";
+export const MARKS = [TITLE, TAG, TEXT] as const;
+export type Mark = (typeof MARKS)[number];
+/** What it is worth to have a word in a place. */
+export const placeWorth = (mark: Mark): number =>
+  mark === TITLE ? TUNING.places.title : mark === TAG ? TUNING.places.tags : TUNING.places.text;
+
+/** A word of the index in a tsquery. */
+export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
+export const all = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" & ")})`;
+export const any = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" | ")})`;
+
+/** What has a variant, or any of some, in a place. */
+export const variantQuery = ({ lexemes }: Variant, mark = ""): string =>
+  all(lexemes.map((lexeme) => quote(mark + lexeme)));
+export const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
+  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
+export const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery(variants, mark);

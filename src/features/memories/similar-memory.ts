@@ -1,0 +1,22 @@
+import { Field, Float, ID, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { InRest } from "../../operation/output.js";
+
+const { most, scoreMin, waitMs } = LIMITS.similar;
+
+@ObjectType({ description: "A memory that says much the same as one that was just stored." })
+export class SimilarMemory {
+  @Field(() => ID, { description: "The memory's id." })
+  @InRest("id")
+  memoryId!: string;
+
+  @Field(() => String, { description: "The memory's title." })
+  title!: string;
+
+  @Field(() => Float, { description: `How much they are alike, from ${scoreMin} to 1.` })
+  score!: number;
+}
+
+export const SIMILAR =
+  `Only where a memory was just stored: up to ${most} others that its title finds, the most alike first. Null ` +
+  `where finding them failed or took longer than ${waitMs} ms.`;

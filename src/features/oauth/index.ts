@@ -1,0 +1,2 @@
+export { oauthChores } from "./chores.js";
+export { OAuthRecords } from "./records.js";

@@ -1,0 +1,128 @@
+import { LIMITS } from "../../limits.js";
+import type { Services } from "../../operation/context.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
+import { endKeyOfClient, hashApiKey, notEnded } from "../access/index.js";
+
+const { clientDays, waiting, tokensPerGrant } = LIMITS.oauth;
+const DAY_S = 86_400;
+
+/** What a record says; its id is stored only as a hash. */
+export type Payload = Readonly<Record<string, unknown>>;
+
+/** Records that are kept before anybody has agreed to anything. */
+const BEFORE_CONSENT = new Set(["Client", "Interaction"]);
+/** Records that prolong the key of their grant. */
+const TOKENS = new Set(["AccessToken", "RefreshToken"]);
+
+/**
+ * The memory of the authorization server, one row a record. Everything of a grant belongs to the key as which its
+ * program acts, and the grant's id is the key's: so it counts only while the key does, and is deleted with it.
+ */
+export class OAuthRecords {
+  readonly #services: Services;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /**
+   * Stores a record, or replaces the one with its id. A client is kept until nobody has connected it for a while.
+   * @returns false if its key is gone, as the account was deleted meanwhile.
+   */
+  async store(kind: string, id: string, payload: Payload, seconds = clientDays * DAY_S): Promise<boolean> {
+    const { jti: _id, ...kept } = payload;
+    const keyId = keyOf(kind, id, payload);
+    const expiresAt = this.#in(seconds);
+    const data = { payload: kept as object, keyId, expiresAt };
+    const which = { kind, hash: hashOf(id) };
+    try {
+      await this.#models.upsert({ where: { kind_hash: which }, create: { ...which, ...data }, update: data });
+    } catch (error) {
+      if (!isKeyGone(error)) throw error;
+      return false;
+    }
+    if (keyId !== null) await this.#keepGrant(kind, keyId, payload, expiresAt);
+    if (BEFORE_CONSENT.has(kind)) await this.#makeRoom(kind);
+    return true;
+  }
+
+  /** Null for a record that is unknown or has expired, and for a grant whose key has ended or whose user is suspended. */
+  async find(kind: string, id: string): Promise<Payload | null> {
+    const now = this.#services.now();
+    const isLive = kind === "Grant" ? { key: { ...notEnded(now), user: { suspendedAt: null } } } : {};
+    const where = { kind, hash: hashOf(id), expiresAt: { gt: now }, ...isLive };
+    const row = await this.#models.findFirst({ where });
+    if (!row) return null;
+    const payload = row.payload as Payload;
+    if (kind === "Client") return payload;
+    const consumed = row.consumedAt ? { consumed: Math.floor(row.consumedAt.getTime() / 1_000) } : {};
+    return { ...payload, jti: id, ...consumed };
+  }
+
+  /** Marks a code or token as used. Of several uses at the same time one succeeds; the others end the connection. */
+  async consume(kind: string, id: string): Promise<boolean> {
+    const which = { kind, hash: hashOf(id) };
+    const data = { consumedAt: this.#services.now() };
+    const { count } = await this.#models.updateMany({ where: { ...which, consumedAt: null }, data });
+    if (count > 0) return true;
+    const row = await this.#models.findUnique({ where: { kind_hash: which }, select: { keyId: true } });
+    if (row?.keyId) await endKeyOfClient(this.#services, row.keyId);
+    return false;
+  }
+
+  /** Deletes a record. With a grant its key ends. */
+  async remove(kind: string, id: string): Promise<void> {
+    await this.#models.deleteMany({ where: { kind, hash: hashOf(id) } });
+    if (kind === "Grant") await endKeyOfClient(this.#services, id);
+  }
+
+  async removeOfGrant(kind: string, keyId: string): Promise<void> {
+    await this.#models.deleteMany({ where: { kind, keyId } });
+  }
+
+  get #models() {
+    return this.#services.database.models.oAuthRecord;
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.#services.now().getTime() + seconds * 1_000);
+  }
+
+  /** A key lasts as long as its last token; a client that was connected as long as its grant. */
+  async #keepGrant(kind: string, keyId: string, payload: Payload, end: Date): Promise<void> {
+    if (kind === "Grant") {
+      const where = { kind: "Client", hash: hashOf(String(payload["clientId"])), expiresAt: { lt: end } };
+      await this.#models.updateMany({ where, data: { expiresAt: end } });
+    }
+    if (!TOKENS.has(kind)) return;
+    const { apiKey } = this.#services.database.models;
+    await apiKey.updateMany({ where: { id: keyId, expiresAt: { lt: end } }, data: { expiresAt: end } });
+    const newest = { where: { kind, keyId }, orderBy: { createdAt: "desc" }, skip: tokensPerGrant } as const;
+    const beyond = await this.#models.findMany({ ...newest, select: { hash: true } });
+    if (beyond.length > 0)
+      await this.#models.deleteMany({ where: { kind, hash: { in: beyond.map(({ hash }) => hash) } } });
+  }
+
+  /** Anybody may register and begin: so that this cannot fill the database, the oldest give way. */
+  async #makeRoom(kind: string): Promise<void> {
+    const waitingUntil = { lte: this.#in(clientDays * DAY_S) };
+    const first = await this.#models.findFirst({
+      where: { kind, expiresAt: waitingUntil },
+      orderBy: { expiresAt: "desc" },
+      skip: waiting,
+      select: { expiresAt: true },
+    });
+    if (first) await this.#models.deleteMany({ where: { kind, expiresAt: { lte: first.expiresAt } } });
+  }
+}
+
+const hashOf = (id: string): Uint8Array<ArrayBuffer> => new Uint8Array(hashApiKey(id));
+
+function keyOf(kind: string, id: string, { grantId }: Payload): string | null {
+  if (kind === "Grant") return id;
+  return typeof grantId === "string" ? grantId : null;
+}
+
+/** Prisma's own code for a foreign key, or PostgreSQL's. */
+const isKeyGone = (error: unknown): boolean =>
+  sqlStateOf(error) === FOREIGN_KEY_VIOLATION || (error as { code?: unknown } | null)?.code === "P2003";

@@ -1,0 +1,26 @@
+import { timeOf } from "../../../operation/clock-statement.js";
+import type { Services } from "../../../operation/context.js";
+import { queueNotice } from "../../../operation/notice.js";
+
+/** Marks a pending invitation whose mail was refused permanently, and tells the inviter. */
+export async function markBounced(
+  { database, newId }: Pick<Services, "database" | "newId">,
+  id: string,
+): Promise<void> {
+  const { models } = database;
+  const [bounced] = await models.invitation.updateManyAndReturn({
+    where: { id, status: "pending" },
+    data: { bouncedAt: await timeOf(database) },
+    select: { email: true, invitedBy: true, team: { select: { name: true } } },
+  });
+  const inviter = bounced && (await models.user.findUnique({ where: { id: bounced.invitedBy } }));
+  if (!inviter) return;
+  await queueNotice(database, {
+    id: newId(),
+    email: inviter.email,
+    subject: `Your invitation to ${bounced.email} could not be delivered`,
+    body: `The mail server of ${bounced.email} accepts no mail for this address, so your invitation to the team "${bounced.team.name}" did not arrive.
+
+If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE /teams/{team_id}/invitations/{id}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST /teams/{team_id}/invitations/{id}/resend).`,
+  });
+}

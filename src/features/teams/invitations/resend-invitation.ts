@@ -1,0 +1,54 @@
+import { timeOf } from "../../../operation/clock-statement.js";
+import { defineTeamOperation } from "../../../operation/operation.js";
+import { TEAM_EXAMPLE } from "../team.js";
+import { INVITATION_LIMITS, TooManyInvitations, countInvitation } from "./invitation-allowance.js";
+import {
+  INVITATION_EXAMPLE,
+  INVITATION_FIELDS,
+  Invitation,
+  InvitationNotFound,
+  InvitationNotPending,
+  LIFETIME_MS,
+  invitationWith,
+  toInvitation,
+} from "./invitation.js";
+import { RevokeInvitationInput } from "./revoke-invitation.js";
+
+export const resendInvitation = defineTeamOperation({
+  name: "resendInvitation",
+  effect: "transaction",
+  summary: "Sends the mail of a pending invitation again. It can then be answered for another week.",
+  notes: "Links in earlier mails keep working as long.",
+  input: RevokeInvitationInput,
+  output: Invitation,
+  permission: "teams:write",
+  team: { which: "given", role: "admin" },
+  failures: [InvitationNotFound, InvitationNotPending, TooManyInvitations],
+  limits: INVITATION_LIMITS,
+  rest: { method: "POST", path: "/teams/:team_id/invitations/:invitation_id/resend" },
+  example: {
+    input: { teamId: TEAM_EXAMPLE.id, invitationId: INVITATION_EXAMPLE.id },
+    output: INVITATION_EXAMPLE,
+  },
+  audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
+  async handle(context, { teamId, invitationId }) {
+    const { database, newId } = context;
+    const { models } = database;
+    const invitation = await invitationWith(context, { id: invitationId, teamId });
+    if (invitation.status !== "pending") throw new InvitationNotPending(invitation.status);
+    await countInvitation(context, invitation.email);
+    const now = await timeOf(database);
+    // Only while it is pending: an answer at the same moment counts.
+    const [row] = await models.invitation.updateManyAndReturn({
+      where: { id: invitation.id, status: "pending", expiresAt: { gt: now } },
+      data: { expiresAt: new Date(now.getTime() + LIFETIME_MS), bouncedAt: null },
+      select: INVITATION_FIELDS,
+    });
+    if (!row) throw new InvitationNotPending((await invitationWith(context, invitation)).status);
+    const mail = { kind: "invitation", email: row.email, invitationId: row.id };
+    // A mail that waits is sent now.
+    const { count } = await models.mail.updateMany({ where: mail, data: { dueAt: now, lastError: null } });
+    if (count === 0) await models.mail.create({ data: { id: newId(), ...mail } });
+    return toInvitation(row, now);
+  },
+});

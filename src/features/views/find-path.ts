@@ -1,0 +1,72 @@
+import { LIMITS } from "../../limits.js";
+import type { Database } from "../../platform/database.js";
+import type { FollowDirection } from "../memories/index.js";
+import { stepFrom } from "./walk-statements.js";
+
+interface Search {
+  readonly graphId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly types: readonly string[] | null;
+  readonly direction: `${FollowDirection}`;
+  readonly maxDepth: number;
+}
+
+interface Found {
+  /** The ids of the relationships of a shortest path, from its start on; undefined where none was found. */
+  readonly relationshipIds: readonly string[] | undefined;
+  /** Whether the search ended at its limit: then it does not know of every path. */
+  readonly isCapped: boolean;
+}
+
+/** By which relationship a memory was reached, and from which memory; null for the one where a side begins. */
+type Way = { readonly via: string; readonly relationshipId: string } | null;
+
+/** What is known around one of the two ends. */
+interface Side {
+  readonly known: Map<string, Way>;
+  /** What the last step reached for the first time. */
+  edge: string[];
+  readonly direction: string;
+}
+
+const OPPOSITE = { any: "any", out: "in", in: "out" } as const;
+
+/**
+ * Searches from both ends, one step at a time, from the end with fewer memories to go on from: the sides meet after half
+ * the way each. As each step is whole, where they meet first is on a shortest path.
+ */
+export async function findPath(database: Database, search: Search): Promise<Found> {
+  const { graphId, from, to, types, direction, maxDepth } = search;
+  if (from === to) return { relationshipIds: [], isCapped: false };
+  const start: Side = { known: new Map([[from, null]]), edge: [from], direction };
+  const end: Side = { known: new Map([[to, null]]), edge: [to], direction: OPPOSITE[direction] };
+  let left: number = LIMITS.views.pathRelationships;
+  for (let depth = 0; depth < maxDepth; depth++) {
+    const [side, other] = start.edge.length <= end.edge.length ? [start, end] : [end, start];
+    const values = { graphId, ids: side.edge, types, direction: side.direction, limit: left + 1 };
+    const rows = await database.run(stepFrom, values);
+    left -= rows[0]?.looked ?? 0;
+    side.edge = [];
+    for (const { id, via, relationshipId } of rows) {
+      if (id === null || side.known.has(id)) continue;
+      side.known.set(id, { via, relationshipId });
+      side.edge.push(id);
+    }
+    const met = side.edge.find((id) => other.known.has(id));
+    const isCapped = left < 0;
+    if (met !== undefined) {
+      const relationshipIds = [...wayTo(start, met).reverse(), ...wayTo(end, met)];
+      return { relationshipIds, isCapped };
+    }
+    if (isCapped || side.edge.length === 0) return { relationshipIds: undefined, isCapped };
+  }
+  return { relationshipIds: undefined, isCapped: false };
+}
+
+/** The relationships from a memory back to where the side begins. */
+function wayTo({ known }: Side, id: string): string[] {
+  const ids: string[] = [];
+  for (let way = known.get(id); way; way = known.get(way.via)) ids.push(way.relationshipId);
+  return ids;
+}

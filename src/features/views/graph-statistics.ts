@@ -1,0 +1,82 @@
+import { ArgsType, Field, Float, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { defineOperation } from "../../operation/operation.js";
+import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import { countGraph } from "./statistics-statement.js";
+import { TypeCount } from "./type-count.js";
+
+const COUNTED = LIMITS.views.counted;
+const MOST_COMMON = `the ${LIMITS.views.types} most common first`;
+
+@ArgsType()
+export class GraphStatisticsInput extends GraphInput {}
+
+@ObjectType({ description: "What a graph holds, in numbers." })
+export class GraphStatistics {
+  @Field(() => Int, { description: "How many memories it holds." })
+  memoriesTotal!: number;
+
+  @Field(() => [TypeCount], { description: `How many of each type, ${MOST_COMMON}.` })
+  memoriesByType!: TypeCount[];
+
+  @Field(() => Int, { description: "How many relationships it holds." })
+  relationshipsTotal!: number;
+
+  @Field(() => [TypeCount], { description: `How many of each type, ${MOST_COMMON}.` })
+  relationshipsByType!: TypeCount[];
+
+  @Field(() => Float, { nullable: true, description: "How important its memories are on average; null without any." })
+  averageImportance!: number | null;
+
+  @Field(() => Float, { nullable: true, description: "How sure they are on average; null without any." })
+  averageConfidence!: number | null;
+
+  @Field(() => Boolean, {
+    description: `Whether counting ended at ${COUNTED.toLocaleString("en")} memories, or relationships: there may be more.`,
+  })
+  isCapped!: boolean;
+}
+
+export const graphStatistics = defineOperation({
+  name: "graphStatistics",
+  effect: "reads",
+  summary: "How many memories and relationships a graph holds, in all and by type.",
+  input: GraphStatisticsInput,
+  output: GraphStatistics,
+  permission: "memories:read",
+  failures: [NoTeamGraph],
+  rest: { method: "GET", path: "/v1/graph/statistics" },
+  example: {
+    input: {},
+    output: {
+      memoriesTotal: 128,
+      memoriesByType: [
+        { type: "solution", count: 70 },
+        { type: "problem", count: 58 },
+      ],
+      relationshipsTotal: 64,
+      relationshipsByType: [{ type: "SOLVES", count: 64 }],
+      averageImportance: 0.62,
+      averageConfidence: 0.8,
+      isCapped: false,
+    },
+  },
+  async handle({ caller, database }, input) {
+    const rows = await database.run(countGraph, { graphId: chosenGraphId(caller, input) });
+    const memories = rows.filter(({ what }) => what === "memory");
+    const relationships = rows.filter(({ what }) => what === "relationship");
+    const memoriesTotal = memories[0]?.total ?? 0;
+    const relationshipsTotal = relationships[0]?.total ?? 0;
+    return {
+      memoriesTotal,
+      memoriesByType: memories.map(toTypeCount),
+      relationshipsTotal,
+      relationshipsByType: relationships.map(toTypeCount),
+      averageImportance: memories[0]?.averageImportance ?? null,
+      averageConfidence: memories[0]?.averageConfidence ?? null,
+      isCapped: Math.max(memoriesTotal, relationshipsTotal) >= COUNTED,
+    };
+  },
+});
+
+const toTypeCount = ({ type, count }: TypeCount): TypeCount => ({ type, count });

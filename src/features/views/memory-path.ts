@@ -1,0 +1,197 @@
+import { ArgsType, Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { Between } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
+import { Unavailable } from "../../operation/failure.js";
+import { MemoryIdField } from "../../operation/id.js";
+import { defineOperation } from "../../operation/operation.js";
+import {
+  Direction,
+  FollowDirection,
+  GRAPH_FOR_AGENTS,
+  GraphInput,
+  MEMORY_EXAMPLE,
+  MEMORY_RELATIONSHIP_EXAMPLE,
+  MemoryHead,
+  MemoryNotFound,
+  NoTeamGraph,
+  type Place,
+  RelationshipTypesField,
+  chosenGraphId,
+  defineMemoryRelation,
+  idsMeant,
+} from "../memories/index.js";
+import { findPath } from "./find-path.js";
+
+const DEPTH_MAX = 10;
+const LOOKED_AT = LIMITS.views.pathRelationships.toLocaleString("en");
+
+@ArgsType()
+export class MemoryPathInput extends GraphInput {
+  @MemoryIdField("The id of the memory where the path begins.")
+  fromMemoryId!: string;
+
+  @MemoryIdField("The id of the memory where it ends.")
+  toMemoryId!: string;
+
+  @RelationshipTypesField("Follow only relationships of these types, such as SOLVES.")
+  types?: string[] | null;
+
+  @Field(() => Int, { defaultValue: 6, description: `How many relationships it may have, from 1 to ${DEPTH_MAX}.` })
+  @Between(1, DEPTH_MAX)
+  maxDepth!: number;
+
+  @Field(() => FollowDirection, { defaultValue: FollowDirection.ANY, description: "Which way to follow them." })
+  direction!: FollowDirection;
+}
+
+@ObjectType({ description: "A memory on a path." })
+export class PathStep extends MemoryHead {
+  @Field(() => ID, {
+    nullable: true,
+    description: "The relationship that leads to it from the step before; null at first.",
+  })
+  relationshipId!: string | null;
+
+  @Field(() => String, { nullable: true, description: "The type of that relationship, such as SOLVES." })
+  relationship!: string | null;
+
+  @Field(() => Direction, {
+    nullable: true,
+    description: "Whether that relationship is followed along (OUT) or against (IN) its arrow.",
+  })
+  direction!: `${Direction}` | null;
+
+  @Field(() => Float, { nullable: true, description: "How strong that relationship is, from 0 to 1." })
+  strength!: number | null;
+
+  /** Undeclared, so it never leaves: where the memory is. */
+  graphId!: string;
+}
+
+@ObjectType({ description: "How one memory leads to another." })
+export class MemoryPath {
+  @Field(() => Int, { nullable: true, description: "How many relationships the path has; null if none was found." })
+  length!: number | null;
+
+  @Field(() => [PathStep], { description: "Its memories, the first and the last among them; empty if none was found." })
+  steps!: PathStep[];
+
+  @Field(() => Boolean, {
+    description: "Whether the search ended at its limit: there may be a path, or a shorter one, that it did not see.",
+  })
+  isCapped!: boolean;
+}
+
+export const memoryOfStep = defineMemoryRelation({
+  of: PathStep,
+  name: "memory",
+  description: "The whole memory; null if it was deleted meanwhile.",
+  placeOf: ({ graphId, memoryId: id }) => ({ graphId, id }),
+});
+
+export const memoryPath = defineOperation({
+  name: "memoryPath",
+  effect: "reads",
+  summary: "A shortest path from one memory to another.",
+  notes: `At most ${LOOKED_AT} relationships are looked at. \`isCapped\` says whether that was too few to be sure.`,
+  input: MemoryPathInput,
+  output: MemoryPath,
+  permission: "memories:read",
+  failures: [MemoryNotFound, NoTeamGraph],
+  rest: { method: "GET", path: "/v1/memories/:from_memory_id/path" },
+  mcp: {
+    name: "find_path",
+    description:
+      "Finds a shortest chain of relationships from one memory to another: how they have to do with each other.",
+    inputs: {
+      fromMemoryId: "The id of the memory where it begins.",
+      toMemoryId: "The id of the memory where it ends.",
+      types: "Only along relationships of these types.",
+      maxDepth: "How many relationships it may have.",
+      direction: "Along the arrows (out), against them (in), or both (any).",
+      graph: GRAPH_FOR_AGENTS,
+    },
+  },
+  example: {
+    input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: MEMORY_RELATIONSHIP_EXAMPLE.to },
+    output: {
+      length: 1,
+      steps: [
+        {
+          ...{ memoryId: MEMORY_EXAMPLE.id, type: MEMORY_EXAMPLE.type, title: MEMORY_EXAMPLE.title },
+          ...{ relationshipId: null, relationship: null, direction: null, strength: null },
+          graphId: MEMORY_EXAMPLE.graphId,
+        },
+        {
+          memoryId: MEMORY_RELATIONSHIP_EXAMPLE.memory.id,
+          type: MEMORY_RELATIONSHIP_EXAMPLE.memory.type,
+          title: MEMORY_RELATIONSHIP_EXAMPLE.memory.title,
+          relationshipId: MEMORY_RELATIONSHIP_EXAMPLE.relationshipId,
+          relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
+          direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
+          strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
+          graphId: MEMORY_EXAMPLE.graphId,
+        },
+      ],
+      isCapped: false,
+    },
+  },
+  async handle(context, input) {
+    const { types = null, direction, maxDepth } = input;
+    const graphId = chosenGraphId(context.caller, input);
+    // What is found is read afterwards; if some of it was deleted in between, all is searched for again.
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const ends = await endsOf(context, graphId, input);
+      const { relationshipIds, isCapped } = await findPath(context.database, {
+        graphId,
+        ...ends,
+        types,
+        direction,
+        maxDepth,
+      });
+      if (!relationshipIds) return { length: null, steps: [], isCapped };
+      const steps = await readSteps(context, { graphId, id: ends.from }, relationshipIds);
+      if (steps) return { length: relationshipIds.length, steps, isCapped };
+    }
+    throw new Unavailable();
+  },
+});
+
+const ATTEMPTS = 3;
+
+/** @throws MemoryNotFound unless both are there. */
+async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
+  const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
+  if (from === undefined || to === undefined) throw new MemoryNotFound();
+  return { from, to };
+}
+
+const HEAD = { id: true, type: true, title: true } as const;
+const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null };
+
+/** A memory, and what relationships lead to from it, one after the other; undefined where one of them is gone. */
+async function readSteps(
+  { database: { models } }: Context,
+  { graphId, id: start }: Place,
+  relationshipIds: readonly string[],
+): Promise<PathStep[] | undefined> {
+  const first = await models.memory.findUnique({ where: { graphId_id: { graphId, id: start } }, select: HEAD });
+  if (!first) return undefined;
+  const found = await models.relationship.findMany({
+    where: { graphId, id: { in: [...relationshipIds] } },
+    select: { id: true, type: true, strength: true, from: { select: HEAD }, to: { select: HEAD } },
+  });
+  const stepTo = ({ id: memoryId, type, title }: typeof first) => ({ memoryId, type, title, graphId });
+  const steps: PathStep[] = [{ ...stepTo(first), ...NO_RELATIONSHIP }];
+  for (const relationshipId of relationshipIds) {
+    const relationship = found.find(({ id }) => id === relationshipId);
+    if (!relationship) return undefined;
+    const { type, strength, from, to } = relationship;
+    const isAlong = from.id === steps.at(-1)?.memoryId;
+    const direction = isAlong ? Direction.OUT : Direction.IN;
+    steps.push({ ...stepTo(isAlong ? to : from), relationshipId, relationship: type, direction, strength });
+  }
+  return steps;
+}

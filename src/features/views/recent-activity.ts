@@ -1,0 +1,142 @@
+import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
+import { Between } from "../../operation/bounds.js";
+import { defineOperation } from "../../operation/operation.js";
+import { withinPage } from "../../operation/page.js";
+import {
+  GRAPH_FOR_AGENTS,
+  GraphInput,
+  MEMORY_EXAMPLE,
+  Memory,
+  NoTeamGraph,
+  ProjectField,
+  IncludeExpiredField,
+  expiryFor,
+  chosenGraphId,
+} from "../memories/index.js";
+import { NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
+import { TypeCount } from "./type-count.js";
+
+const DAYS_MAX = 365;
+const DAY_MS = 86_400_000;
+
+@ArgsType()
+export class RecentActivityInput extends GraphInput {
+  @Field(() => Int, { defaultValue: 7, description: `How many days to look back, from 1 to ${DAYS_MAX}.` })
+  @Between(1, DAYS_MAX)
+  days!: number;
+
+  @ProjectField("Only memories of this project: those whose `context` has it as `project_path`.")
+  project?: string | null;
+
+  @IncludeExpiredField()
+  includeExpired!: boolean;
+}
+
+@ObjectType({ description: "What was stored or changed in the last days." })
+export class RecentActivity {
+  @Field(() => Int, { description: "How many memories." })
+  total!: number;
+
+  @Field(() => Boolean, {
+    description:
+      `Whether there may be more than \`total\`: the last ${LIMITS.views.changed.toLocaleString("en")} changes of a graph are ` +
+      "looked at.",
+  })
+  totalIsCapped!: boolean;
+
+  @Field(() => [TypeCount], { description: `How many of each type, the ${LIMITS.views.types} most common first.` })
+  byType!: TypeCount[];
+
+  @Field(() => [Memory], { description: `The last ${NEWEST_MAX} of them, the last changed first.` })
+  memories!: Memory[];
+
+  @Field(() => [Memory], {
+    description:
+      "Those of type problem or error that no relationship SOLVES or ADDRESSES leads to, the most important first, " +
+      `at most ${UNSOLVED_MAX}.`,
+  })
+  unresolvedProblems!: Memory[];
+
+  @Field(() => Int, { description: "How many days it looked back." })
+  days!: number;
+}
+
+/** Of each memory; get_memory reads it whole. */
+const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt"];
+
+export const recentActivity = defineOperation({
+  name: "recentActivity",
+  effect: "reads",
+  summary: "What was stored or changed in a graph in the last days, and which of these problems are open.",
+  notes: "Where texts are long, the lists may be shorter.",
+  input: RecentActivityInput,
+  output: RecentActivity,
+  permission: "memories:read",
+  failures: [NoTeamGraph],
+  rest: { method: "GET", path: "/v1/activity" },
+  mcp: {
+    name: "get_recent_activity",
+    description:
+      "What was stored or changed in the last days, and problems that nothing solves yet. Call it to pick up work where " +
+      "it was left.",
+    leftOut: ["includeExpired"],
+    inputs: {
+      days: "How many days to look back.",
+      project: "Only memories whose context has this project_path.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    outputs: [
+      ...["total", "byType", "days"],
+      ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
+    ],
+    ifCut: "Ask for fewer days, or call search_memories.",
+  },
+  example: {
+    input: { days: 7 },
+    output: {
+      total: 1,
+      totalIsCapped: false,
+      byType: [{ type: MEMORY_EXAMPLE.type, count: 1 }],
+      memories: [MEMORY_EXAMPLE],
+      unresolvedProblems: [],
+      days: 7,
+    },
+  },
+  async handle(context, input) {
+    const { caller, database, now } = context;
+    const { days } = input;
+    const since = new Date(now().getTime() - days * DAY_MS);
+    const values = {
+      graphId: chosenGraphId(caller, input),
+      since,
+      project: input.project ?? null,
+      expired: expiryFor(context, input),
+      most: LIMITS.views.changed,
+    };
+    const [row = NOTHING] = await database.run(recentActivityOf, values);
+    const { total, isCapped, byType, memories, problems } = row;
+    // The problems first: they are what somebody has to do something about.
+    const open = toMemories(problems);
+    const shown = withinPage([...open, ...toMemories(memories)]);
+    return {
+      total,
+      totalIsCapped: isCapped,
+      byType: byType as TypeCount[],
+      memories: shown.slice(open.length),
+      unresolvedProblems: shown.slice(0, open.length),
+      days,
+    };
+  },
+});
+
+const NOTHING = { total: 0, isCapped: false, byType: [], memories: [], problems: [] };
+
+/** Memories as a row carries a list of them: as JSON. */
+const toMemories = (list: unknown): Memory[] =>
+  (list as Array<Memory & Record<"createdAt" | "updatedAt", string> & { expiresAt: string | null }>).map((memory) => ({
+    ...memory,
+    createdAt: new Date(memory.createdAt),
+    updatedAt: new Date(memory.updatedAt),
+    expiresAt: memory.expiresAt === null ? null : new Date(memory.expiresAt),
+  }));

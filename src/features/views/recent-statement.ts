@@ -1,0 +1,55 @@
+import { LIMITS } from "../../limits.js";
+import { defineStatement } from "../../platform/statement.js";
+import { MEMORY_COLUMNS } from "../memories/index.js";
+
+/** How many of the changed memories are answered, and how many problems. */
+export const NEWEST_MAX = 20;
+export const UNSOLVED_MAX = 10;
+
+const { problems, types } = LIMITS.views;
+const COLUMNS = [...MEMORY_COLUMNS.values()].join(", ");
+
+/** What changed since a time, the last changed first: at most as many as are looked at. */
+const LOOKED_AT = `
+    SELECT id, type, importance, project, updated_at, expires_at FROM memory WHERE graph_id = :graphId AND updated_at >= :since
+    ORDER BY updated_at DESC, id DESC LIMIT :most`;
+
+/** Those of them that are asked for: of a project, and what has not expired. */
+const WANTED = `(:project IS NULL OR project = :project) AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
+const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
+
+/**
+ * What changed in a graph since a time. SQL, since it is told of one moment and no model counts a limited number of rows.
+ * `OFFSET 0` has PostgreSQL look for each problem's solution, instead of reading those of the whole graph.
+ */
+export const recentActivityOf = defineStatement({
+  name: "recent_activity",
+  values: { graphId: "uuid", since: "timestamptz", project: "text?", expired: "timestamptz?", most: "int4" },
+  row: { total: "int4", isCapped: "bool", byType: "json", memories: "json", problems: "json" },
+  text: `
+    WITH counts AS MATERIALIZED (
+      SELECT type, count(*) FILTER (WHERE ${WANTED})::int4 AS count, count(*) AS looked_at
+      FROM (${LOOKED_AT}) recent GROUP BY type
+    ), newest AS MATERIALIZED (
+      SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX}
+    ), unsolved AS MATERIALIZED (
+      SELECT id FROM (
+        SELECT * FROM (${RECENT}) recent WHERE type IN ('problem', 'error') LIMIT ${problems}
+      ) problem
+      WHERE NOT EXISTS (
+        SELECT FROM relationship r
+        WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN ('SOLVES', 'ADDRESSES') OFFSET 0
+      )
+      ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX}
+    )
+    SELECT (SELECT coalesce(sum(count), 0)::int4 FROM counts) AS total,
+      (SELECT coalesce(sum(looked_at), 0) = :most FROM counts) AS "isCapped",
+      (SELECT coalesce(json_agg(c), '[]') FROM (SELECT type, count FROM counts WHERE count > 0 ORDER BY count DESC, type LIMIT ${types}) c)
+        AS "byType",
+      (SELECT coalesce(json_agg(to_json(m)), '[]') FROM (
+        SELECT ${COLUMNS} FROM newest JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id
+        ORDER BY m.updated_at DESC, m.id DESC) m) AS memories,
+      (SELECT coalesce(json_agg(to_json(p)), '[]') FROM (
+        SELECT ${COLUMNS} FROM unsolved JOIN memory m ON m.graph_id = :graphId AND m.id = unsolved.id
+        ORDER BY m.importance DESC, m.updated_at DESC, m.id DESC) p) AS problems`,
+});

@@ -1,0 +1,65 @@
+import { LIMITS } from "../../limits.js";
+import { defineStatement } from "../../platform/statement.js";
+
+/**
+ * One step of a walk: what relationships lead to from some memories, each memory once, by the strongest. Always a row,
+ * without an id where they lead nowhere. SQL, since a number of relationships is looked at, and no more, whatever leads
+ * where: `OFFSET 0` has PostgreSQL look up each memory's own, one after the other.
+ */
+export const stepFrom = defineStatement({
+  name: "step_from",
+  values: { graphId: "uuid", ids: "uuid[]", types: "text[]?", direction: "text", limit: "int4" },
+  row: { looked: "int4", id: "uuid?", via: "uuid", relationshipId: "uuid", strength: "float8" },
+  text: `
+    WITH seen AS MATERIALIZED (
+      SELECT * FROM (${leading("from_id", "to_id", "out")} UNION ALL ${leading("to_id", "from_id", "in")}) both_ways
+      LIMIT :limit
+    )
+    SELECT looked.count AS looked, best.id, best.via, best.relationship_id AS "relationshipId", best.strength
+    FROM (SELECT count(*)::int4 AS count FROM seen) looked LEFT JOIN (
+      SELECT DISTINCT ON (id) * FROM seen WHERE :types IS NULL OR type = ANY(:types)
+      ORDER BY id, strength DESC, relationship_id
+    ) best ON true`,
+});
+
+function leading(here: "from_id" | "to_id", there: "from_id" | "to_id", direction: "in" | "out"): string {
+  return `
+      SELECT r.${there} AS id, r.${here} AS via, r.id AS relationship_id, r.type, r.strength
+      FROM unnest(:ids) AS here(id) CROSS JOIN LATERAL (
+        SELECT * FROM relationship WHERE graph_id = :graphId AND ${here} = here.id OFFSET 0
+      ) r
+      WHERE :direction <> '${direction === "out" ? "in" : "out"}'`;
+}
+
+const { drawnFrom, edges } = LIMITS.views;
+
+/**
+ * The memories of a drawing, or the newest of the graph where none are given, and the strongest relationships between
+ * them, and one more of these if there are more: of one moment, so that none leads to what is not there. SQL for that,
+ * and since models would read all of a memory's relationships to find those that lead to some.
+ */
+export const drawing = defineStatement({
+  name: "draw_graph",
+  values: { graphId: "uuid", ids: "uuid[]?", nodes: "int4" },
+  row: { isCapped: "bool", nodes: "json", edges: "json" },
+  text: `
+    WITH newest AS MATERIALIZED (
+      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND :ids IS NULL
+      ORDER BY id DESC LIMIT :nodes + 1
+    ), node AS MATERIALIZED (
+      (SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ANY(:ids))
+      UNION ALL
+      (SELECT * FROM newest ORDER BY id DESC LIMIT :nodes)
+    ), seen AS MATERIALIZED (
+      SELECT r.* FROM node CROSS JOIN LATERAL (
+        SELECT id, from_id, to_id, type, strength FROM relationship
+        WHERE graph_id = :graphId AND from_id = node.id OFFSET 0
+      ) r LIMIT ${drawnFrom}
+    )
+    SELECT (SELECT count(*) >= ${drawnFrom} FROM seen) OR (SELECT count(*) > :nodes FROM newest) AS "isCapped",
+      (SELECT coalesce(json_agg(node ORDER BY id DESC), '[]') FROM node) AS nodes,
+      (SELECT coalesce(json_agg(edge), '[]') FROM (
+        SELECT seen.id AS "relationshipId", seen.from_id AS "from", seen.to_id AS "to", seen.type, seen.strength
+        FROM seen JOIN node ON node.id = seen.to_id ORDER BY seen.strength DESC, seen.id
+        LIMIT ${edges + 1}) edge) AS edges`,
+});

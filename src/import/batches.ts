@@ -1,0 +1,46 @@
+import { LIMITS } from "../limits.js";
+import { Refused } from "./graph-store.js";
+
+/** Less than a body may have, for what stands around the items. */
+const BYTES_MAX = LIMITS.http.bodyBytes - 65_536;
+const VALUES_MAX = LIMITS.json.values - 1_000;
+
+/** Cuts items into lists of which each fits into one call. */
+export function* batchesOf<Item extends object>(items: Iterable<Item>): Generator<Item[]> {
+  let [batch, bytes, values]: [Item[], number, number] = [[], 0, 0];
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    const [ownBytes, ownValues] = [Buffer.byteLength(text), valuesIn(text)];
+    const isFull =
+      batch.length === LIMITS.bulk.items || bytes + ownBytes > BYTES_MAX || values + ownValues > VALUES_MAX;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      [batch, bytes, values] = [[], 0, 0];
+    }
+    batch.push(item);
+    bytes += ownBytes;
+    values += ownValues;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** At least as many values as the service counts: it leaves out what stands in texts. */
+const valuesIn = (text: string): number => text.match(/[,[{]/g)?.length ?? 0;
+
+/** Stores items together. Where the service refuses, halves of them, down to the single ones that are refused. */
+export async function storeAll<Item>(
+  items: readonly Item[],
+  store: (items: readonly Item[]) => Promise<void>,
+  refuse: (item: Item, failure: Refused) => void,
+): Promise<void> {
+  try {
+    await store(items);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const [only] = items;
+    if (items.length === 1 && only !== undefined) return refuse(only, error);
+    const middle = Math.ceil(items.length / 2);
+    await storeAll(items.slice(0, middle), store, refuse);
+    await storeAll(items.slice(middle), store, refuse);
+  }
+}

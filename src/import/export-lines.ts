@@ -1,0 +1,104 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { ImportStopped } from "./import-stopped.js";
+import { parseStrictly } from "./json-text.js";
+import { isObject } from "./text.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a line of an export says. */
+export type ExportLine =
+  | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown }
+  | { readonly kind: "memory" | "relationship"; readonly fields: Fields }
+  /** Without counts, those of the start are meant. */
+  | { readonly kind: "end"; readonly memories?: unknown; readonly relationships?: unknown };
+
+/** A format of the service's own exports, in which each record has its own line. */
+export interface ExportFormat {
+  /** What the first line looks like. */
+  readonly begins: RegExp;
+  /** Undefined for what is no line of an export. */
+  readonly read: (line: string) => ExportLine | "nothing" | undefined;
+}
+
+const JSON_LINES: ExportFormat = {
+  begins: /^\{"record":"graph","format":"memory-graph",/,
+  read(line) {
+    const parsed = parseStrictly(line);
+    if (!isObject(parsed)) return undefined;
+    const { record, ...fields } = parsed;
+    const { memories, relationships } = fields;
+    if (record === "graph") return { kind: "start", memories, relationships };
+    if (record === "end") return { kind: "end", memories, relationships };
+    return record === "memory" || record === "relationship" ? { kind: record, fields } : "nothing";
+  },
+};
+
+const OPENING = ',"memories":[';
+
+/** The JSON of MemoryGraph as this service writes it: the lists' brackets and each record have their own lines. */
+const MEMORY_GRAPH: ExportFormat = {
+  begins: /^\{"format_version":"2\.0","export_version":"1\.0","export_date":"[^"]{1,40}","memory_count":\d+,/,
+  read(line) {
+    if (line === '],"relationships":[') return "nothing";
+    if (line === "]}") return { kind: "end" };
+    const isStart = line.endsWith(OPENING);
+    const text = isStart ? `${line.slice(0, -OPENING.length)}}` : line.replace(/,$/, "");
+    const fields = parseStrictly(text);
+    if (!isObject(fields)) return undefined;
+    const { memory_count: memories, relationship_count: relationships } = fields;
+    if (isStart) return { kind: "start", memories, relationships };
+    const { from_memory_id: from, to_memory_id: to, properties, ...others } = fields;
+    if (from === undefined) return { kind: "memory", fields };
+    return { kind: "relationship", fields: { ...others, from, to, ...(isObject(properties) && properties) } };
+  },
+};
+
+const BEGINNING_BYTES = 1_024;
+
+/** The format of an export of this service; undefined for any other file, and for what cannot be read. */
+export async function exportFormatOf(place: string): Promise<ExportFormat | undefined> {
+  try {
+    await using file = await open(place);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
+    const beginning = buffer.toString("utf8", 0, bytesRead);
+    return [JSON_LINES, MEMORY_GRAPH].find(({ begins }) => begins.test(beginning));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads an export line by line.
+ * @param lengthMax UTF-16 units of a line.
+ * @throws ImportStopped for a line that is longer, or no record.
+ */
+export async function* readExport(place: string, format: ExportFormat, lengthMax: number): AsyncGenerator<ExportLine> {
+  for await (const line of linesOf(place, lengthMax)) {
+    const said = format.read(line);
+    if (said === undefined) {
+      throw new ImportStopped(`${place} has a line that is no record: ${line.slice(0, 60)}. Export again.`);
+    }
+    if (said !== "nothing") yield said;
+  }
+}
+
+/** Holds no more than one line and one chunk. */
+async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string> {
+  let rest = "";
+  const assertShort = () => {
+    if (rest.length <= lengthMax) return;
+    throw new ImportStopped(`${place} has a line of more than ${lengthMax} characters: it is no export. Export again.`);
+  };
+  for await (const chunk of createReadStream(place, "utf8")) {
+    const [first = "", ...others] = String(chunk).split("\n");
+    rest += first;
+    assertShort();
+    for (const next of others) {
+      if (rest !== "") yield rest;
+      rest = next;
+      assertShort();
+    }
+  }
+  if (rest !== "") yield rest;
+}

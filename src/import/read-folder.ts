@@ -1,0 +1,168 @@
+import type { Dirent } from "node:fs";
+import { readFile, readdir, stat } from "node:fs/promises";
+import { extname, join, resolve } from "node:path";
+import { LIMITS } from "../limits.js";
+import { type FinishOptions, GraphDraft } from "./draft.js";
+import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
+import type { ImportedGraph } from "./graph.js";
+import { ImportStopped } from "./import-stopped.js";
+import { NoteNames } from "./note-names.js";
+import { quote } from "./text.js";
+
+type Bounds = { readonly [Name in keyof typeof LIMITS.importFolder]: number };
+
+interface FolderOptions extends FinishOptions {
+  readonly bounds?: Partial<Bounds>;
+}
+
+/** A note, and its path within the folder, with `/`. */
+interface FoundNote extends MarkdownNote {
+  readonly path: string;
+}
+
+export const isFolder = async (place: string): Promise<boolean> =>
+  stat(place).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/**
+ * Reads the Markdown notes of a folder: each is a memory, its links are relationships.
+ * @throws ImportStopped when there are too many files or bytes, or no note.
+ */
+export async function readNotesFolder(folder: string, options: FolderOptions = {}): Promise<ImportedGraph> {
+  const place = resolve(folder);
+  const reader = new FolderReader(place, { ...LIMITS.importFolder, ...options.bounds });
+  const graph = (await reader.read()).finish(options);
+  if (graph.notes.size > 0) return graph;
+  throw new ImportStopped(`There are no notes in ${place}. Give a folder with Markdown files: .md or .markdown.`);
+}
+
+class FolderReader {
+  readonly #draft = new GraphDraft();
+  readonly #notes: FoundNote[] = [];
+  /** Files that are no notes, by what their names end with. */
+  readonly #others = new Map<string, number>();
+  #files = 0;
+  #bytes = 0;
+
+  constructor(
+    private readonly root: string,
+    private readonly bounds: Bounds,
+  ) {}
+
+  async read(): Promise<GraphDraft> {
+    // Level by level, so that a name that several notes have is that of the note nearest to the top.
+    let folders = [""];
+    for (let depth = 0; folders.length > 0; depth++) {
+      const deeper: string[] = [];
+      for (const folder of folders) {
+        if (depth > this.bounds.depth) this.#refuse(folder, `it is more than ${this.bounds.depth} folders deep`);
+        else deeper.push(...(await this.#readFolder(folder)));
+      }
+      folders = deeper;
+    }
+    for (const [end, times] of this.#others) this.#draft.ignore(`${times} × ${end}`, "files that are no notes");
+    this.#addAll();
+    return this.#draft;
+  }
+
+  /** Reads the notes of a folder; returns its folders. */
+  async #readFolder(folder: string): Promise<string[]> {
+    const entries = await this.#trying(folder, () => readdir(join(this.root, folder), { withFileTypes: true }));
+    const folders: string[] = [];
+    for (const entry of (entries ?? []).sort((one, other) => (one.name < other.name ? -1 : 1))) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (++this.#files > this.bounds.files) {
+        throw new ImportStopped(
+          `${this.root} has more than ${this.bounds.files} files. Import its folders one by one.`,
+        );
+      }
+      if (entry.isDirectory() && !entry.name.startsWith(".")) folders.push(path);
+      else await this.#readEntry(path, entry);
+    }
+    return folders;
+  }
+
+  async #readEntry(path: string, entry: Dirent): Promise<void> {
+    const end = extname(entry.name).toLowerCase();
+    if (entry.isSymbolicLink()) this.#draft.ignore(quote(path), "a symbolic link, which is not followed");
+    else if (entry.name.startsWith(".")) this.#draft.ignore(quote(path), "it is hidden");
+    else if (!entry.isFile() || ![".md", ".markdown"].includes(end)) {
+      this.#others.set(end, (this.#others.get(end) ?? 0) + 1);
+    } else await this.#readNote(path);
+  }
+
+  async #readNote(path: string): Promise<void> {
+    const place = join(this.root, path);
+    const { fileBytes, bytes } = this.bounds;
+    const size = (await this.#trying(path, () => stat(place)))?.size;
+    if (size === undefined) return;
+    if (size > fileBytes) return this.#refuse(path, `it has more than ${fileBytes} bytes: divide it`);
+    this.#bytes += size;
+    if (this.#bytes > bytes) {
+      throw new ImportStopped(
+        `The notes in ${this.root} have more than ${bytes} bytes. Import its folders one by one.`,
+      );
+    }
+    const content = await this.#trying(path, () => readFile(place));
+    const text = content && decode(content);
+    if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
+    else if (content) this.#refuse(path, "it is not text in UTF-8: save it as UTF-8 and try again");
+  }
+
+  #addAll(): void {
+    const names = new NoteNames(this.#notes);
+    for (const { path, body, unread, title: said, type = "note", ...note } of this.#notes) {
+      const name = said ?? nameOf(path);
+      const { details, tags, summary, importance } = note;
+      const texts = [(body === "" ? name : body).normalize("NFC")];
+      this.#draft.addMemory({
+        ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, grows: false },
+      });
+      for (const { line, text } of unread) {
+        const reason = "of front matter, `key: value`, `key: [a, b]` and lists of `- item` are read";
+        this.#draft.refuse("part", `${quote(path)}, line ${line}: ${quote(text)}`, reason);
+      }
+    }
+    for (const { path, links } of this.#notes) {
+      for (const { to, type, context } of links) {
+        const found = names.find(to);
+        if (found === undefined) continue;
+        if (found.isFile) this.#draft.ignore(`${quote(path)}: ${quote(to)}`, "a link to a file that is no note");
+        else {
+          const end = found.path === undefined ? found.name : idOf(found.path);
+          this.#draft.addRelationship({ place: path, from: idOf(path), to: end, type, context });
+        }
+      }
+    }
+  }
+
+  #refuse(path: string, reason: string): void {
+    this.#draft.refuse("other", quote(path), reason);
+  }
+
+  /** Reports what cannot be read, and continues. */
+  async #trying<Value>(path: string, read: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error)) throw error;
+      this.#refuse(path, `it cannot be read (${String(error.code)})`);
+      return undefined;
+    }
+  }
+}
+
+/** An id that is the name of no note. */
+const idOf = (path: string): string => `./${path}`;
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1, -extname(path).length).normalize("NFC");
+
+function decode(content: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(content);
+  } catch {
+    return undefined;
+  }
+}

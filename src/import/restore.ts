@@ -1,0 +1,72 @@
+import { LIMITS } from "../limits.js";
+import { batchesOf } from "./batches.js";
+import { type ExportFormat, readExport } from "./export-lines.js";
+import { Refused } from "./graph-store.js";
+import { ImportStopped } from "./import-stopped.js";
+import type { ServiceClient } from "./service-client.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Kind = "memory" | "relationship";
+
+/** How many records were restored, and how many were there already. */
+export interface RestoreReport {
+  readonly memories: { restored: number; existing: number };
+  readonly relationships: { restored: number; existing: number };
+}
+
+export const newRestoreReport = (): RestoreReport => ({
+  memories: { restored: 0, existing: 0 },
+  relationships: { restored: 0, existing: 0 },
+});
+
+interface Restoring {
+  readonly format: ExportFormat;
+  readonly client: Pick<ServiceClient, "restore">;
+  /** Updated during the run, so that it is correct even if the run ends early. */
+  readonly report: RestoreReport;
+  readonly onStart: (records: number) => void;
+  readonly onStep: (records: number) => void;
+  /** UTF-16 units of a line. */
+  readonly lengthMax?: number;
+}
+
+/** So many records are read before they are sent. */
+const READ_AT_ONCE = 500;
+
+/** Restores an export, reading it line by line. Memories come before relationships, as in the file. */
+export async function restoreFile(place: string, restoring: Restoring): Promise<void> {
+  const { format, client, report, onStart, onStep, lengthMax = LIMITS.importFile.valueLength } = restoring;
+  let [waiting, kind, isComplete]: [Fields[], Kind, boolean] = [[], "memory", false];
+  let announced: Readonly<Record<"memories" | "relationships", unknown>> | undefined;
+  const read = { memories: 0, relationships: 0 };
+  const send = async () => {
+    for (const batch of batchesOf(waiting)) {
+      const list = kind === "memory" ? "memories" : "relationships";
+      const { restored, existing } = await client.restore(list, batch);
+      report[list].restored += restored;
+      report[list].existing += existing;
+      onStep(batch.length);
+    }
+    waiting = [];
+  };
+  for await (const line of readExport(place, format, lengthMax)) {
+    if (line.kind === "start") {
+      announced = line;
+      onStart(Number(line.memories) + Number(line.relationships));
+    } else if (line.kind === "end") {
+      const counted = { ...announced, ...line };
+      isComplete = counted.memories === read.memories && counted.relationships === read.relationships;
+    } else {
+      if (line.kind !== kind || waiting.length === READ_AT_ONCE) await send();
+      kind = line.kind;
+      read[kind === "memory" ? "memories" : "relationships"]++;
+      waiting.push(line.fields);
+    }
+  }
+  await send();
+  if (!isComplete)
+    throw new ImportStopped(`${place} lacks some of its lines: it is not the whole export. Export again.`);
+}
+
+/** A record that the service refuses ends the run: a graph that lacks some is not the same graph. */
+export const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof ImportStopped;

@@ -1,0 +1,15 @@
+import type { Database } from "../platform/database.js";
+
+/** A mail whose text is known when it is queued. It must contain no secret, since it is stored until it is sent. */
+export interface Notice {
+  readonly id: string;
+  readonly email: string;
+  readonly subject: string;
+  /** Plain text; an empty line separates paragraphs, and a paragraph that is a URL becomes a link. */
+  readonly body: string;
+}
+
+/** Queues a notice. In a transaction, it is sent if the transaction commits. */
+export async function queueNotice({ models }: Pick<Database, "models">, notice: Notice): Promise<void> {
+  await models.mail.create({ data: { kind: "notice", ...notice } });
+}

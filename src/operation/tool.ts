@@ -1,0 +1,28 @@
+/**
+ * How MCP offers an operation to agents. Inputs have their names in code, outputs those of REST in camelCase. A name that
+ * does not exist stops the server at its start.
+ */
+export interface ToolRoute {
+  /** In snake_case. It must not change, since people write it into the settings of their agents. */
+  readonly name: string;
+  /** Other names that a call may use; the list of tools does not show them. */
+  readonly alsoNamed?: readonly string[];
+  /** For agents: when to call it, and what it returns. Replaces the summary, which is for programmers. */
+  readonly description: string;
+  /** Whether it deletes something that no later call can restore; false by default. */
+  readonly isDestructive?: boolean;
+  /** Whether repeating the call changes nothing more; false by default. */
+  readonly isIdempotent?: boolean;
+  /** Inputs that agents do not get. */
+  readonly leftOut?: readonly string[];
+  /** The descriptions of inputs for agents, instead of those for programmers. */
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** The maximum of a number, smaller than at the other doors; also its default, unless that is smaller. */
+  readonly most?: Readonly<Record<string, number>>;
+  /** The outputs that agents get, nested ones as `memories.title`; all by default. */
+  readonly outputs?: readonly string[];
+  /** An output with a long text, of which an agent can request the part from a given character. */
+  readonly inParts?: string;
+  /** A sentence that says how to get the part that did not fit into an answer. */
+  readonly ifCut?: string;
+}

@@ -1,0 +1,217 @@
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import { once } from "node:events";
+import { pipeline } from "node:stream/promises";
+import pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { StartError } from "./start-error.js";
+
+/*
+ * A copy of a whole database is text: a head with the newest migration, then for each table the line and the rows of
+ * PostgreSQL's COPY, then an end with the number of rows. Rows of COPY never contain a line of only `\.`, which ends a
+ * table. Generated columns and triggers are left out: the target computes the first and already has what the second did.
+ */
+
+/** How many rows each table has. */
+export type RowCounts = Readonly<Record<string, number>>;
+
+type Tell = (table: string, rows: number) => void;
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+const HEAD = "-- memory-graph database, schema ";
+const END = "-- end of ";
+
+/**
+ * Writes the database at `url` as it is at one moment. A server may use it meanwhile.
+ * @returns the rows of each table
+ */
+export async function writeDatabase(url: string, target: Writable, tell: Tell = () => {}): Promise<RowCounts> {
+  await using database = await connect(url);
+  const { client } = database;
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  const counts: Record<string, number> = {};
+  await write(target, `${HEAD}${await newestMigration(client)}\n`);
+  for (const { name, columns } of await tablesOf(client)) {
+    const what = `"${name}" (${columns.map((column) => `"${column}"`).join(", ")})`;
+    await write(target, `COPY ${what} FROM stdin;\n`);
+    const rows = client.query(copyTo(`COPY ${what} TO STDOUT`));
+    for await (const chunk of rows as AsyncIterable<Buffer>) await write(target, chunk);
+    await write(target, "\\.\n");
+    counts[name] = rows.rowCount ?? 0;
+    tell(name, counts[name]);
+  }
+  await write(target, `${END}${sumOf(counts)} rows\n`);
+  target.end();
+  return counts;
+}
+
+/**
+ * Fills the migrated and empty database at `url` with what `writeDatabase` wrote, wholly or not at all.
+ * @returns the rows of each table
+ * @throws StartError when it is not empty, has another schema, or the source ends early or is something else.
+ */
+export async function readDatabase(url: string, source: Readable, tell: Tell = () => {}): Promise<RowCounts> {
+  await using database = await connect(url);
+  const { client } = database;
+  await client.query("BEGIN; SET CONSTRAINTS ALL DEFERRED");
+  await assertEmpty(client);
+  const tables = (await tablesOf(client)).map(({ name }) => `"${name}"`);
+  for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
+  const counts = await readTables(client, source, tell);
+  // Checks what was deferred: before that, PostgreSQL changes no table.
+  await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+  for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
+  await client.query("COMMIT");
+  await client.query("ANALYZE");
+  return counts;
+}
+
+/** Copies all data to another migrated and empty database. */
+export async function copyDatabase(fromUrl: string, toUrl: string, tell: Tell): Promise<RowCounts> {
+  const between = new PassThrough();
+  between.on("error", () => {});
+  // One that fails ends the other.
+  const breaking = (error: unknown): never => {
+    between.destroy(error instanceof Error ? error : new Error(String(error)));
+    throw error;
+  };
+  const reading = readDatabase(toUrl, between, tell).catch(breaking);
+  await Promise.all([reading, writeDatabase(fromUrl, between).catch(breaking)]);
+  return reading;
+}
+
+async function connect(connectionString: string): Promise<AsyncDisposable & { readonly client: pg.Client }> {
+  const client = new pg.Client({ connectionString, keepAlive: true });
+  client.on("error", () => {});
+  await client.connect();
+  // Large tables take as long as they take.
+  await client.query(
+    "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
+  );
+  return { client, [Symbol.asyncDispose]: () => client.end() };
+}
+
+/** The newest migration stands for the schema: two databases with the same one have the same tables. */
+async function newestMigration(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT max(migration_name) AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL",
+  );
+  return rows[0]?.name ?? "none";
+}
+
+/** Every table with the columns that are stored, in an order in which each comes after those that it refers to. */
+async function tablesOf(client: pg.Client): Promise<Table[]> {
+  const { rows } = await client.query<Table & { needs: readonly string[] }>(`
+    SELECT relname AS name,
+      ARRAY(SELECT attname::text FROM pg_attribute
+        WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum) AS columns,
+      ARRAY(SELECT confrelid::regclass::text FROM pg_constraint
+        WHERE conrelid = c.oid AND contype = 'f' AND NOT condeferrable AND confrelid <> c.oid) AS needs
+    FROM pg_class c
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+      AND relname <> '_prisma_migrations'
+    ORDER BY relname`);
+  const ordered = new Map<string, Table>();
+  while (ordered.size < rows.length) {
+    const ready = rows.filter(({ name, needs }) => !ordered.has(name) && needs.every((need) => ordered.has(need)));
+    if (ready.length === 0) throw new Error("Tables refer to each other in a circle.");
+    for (const { name, columns } of ready) ordered.set(name, { name, columns });
+  }
+  return [...ordered.values()];
+}
+
+async function assertEmpty(client: pg.Client): Promise<void> {
+  const { rows } = await client.query("SELECT FROM user_account LIMIT 1");
+  if (rows.length > 0)
+    throw new StartError("The target database is not empty. Give a new one, so that nothing there is overwritten.");
+}
+
+/** Runs the source's lines: the head, the tables, the end. */
+async function readTables(client: pg.Client, source: Readable, tell: Tell): Promise<RowCounts> {
+  const schema = await newestMigration(client);
+  const counts: Record<string, number> = {};
+  const lines = new Lines(source);
+  const head = await lines.next();
+  if (!head?.startsWith(HEAD)) throw new StartError("This is no backup of this service.");
+  const found = head.slice(HEAD.length);
+  if (found !== schema) {
+    throw new StartError(
+      `The backup has the schema ${found}, and this version of the service ${schema}. Restore it with the version ` +
+        "that wrote it, then start this one, which migrates it.",
+    );
+  }
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+    if (line.startsWith(END)) {
+      if (line === `${END}${sumOf(counts)} rows`) return counts;
+      break;
+    }
+    const name = /^COPY "(\w+)" \(["\w, ]+\) FROM stdin;$/.exec(line)?.[1];
+    if (name === undefined) break;
+    const rows = client.query(copyFrom(line.replace(/;$/, "")));
+    await pipeline(lines.rows(), rows);
+    counts[name] = rows.rowCount ?? 0;
+    tell(name, counts[name]);
+  }
+  throw new StartError("The backup is damaged or ends too early, so nothing was restored.");
+}
+
+const NEW_LINE = 10;
+
+/** Reads lines, and the rows of a table as they are. */
+class Lines {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(source: Readable) {
+    this.#chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  /** The next line without its end; undefined after the last one. */
+  async next(): Promise<string | undefined> {
+    for (;;) {
+      const end = this.#rest.indexOf(NEW_LINE);
+      if (end >= 0) {
+        const line = this.#rest.toString("utf8", 0, end);
+        this.#rest = this.#rest.subarray(end + 1);
+        return line;
+      }
+      if (!(await this.#more())) return undefined;
+    }
+  }
+
+  /** The rows up to the line that ends them. */
+  async *rows(): AsyncGenerator<Buffer> {
+    for (;;) {
+      let whole = 0;
+      for (let end = this.#rest.indexOf(NEW_LINE); end >= 0; end = this.#rest.indexOf(NEW_LINE, whole)) {
+        if (this.#rest.toString("latin1", whole, Math.min(end, whole + 3)) === "\\.") {
+          if (whole > 0) yield this.#rest.subarray(0, whole);
+          this.#rest = this.#rest.subarray(end + 1);
+          return;
+        }
+        whole = end + 1;
+      }
+      if (whole > 0) yield this.#rest.subarray(0, whole);
+      this.#rest = this.#rest.subarray(whole);
+      if (!(await this.#more())) throw new StartError("The backup ends too early, so nothing was restored.");
+    }
+  }
+
+  async #more(): Promise<boolean> {
+    const { value, done } = await this.#chunks.next();
+    if (done) return false;
+    this.#rest = this.#rest.length === 0 ? value : Buffer.concat([this.#rest, value]);
+    return true;
+  }
+}
+
+const sumOf = (counts: RowCounts): number => Object.values(counts).reduce((sum, rows) => sum + rows, 0);
+
+/** Waits while the target is full. */
+async function write(target: Writable, part: string | Buffer): Promise<void> {
+  if (target.destroyed) throw target.errored ?? new Error("The target was closed.");
+  if (!target.write(part)) await once(target, "drain");
+}

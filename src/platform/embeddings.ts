@@ -1,0 +1,102 @@
+import { LIMITS } from "../limits.js";
+
+/** A direction in the space of a model: whole numbers from -127 to 127, which times `scale` have the length 1. */
+export interface Vector {
+  readonly values: Int8Array;
+  readonly scale: number;
+}
+
+/** Where texts are embedded. The key is never logged. */
+export interface EmbeddingsSettings {
+  readonly url: string;
+  readonly model: string;
+  readonly key: string | undefined;
+}
+
+/** The server gave no vectors. The message says why, without the texts and the key. */
+export class EmbeddingsFailed extends Error {}
+
+const { answerBytesPerText, dimensions } = LIMITS.embeddings;
+
+/** A server that speaks the embeddings API of OpenAI, as many do. */
+export class EmbeddingsServer {
+  readonly model: string;
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor({ url, model, key }: EmbeddingsSettings) {
+    this.model = model;
+    this.#url = `${url.replace(/\/+$/, "").replace(/\/embeddings$/, "")}/embeddings`;
+    this.#headers = { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) };
+  }
+
+  /**
+   * The vectors of texts, in their order, by this model.
+   * @throws EmbeddingsFailed
+   */
+  async embed(texts: readonly string[], timeoutMs: number, model = this.model): Promise<Vector[]> {
+    try {
+      const response = await fetch(this.#url, {
+        method: "POST",
+        headers: this.#headers,
+        body: JSON.stringify({ model, input: texts, encoding_format: "float" }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new EmbeddingsFailed(`it answers ${response.status}`);
+      }
+      return vectorsOf(JSON.parse(await readBounded(response, answerBytesPerText * texts.length)), texts.length);
+    } catch (error) {
+      throw error instanceof EmbeddingsFailed ? error : new EmbeddingsFailed(reasonOf(error));
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof SyntaxError) return "its answer is not JSON";
+  const { name, cause } = error as Error & { cause?: { code?: string } };
+  return name === "TimeoutError" ? "it does not answer in time" : `it cannot be reached (${cause?.code ?? name})`;
+}
+
+async function readBounded(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > bytesMax) throw new EmbeddingsFailed("its answer is too large");
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function vectorsOf(answer: unknown, count: number): Vector[] {
+  const { data } = (answer ?? {}) as { data?: unknown };
+  if (!Array.isArray(data) || data.length !== count)
+    throw new EmbeddingsFailed("its answer has no vector for each text");
+  const vectors = Array.from({ length: count }, (): Vector | undefined => undefined);
+  for (const [place, item] of data.entries()) {
+    const { index = place, embedding } = (item ?? {}) as { index?: unknown; embedding?: unknown };
+    vectors[Number(index)] = toVector(embedding);
+  }
+  const size = vectors[0]?.values.length;
+  return vectors.slice(0, count).map((vector) => {
+    if (vector?.values.length === size && vector) return vector;
+    throw new EmbeddingsFailed("its vectors differ in dimension, or one is missing");
+  });
+}
+
+function toVector(embedding: unknown): Vector {
+  const isList = Array.isArray(embedding) && embedding.length > 0 && embedding.length <= dimensions;
+  if (!isList) throw new EmbeddingsFailed(`it answers no vectors of 1 to ${dimensions} numbers`);
+  const numbers = embedding as readonly unknown[];
+  let [squares, most] = [0, 0];
+  for (const number of numbers) {
+    if (typeof number !== "number") throw new EmbeddingsFailed("its vectors have what is no number");
+    squares += number * number;
+    most = Math.max(most, Math.abs(number));
+  }
+  const scale = most / Math.sqrt(squares) / 127;
+  if (!Number.isFinite(scale) || scale <= 0) throw new EmbeddingsFailed("it answers a vector without a direction");
+  return { values: Int8Array.from(numbers as readonly number[], (number) => Math.round((number / most) * 127)), scale };
+}

@@ -1,0 +1,49 @@
+import { LIMITS } from "../limits.js";
+import { EmbeddingsFailed, type EmbeddingsServer, type Vector } from "./embeddings.js";
+import { VectorIndex } from "./vector-index.js";
+
+const { queriesAtOnce, queriesKept, queryMs } = LIMITS.embeddings;
+
+/** What finding by meaning needs of a process: the server that embeds, vectors in memory, and those of earlier queries. */
+export class Meaning implements AsyncDisposable {
+  #asked = 0;
+  readonly #queries = new Map<string, Promise<Vector>>();
+  /** Up to which change of its graph the vectors of a matrix are loaded, by its name. */
+  readonly loaded = new Map<string, Promise<number>>();
+
+  constructor(
+    readonly server: EmbeddingsServer,
+    readonly index: VectorIndex = new VectorIndex(),
+    readonly bounds: { readonly searchMs: number } = LIMITS.embeddings,
+  ) {}
+
+  /** The vector of a query, kept by its text; a failure is not kept. */
+  vectorOf(query: string, model: string): Promise<Vector> {
+    const key = `${model}\n${query}`;
+    const kept = this.#queries.get(key) ?? this.#embed(query, model, key);
+    this.#queries.delete(key);
+    this.#queries.set(key, kept);
+    const [oldest] = this.#queries.keys();
+    if (this.#queries.size > queriesKept && oldest !== undefined) this.#queries.delete(oldest);
+    return kept;
+  }
+
+  /** It may take longer than a search waits: then a later one has it. */
+  async #embed(query: string, model: string, key: string): Promise<Vector> {
+    if (this.#asked >= queriesAtOnce) throw new EmbeddingsFailed("too many queries wait for it");
+    this.#asked++;
+    try {
+      const [vector] = await this.server.embed([query], queryMs, model);
+      return vector as Vector;
+    } catch (error) {
+      this.#queries.delete(key);
+      throw error;
+    } finally {
+      this.#asked--;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.index[Symbol.asyncDispose]();
+  }
+}

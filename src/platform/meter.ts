@@ -1,0 +1,20 @@
+/** What is counted and timed while the service runs. */
+export interface Meter {
+  request(facts: RequestFacts): void;
+  /** A request or a use was refused, by the budget of this name. */
+  refused(budget: string): void;
+  /** Redis did not answer: this process counted for itself. */
+  redisFallback(): void;
+  choreDone(name: string): void;
+  /** The embeddings server gave no vectors: for memories, or for a query. */
+  embeddingsFailed(): void;
+}
+
+export interface RequestFacts {
+  readonly door: "rest" | "graphql" | "mcp" | "page";
+  /** The operations that ran; names of the schema, never what a client sent. */
+  readonly operations: readonly string[];
+  /** The reason of the first failure, else `ok`; `aborted` if the client did not read the answer to its end. */
+  readonly outcome: string;
+  readonly seconds: number;
+}

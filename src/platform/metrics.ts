@@ -1,0 +1,114 @@
+import type { RequestListener } from "node:http";
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import type { Meter, RequestFacts } from "./meter.js";
+
+/** A pool of connections, as node-postgres counts it. */
+interface Pool {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+}
+
+/** What is read when somebody asks for the metrics. */
+export interface MetricSources {
+  readonly pools: Readonly<Record<string, Pool>>;
+  /** Work that waits in the database, by name; `oldestSeconds` is 0 where none waits. */
+  backlog(): Promise<Readonly<Record<string, Backlog>>>;
+}
+
+export interface Backlog {
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+const PREFIX = "memory_graph_";
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The database is asked for its backlog at most so often, however many ask for the metrics. */
+const BACKLOG_KEPT_MS = 10_000;
+
+/**
+ * The metrics of one process, for Prometheus. Labels have few values: doors, operations, reasons of failures, budgets,
+ * chores; never users, keys, addresses or texts.
+ */
+export class Metrics implements Meter {
+  readonly #registry = new Registry();
+  readonly #duration = new Histogram({
+    name: `${PREFIX}request_duration_seconds`,
+    help: "How long requests took, by door and operation.",
+    labelNames: ["door", "operation"],
+    buckets: SECONDS,
+    registers: [this.#registry],
+  });
+  readonly #requests = this.#counter("requests_total", "Requests, by door, operation and outcome.", [
+    "door",
+    "operation",
+    "outcome",
+  ]);
+  readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
+  readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
+  readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
+  readonly #chores = this.#gauge("chore_last_success_timestamp_seconds", "When a background job last succeeded.", [
+    "chore",
+  ]);
+  #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
+
+  constructor({ pools, backlog }: MetricSources) {
+    collectDefaultMetrics({ register: this.#registry });
+    const connections = this.#gauge("database_connections", "Connections, by pool and state.", ["pool", "state"]);
+    const waiting = this.#gauge("database_waiting", "Statements that wait for a connection, by pool.", ["pool"]);
+    const waits = this.#gauge("backlog", "What waits to be done, by kind.", ["kind"]);
+    const ages = this.#gauge("backlog_oldest_seconds", "For how long the oldest of it has waited.", ["kind"]);
+    this.#collect = async () => {
+      for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(pools)) {
+        connections.set({ pool, state: "busy" }, totalCount - idleCount);
+        connections.set({ pool, state: "idle" }, idleCount);
+        waiting.set({ pool }, waitingCount);
+      }
+      this.#backlog ??= backlog().finally(() => {
+        setTimeout(() => (this.#backlog = undefined), BACKLOG_KEPT_MS).unref();
+      });
+      // Without the database the other metrics are needed most.
+      const kinds = await this.#backlog.catch(() => ({}));
+      for (const [kind, { count, oldestSeconds }] of Object.entries(kinds)) {
+        waits.set({ kind }, count);
+        ages.set({ kind }, oldestSeconds);
+      }
+    };
+  }
+
+  readonly #collect: () => Promise<void>;
+
+  request({ door, operations, outcome, seconds }: RequestFacts): void {
+    const operation = operations.length > 1 ? "several" : (operations[0] ?? "none");
+    this.#requests.inc({ door, operation, outcome });
+    this.#duration.observe({ door, operation }, seconds);
+  }
+
+  refused = (budget: string): void => this.#refused.inc({ budget });
+  redisFallback = (): void => this.#fallbacks.inc();
+  embeddingsFailed = (): void => this.#embeddings.inc();
+  choreDone = (chore: string): void => this.#chores.setToCurrentTime({ chore });
+
+  /** All metrics, in Prometheus's text format. */
+  async text(): Promise<string> {
+    await this.#collect();
+    return this.#registry.metrics();
+  }
+
+  /** Answers `GET /metrics`, on a port of its own, which only the operator's network should reach. */
+  readonly answer: RequestListener = (request, response) => {
+    if (request.method !== "GET" || request.url !== "/metrics") return void response.writeHead(404).end();
+    this.text().then(
+      (text) => response.writeHead(200, { "content-type": this.#registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+
+  #counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: PREFIX + name, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge<Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> {
+    return new Gauge({ name: PREFIX + name, help, labelNames, registers: [this.#registry] });
+  }
+}

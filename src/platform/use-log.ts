@@ -1,0 +1,47 @@
+import { hash } from "node:crypto";
+
+/** How many names and times a process keeps, of each window length: about 60 MB. Beyond that the oldest are deleted. */
+const NAMES_MAX = 100_000;
+const TIMES_MAX = 1_000_000;
+/** A longer name is stored as its hash. */
+const NAME_MAX_LENGTH = 64;
+
+/** When what was used, by name, within a sliding window: in this process. */
+export class UseLog {
+  /** By window length. In each map the names that were used last come last. */
+  readonly #byLength = new Map<number, Window>();
+
+  /**
+   * How many milliseconds before `now` each use of the window was, oldest first. Notes a use at `now` if there were
+   * fewer than `limit`.
+   */
+  use(name: string, { limit, windowMs }: { limit: number; windowMs: number }, now: number): readonly number[] {
+    const window = this.#byLength.get(windowMs) ?? { names: new Map<string, number[]>(), times: 0 };
+    this.#byLength.set(windowMs, window);
+    const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
+    const known = window.names.get(key) ?? [];
+    const before = known.filter((time) => time > now - windowMs);
+    const times = before.length < limit ? [...before, now] : before;
+    window.times += times.length - known.length;
+    // Deleted and added again, so that the oldest come first.
+    window.names.delete(key);
+    window.names.set(key, times);
+    removeOld(window, now - windowMs);
+    return before.map((time) => now - time);
+  }
+}
+
+interface Window {
+  readonly names: Map<string, number[]>;
+  /** How many times all names have together. */
+  times: number;
+}
+
+function removeOld(window: Window, endedAt: number): void {
+  for (const [name, times] of window.names) {
+    const isOver = (times.at(-1) ?? -Infinity) <= endedAt;
+    if (!isOver && window.names.size <= NAMES_MAX && window.times <= TIMES_MAX) return;
+    window.names.delete(name);
+    window.times -= times.length;
+  }
+}

@@ -1,0 +1,75 @@
+import { Worker } from "node:worker_threads";
+import { LIMITS } from "../limits.js";
+import { dotProductsModule } from "./dot-products.js";
+import { EmbeddingsFailed, type Vector } from "./embeddings.js";
+import {
+  type NearVector,
+  type VectorAnswer,
+  type VectorQuestion,
+  type VectorRow,
+  type VectorWorkerData,
+  answerForVectors,
+} from "./vector-worker.js";
+
+/** Matrices of vectors in the memory of a thread of their own, which is started with the first question. */
+export class VectorIndex implements AsyncDisposable {
+  readonly #bytesMax: number;
+  #worker: Worker | undefined;
+  readonly #waiting = new Map<number, (answer: VectorAnswer) => void>();
+  #asked = 0;
+
+  constructor(bytesMax: number = LIMITS.embeddings.vectorBytes) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Begins a matrix, or adds to one. Answers with whether it is there now: it may be forgotten at any time. */
+  async add(matrix: string, rows: readonly VectorRow[], isNew: boolean): Promise<boolean> {
+    return (await this.#ask({ kind: "add", matrix, rows, isNew })) === true;
+  }
+
+  /**
+   * The owners of the nearest vectors, the nearest first; undefined where the matrix is not there.
+   * @throws EmbeddingsFailed where its vectors have another dimension.
+   */
+  async find(matrix: string, { values, scale }: Vector, most: number): Promise<readonly NearVector[] | undefined> {
+    const answer = await this.#ask({ kind: "find", matrix, values, scale, most });
+    if (typeof answer === "boolean") throw new EmbeddingsFailed("its vectors have another dimension than before");
+    return answer;
+  }
+
+  #ask(question: VectorQuestion): Promise<VectorAnswer> {
+    const worker = (this.#worker ??= this.#start());
+    return new Promise((resolve) => {
+      const id = this.#asked++;
+      this.#waiting.set(id, resolve);
+      // Windows of browsers have origins, workers have none.
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin
+      worker.postMessage([id, question]);
+    });
+  }
+
+  #start(): Worker {
+    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.#bytesMax };
+    // Bundlers keep the names of functions by a helper, which the worker does not have.
+    const code = `const __name = (named) => named; const { parentPort, workerData } = require("node:worker_threads");
+      (${answerForVectors.toString()})(parentPort, workerData);`;
+    const worker = new Worker(code, { eval: true, workerData });
+    worker.unref();
+    worker.on("message", ([id, answer]: readonly [number, VectorAnswer]) => {
+      this.#waiting.get(id)?.(answer);
+      this.#waiting.delete(id);
+    });
+    // What it held is loaded again by the next one.
+    const forget = () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      for (const resolve of this.#waiting.values()) resolve(undefined);
+      this.#waiting.clear();
+    };
+    worker.on("error", forget).on("exit", forget);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}

@@ -1,0 +1,186 @@
+/* The code of a worker thread: it holds matrices of vectors, and finds those that are nearest to another one. */
+
+/** A vector to keep; a later one of the same owner and piece takes its place. */
+export interface VectorRow {
+  readonly owner: string;
+  readonly piece: number;
+  /** Of its owner: vectors of earlier versions are no longer found. */
+  readonly version: number;
+  readonly scale: number;
+  readonly values: Uint8Array;
+}
+
+export interface NearVector {
+  readonly owner: string;
+  readonly version: number;
+  /** The cosine of the angle between both, from -1 to 1. */
+  readonly score: number;
+}
+
+export type VectorQuestion =
+  | {
+      readonly kind: "add";
+      readonly matrix: string;
+      /** Whether the matrix begins with these; else it must be there. */
+      readonly isNew: boolean;
+      readonly rows: readonly VectorRow[];
+    }
+  | {
+      readonly kind: "find";
+      readonly matrix: string;
+      readonly values: Int8Array;
+      readonly scale: number;
+      readonly most: number;
+    };
+
+/** For `add` whether the matrix is there now; for `find` undefined where it is not, false where it has other dimensions. */
+export type VectorAnswer = boolean | readonly NearVector[] | undefined;
+
+export interface VectorWorkerData {
+  readonly module: Uint8Array<ArrayBuffer>;
+  readonly bytesMax: number;
+}
+
+/** Node's types do not have it: those of browsers do. */
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
+  Memory: new (size: { initial: number }) => Memory;
+  Instance: new (module: object, imports: { env: { memory: Memory } }) => { readonly exports: object };
+};
+interface Memory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): void;
+}
+
+interface Matrix {
+  readonly dimension: number;
+  /** Its dimension, rounded up. */
+  readonly columns: number;
+  readonly memory: Memory;
+  readonly owners: string[];
+  readonly versions: number[];
+  readonly scales: number[];
+  /** Where the vector of an owner's piece is. */
+  readonly places: Map<string, number>;
+  /** The newest version of each owner. */
+  readonly newest: Map<string, number>;
+  used: number;
+}
+
+/**
+ * Answers the questions of its thread. It is sent to the worker as text, so it uses nothing from outside but its types:
+ * a worker's file would have to be found beside the bundle, and in tests be compiled first.
+ */
+export function answerForVectors(
+  port: {
+    on(event: "message", take: (message: readonly [number, VectorQuestion]) => void): void;
+    postMessage(answer: unknown): void;
+  },
+  { module, bytesMax }: VectorWorkerData,
+): void {
+  const PAGE = 65_536;
+  const compiled = new WebAssembly.Module(module);
+  const matrices = new Map<string, Matrix>();
+  let uses = 0;
+
+  const bytesHeld = () => {
+    let bytes = 0;
+    for (const { memory, owners } of matrices.values()) bytes += memory.buffer.byteLength + owners.length * 200;
+    return bytes;
+  };
+
+  /** Forgets the matrices used least recently; answers with whether this one could stay. */
+  const makeRoom = (kept: string): boolean => {
+    while (bytesHeld() > bytesMax) {
+      let [oldest, least] = [kept, Infinity];
+      for (const [name, { used }] of matrices) if (name !== kept && used < least) [oldest, least] = [name, used];
+      matrices.delete(oldest);
+      if (oldest === kept) return false;
+    }
+    return true;
+  };
+
+  const add = (name: string, isNew: boolean, rows: readonly VectorRow[]): boolean => {
+    if (isNew) matrices.delete(name);
+    else if (!matrices.has(name)) return false;
+    for (const { owner, piece, version, scale, values } of rows) {
+      const columns = Math.ceil(values.length / 16) * 16;
+      let matrix = matrices.get(name);
+      if (!matrix) {
+        const memory = new WebAssembly.Memory({ initial: 1 });
+        matrix = {
+          dimension: values.length,
+          columns,
+          memory,
+          owners: [],
+          versions: [],
+          scales: [],
+          places: new Map(),
+          newest: new Map(),
+          used: ++uses,
+        };
+        matrices.set(name, matrix);
+      }
+      if (values.length !== matrix.dimension) continue;
+      const key = `${owner} ${piece}`;
+      const place = matrix.places.get(key) ?? matrix.owners.length;
+      // Room for the vector that is looked for, the rows, and their sums.
+      const needed = columns + (place + 1) * (columns + 4) + PAGE;
+      const missing = needed - matrix.memory.buffer.byteLength;
+      if (missing > 0) matrix.memory.grow(Math.ceil((missing + matrix.memory.buffer.byteLength / 4) / PAGE));
+      new Uint8Array(matrix.memory.buffer, columns + place * columns, columns).fill(0);
+      new Uint8Array(matrix.memory.buffer).set(values, columns + place * columns);
+      matrix.places.set(key, place);
+      matrix.owners[place] = owner;
+      matrix.versions[place] = version;
+      matrix.scales[place] = scale;
+      matrix.newest.set(owner, Math.max(version, matrix.newest.get(owner) ?? 0));
+    }
+    return makeRoom(name);
+  };
+
+  const find = (name: string, values: Int8Array, scale: number, most: number): NearVector[] | false | undefined => {
+    const matrix = matrices.get(name);
+    if (!matrix) return undefined;
+    if (values.length !== matrix.dimension) return false;
+    const { columns, memory, owners, versions, scales, newest } = matrix;
+    matrix.used = ++uses;
+    new Int8Array(memory.buffer, 0, columns).fill(0).set(values);
+    const rows = owners.length;
+    const out = Math.ceil((columns + rows * columns) / 16) * 16;
+    const instance = new WebAssembly.Instance(compiled, { env: { memory } });
+    const { scan } = instance.exports as unknown as { scan(...places: number[]): void };
+    if (rows > 0) scan(columns, 0, columns, rows, out);
+    const sums = new Int32Array(memory.buffer, out, rows);
+    const best = new Map<string, NearVector>();
+    let least = -Infinity;
+    for (let place = 0; place < rows; place++) {
+      const score = (sums[place] ?? 0) * (scales[place] ?? 0) * scale;
+      if (score <= least) continue;
+      const owner = owners[place] ?? "";
+      const version = versions[place] ?? 0;
+      if (version !== newest.get(owner) || score <= (best.get(owner)?.score ?? -Infinity)) continue;
+      best.set(owner, { owner, version, score });
+      if (best.size <= most) continue;
+      // The least one goes, and whatever is not better than the next one need not be looked at.
+      let [worst, next] = ["", Infinity];
+      for (const one of best.values()) if (one.score < next) [worst, next] = [one.owner, one.score];
+      best.delete(worst);
+      least = next;
+    }
+    return [...best.values()].sort((one, other) => other.score - one.score || (one.owner < other.owner ? 1 : -1));
+  };
+
+  port.on("message", ([id, question]) => {
+    let answer: VectorAnswer;
+    try {
+      if (question.kind === "add") answer = add(question.matrix, question.isNew, question.rows);
+      else answer = find(question.matrix, question.values, question.scale, question.most);
+    } catch {
+      // There is no memory left: others are forgotten, and loaded again when they are asked for.
+      matrices.clear();
+      answer = question.kind === "add" ? false : undefined;
+    }
+    port.postMessage([id, answer]);
+  });
+}

@@ -1,0 +1,103 @@
+import { ApolloServer, type ApolloServerPlugin, HeaderMap, type HTTPGraphQLResponse } from "@apollo/server";
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from "@apollo/server/plugin/disabled";
+import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
+import type { Request } from "express";
+import type { GraphQLError } from "graphql";
+import { LIMITS } from "../../limits.js";
+import type { RequestContext } from "./context.js";
+import type { Documents } from "./documents.js";
+import { documentRules } from "./document.js";
+import { formatError } from "./errors.js";
+import { IntrospectionCache, isIntrospection } from "./introspection.js";
+import { explain } from "./literals.js";
+import { type AdmissionParts, admit, finishResult, noteErrors } from "./request.js";
+import { resolvePlainField } from "./schema.js";
+
+/** How many persisted queries are cached, and how many characters they may have together. */
+const REGISTERED_MAX = 1_000;
+const REGISTERED_MAX_LENGTH = 8 * 1_048_576;
+
+/** Answers any request of GraphQL over HTTP, by Apollo Server; validated documents are put into `documents`. */
+export async function apolloPipeline(
+  parts: AdmissionParts,
+  documents: Documents,
+): Promise<(request: Request, contextOf: () => RequestContext) => Promise<HTTPGraphQLResponse>> {
+  const introspection = new IntrospectionCache();
+  const apollo = new ApolloServer<RequestContext>({
+    schema: parts.schema,
+    introspection: true,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    // urql uses GET by default. A page of another origin cannot send any of these headers without a preflight.
+    csrfPrevention: { requestHeaders: ["authorization", "x-apollo-operation-name", "apollo-require-preflight"] },
+    parseOptions: { maxTokens: LIMITS.graphql.tokens },
+    // Counts selections with fragments expanded, visiting each fragment once. It runs before the rules below.
+    maxRecursiveSelections: LIMITS.graphql.selections,
+    validationOptions: { maxErrors: LIMITS.refusal.issues },
+    executionOptions: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
+    fieldResolver: resolvePlainField,
+    stringifyResult: (result) => introspection.stringify(result),
+    documentStore: documents,
+    persistedQueries: { cache: new InMemoryLRUCache({ max: REGISTERED_MAX, maxSize: REGISTERED_MAX_LENGTH }) },
+    validationRules: documentRules,
+    formatError,
+    plugins: [
+      ApolloServerPluginLandingPageDisabled(),
+      // The plugin would check every field of an answer, though none may be cached; `parseBody` sets the header.
+      ApolloServerPluginCacheControlDisabled(),
+      requestPlugin(parts, introspection),
+    ],
+  });
+  await apollo.start();
+  return (request, contextOf) => {
+    const headers = new HeaderMap();
+    for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
+    const { url, method, body } = request as { url: string; method: string; body: unknown };
+    const queryAt = url.indexOf("?");
+    return apollo.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body },
+      context: async () => contextOf(),
+    });
+  };
+}
+
+const requestPlugin = (
+  parts: AdmissionParts,
+  introspection: IntrospectionCache,
+): ApolloServerPlugin<RequestContext> => ({
+  async unexpectedErrorProcessingRequest({ error, requestContext }) {
+    requestContext.contextValue.scope.log.error({ err: error });
+  },
+  async requestDidStart({ request }) {
+    // GraphQL over HTTP: an empty name means none.
+    if (request.operationName === "") delete request.operationName;
+    return {
+      async validationDidStart({ document }) {
+        return async (errors) => {
+          // Apollo answers with this list, so it is changed in place.
+          const broken = errors as GraphQLError[] | undefined;
+          if (broken?.length) broken.splice(0, broken.length, ...explain(parts.schema, document, broken));
+        };
+      },
+      didResolveOperation: ({ contextValue, operation, document, source, request: { operationName, variables } }) =>
+        admit(parts, contextValue, { document, operation, source, operationName, variables }),
+      async responseForOperation(asked) {
+        return isIntrospection(asked) ? introspection.read(asked) : null;
+      },
+      async willSendResponse(asked) {
+        const { body } = asked.response;
+        if (body.kind !== "single") return;
+        const { singleResult } = body;
+        await finishResult(asked.contextValue, singleResult);
+        if (!singleResult.errors && isIntrospection(asked)) introspection.store(asked, singleResult);
+      },
+      async didEncounterErrors({ contextValue, errors }) {
+        // Shortened in place, before Apollo formats each error: it goes on with this list.
+        (errors as GraphQLError[]).splice(0, errors.length, ...noteErrors(contextValue, errors));
+      },
+    };
+  },
+});

@@ -1,0 +1,188 @@
+import { type Handler, type Request, type Response, Router } from "express";
+import type { GraphQLSchema } from "graphql";
+import { LIMITS } from "../../limits.js";
+import { RateLimited } from "../../operation/budget.js";
+import type { Services } from "../../operation/context.js";
+import { AccountSuspended, Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
+import type { Routes } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
+import type { Budgets } from "../../platform/rate-limiter.js";
+import { BodyTooLarge, hasBody, readBody, readBodyUpTo } from "../body.js";
+import {
+  UnsupportedMediaType,
+  answerJson,
+  checkIdempotencyKey,
+  claimsJson,
+  jsonBody,
+  noteFailure,
+  scopeOf,
+} from "../http.js";
+import { MethodNotAllowed, restError } from "../plain-errors.js";
+import { chargeCaller } from "../rate-limit.js";
+import { fitObject } from "./fit.js";
+import { answerAlone, resultOf } from "./methods.js";
+import { CODES, type Message, ProtocolFailure, idOf, readMessage, shown } from "./protocol.js";
+import { type Tool, toolsOf } from "./tools.js";
+
+interface McpParts {
+  readonly path: string;
+  readonly schema: GraphQLSchema;
+  readonly services: Services;
+  /** What agents are told once, before they call anything. */
+  readonly instructions: string;
+  /** Finds the caller and admits the key; charges nothing. */
+  readonly identified: readonly Handler[];
+  /** What messages call the operations that are no tools. */
+  readonly routes: Routes;
+}
+
+/** MCP at one path, for clients of every revision. Nothing is kept between two requests, and every answer is JSON. */
+export function mcpDoor(operations: readonly Operation[], parts: McpParts): Router {
+  const { path, services, identified } = parts;
+  const router = Router({ caseSensitive: true, strict: true });
+  const route = router.route(path);
+  route.all(refuseForeignOrigin, ...identified, charge(services.budgets));
+  route.post(readMessageBody(), checkIdempotencyKey, answerMessage(operations, parts));
+  route.all((_request, response) => {
+    response.set("Allow", "POST");
+    throw refusedBudgetOf(response) ?? new MethodNotAllowed(["POST"]);
+  });
+  return router;
+}
+
+export class ForeignOrigin extends Failure {
+  readonly kind = "forbidden";
+  override readonly reason = "foreign_origin";
+
+  constructor() {
+    super("Pages of this origin may not call. Its operator can add the origin to `ALLOWED_ORIGINS`.");
+  }
+}
+
+/** A page that a browser has loaded from elsewhere could reach a server that only its user can. */
+const refuseForeignOrigin: Handler = ({ headers: { origin } }, response, next) => {
+  // An origin that may call has its header by now.
+  if (origin !== undefined && !response.hasHeader("Access-Control-Allow-Origin")) throw new ForeignOrigin();
+  next();
+};
+
+/** Every request costs one, also one that fails. A refusal waits for the message, since it is an answer to that. */
+const charge =
+  (budgets: Budgets): Handler =>
+  async (_request, response, next) => {
+    try {
+      await chargeCaller(budgets, scopeOf(response), 1);
+    } catch (error) {
+      if (!(error instanceof RateLimited)) throw error;
+      response.locals["refusedBudget"] = error;
+    }
+    next();
+  };
+
+const refusedBudgetOf = (response: Response): RateLimited | undefined =>
+  response.locals["refusedBudget"] as RateLimited | undefined;
+
+const readShortBody = readBodyUpTo(LIMITS.mcp.refusedBodyBytes);
+
+/** Of a request that is refused, little is read: for its id. */
+const readMessageBody = (): Handler => async (request, response, next) => {
+  if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
+  const refused = refusedBudgetOf(response);
+  try {
+    await (refused ? readShortBody : readBody)(request, response, next);
+  } catch (error) {
+    throw refused && error instanceof BodyTooLarge ? refused : error;
+  }
+};
+
+function answerMessage(
+  operations: readonly Operation[],
+  { schema, services, instructions, routes }: McpParts,
+): Handler {
+  const tools = toolsOf(operations, schema);
+  const byName = new Map(tools.flatMap((tool) => tool.names.map((name) => [name, tool] as const)));
+  const names = new Map([
+    ...routes,
+    ...operations.flatMap(({ name, mcp }) => (mcp ? [[name, mcp.name] as const] : [])),
+  ]);
+
+  return async (request, response) => {
+    const { caller } = scopeOf(response);
+    const body = parseBody(request);
+    response.locals["messageId"] = idOf(body);
+    const message = readMessage(body, request.headers);
+    if (message.id === undefined) {
+      response.status(202).end();
+      return;
+    }
+    const own = tools.filter((tool) => caller && tool.isFor(caller));
+    if (message.method !== "tools/call") assertWithinBudget(response);
+    const result =
+      message.method === "tools/call"
+        ? await callTool(findTool(message, byName, own), message, { services, response, names })
+        : answerAlone(message, instructions, () => own.map(({ listing }) => listing));
+    answerJson(response, 200, resultOf(message, result));
+  };
+}
+
+function assertWithinBudget(response: Response): void {
+  const refused = refusedBudgetOf(response);
+  if (refused) throw refused;
+}
+
+/** @throws ProtocolFailure when the body is not JSON. */
+function parseBody(request: Request): unknown {
+  try {
+    return jsonBody(request);
+  } catch (error) {
+    throw error instanceof InvalidInput ? new ProtocolFailure(CODES.parseError, error.message) : error;
+  }
+}
+
+/** @throws ProtocolFailure when there is no such tool, or none for the caller's key: said alike. */
+function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, Tool>, own: readonly Tool[]): Tool {
+  const tool = byName.get(name);
+  if (tool && own.includes(tool)) return tool;
+  const offered = own.map(({ names: [first] }) => first).join(", ");
+  const message = `Unknown tool: ${shown(String(name))}. With this key there are: ${offered || "none"}.`;
+  throw new ProtocolFailure(CODES.invalidParams, message, { isInBand: true });
+}
+
+interface Call {
+  readonly services: Services;
+  readonly response: Response;
+  /** What messages call operations. */
+  readonly names: Routes;
+}
+
+/**
+ * What a call comes to. Clients show an agent what a tool answers, but often hide errors of HTTP and of the protocol:
+ * so all about which an agent can do something is an answer.
+ */
+async function callTool(tool: Tool, { params }: Message, { services, response, names }: Call): Promise<object> {
+  try {
+    assertWithinBudget(response);
+    const { text, value } = await tool.call(services, scopeOf(response), params["arguments"] ?? {});
+    return { content: [{ type: "text", text }], structuredContent: value };
+  } catch (error) {
+    if (error instanceof Unauthorized || error instanceof AccountSuspended) throw error;
+    const failure = noteFailure(error, response);
+    // Clients check structured content against the schema of the tool's answers, which an error does not have.
+    const text = JSON.stringify(fitObject(restError(failure, names), LIMITS.mcp.answerBytes));
+    return { content: [{ type: "text", text }], isError: true };
+  }
+}
+
+/** An error of HTTP or of the protocol, as JSON-RPC writes it. */
+export function mcpError(failure: Failure | undefined, response: Response): object {
+  return { jsonrpc: "2.0", id: response.locals["messageId"] as unknown, error: errorOf(failure, response) };
+}
+
+function errorOf(failure: Failure | undefined, response: Response): object {
+  if (failure instanceof ProtocolFailure) {
+    if (failure.isInBand) response.status(200);
+    return { code: failure.code, message: failure.message, data: failure.details };
+  }
+  const { error } = restError(failure) as { readonly error: { readonly message: string } };
+  return { code: failure ? CODES.invalidRequest : CODES.internalError, message: error.message, data: error };
+}

@@ -1,0 +1,82 @@
+/** How many bytes a value has as compact JSON. */
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** No item of a list may take more than this part of the list's room, so that one long item does not hide the others. */
+const ITEM_SHARE = 1 / 4;
+
+/** What is left of any value in fewer bytes than this: a note of where a text was cut, an empty list. */
+const SMALLEST_PIECE = 64;
+
+/**
+ * As much of a JSON object as has room. Numbers and short texts stay. Long texts are cut and say how much is missing,
+ * lists and inner objects end early. What is large shares the room that is left, so none of the object's own fields is
+ * lost.
+ * @param room in bytes of compact JSON
+ * @param part the field whose text is the end of a longer one, and the character of that at which it begins
+ */
+export function fitObject(value: object, room: number, part?: { name: string; from: number }): object {
+  const fit = (inner: unknown, space: number, from = 0): unknown => {
+    if (jsonBytes(inner) <= space) return inner;
+    if (typeof inner === "string") return cutText(inner, space, from);
+    if (Array.isArray(inner)) return fitList(inner, space);
+    if (typeof inner !== "object" || inner === null) return inner;
+    return fitFields(inner === value ? inner : leadingFields(inner, space), space);
+  };
+
+  const fitList = (list: readonly unknown[], space: number): unknown[] => {
+    const kept: unknown[] = [];
+    let left = space - "[]".length;
+    for (const item of list) {
+      const piece = typeof item === "object" ? fit(item, Math.floor(space * ITEM_SHARE)) : item;
+      left -= jsonBytes(piece) + ",".length;
+      if (left < 0) break;
+      kept.push(piece);
+    }
+    return kept;
+  };
+
+  const fitFields = (fields: object, space: number): object => {
+    const entries = Object.entries(fields).map(([name, field]) => ({ name, field, bytes: jsonBytes(field) }));
+    const fitted: Record<string, unknown> = { ...fields };
+    let left = space - "{}".length - entries.reduce((sum, { name }) => sum + jsonBytes(name) + ":,".length, 0);
+    // Smallest first: what one field leaves of its share is for the larger ones.
+    for (const [index, { name, field }] of entries.toSorted((one, other) => one.bytes - other.bytes).entries()) {
+      const from = part && fields === value && name === part.name ? part.from : 0;
+      fitted[name] = fit(field, Math.floor(left / (entries.length - index)), from);
+      left -= jsonBytes(fitted[name]);
+    }
+    return fitted;
+  };
+
+  return fit(value, room) as object;
+}
+
+/** The first fields of an object: as many as have room for at least the smallest piece of each, and a note of the rest. */
+function leadingFields(fields: object, room: number): object {
+  const entries = Object.entries(fields);
+  let left = room - "{}".length - SMALLEST_PIECE;
+  const end = entries.findIndex(([name, field]) => {
+    left -= jsonBytes(name) + Math.min(jsonBytes(field), SMALLEST_PIECE) + ":,".length;
+    return left < 0;
+  });
+  if (end === -1) return fields;
+  return Object.fromEntries([...entries.slice(0, end), ["…", `${entries.length - end} more fields`]]);
+}
+
+/** The longest beginning that has room together with a note of where it ends. */
+function cutText(text: string, room: number, from: number): string {
+  let [least, most] = [0, Math.min(text.length, room)];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (jsonBytes(cutAt(text, middle, from)) <= room) least = middle;
+    else most = middle - 1;
+  }
+  return cutAt(text, least, from);
+}
+
+/** Does not end with half of a character. */
+function cutAt(text: string, length: number, from: number): string {
+  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(length - 1));
+  const kept = isHalf ? length - 1 : length;
+  return `${text.slice(0, kept)}… [cut at character ${from + kept} of ${from + text.length}]`;
+}

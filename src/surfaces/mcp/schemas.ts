@@ -1,0 +1,132 @@
+import { GraphQLInputObjectType, type GraphQLObjectType } from "graphql";
+import { snakeCase } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
+import type { ToolRoute } from "../../operation/tool.js";
+import { type Outputs, WHOLE } from "./outputs.js";
+import { type JsonSchema, type NamedSchemas, answerSchema, plainFieldsOf } from "../json-schema.js";
+
+/**
+ * Schemas in the part of JSON Schema that every client takes: the roots are objects, nothing is combined or referred
+ * to, and no type is a list. So null is in none of them: an input is left out instead, and an output without a value
+ * too.
+ */
+
+/** The input of an operation without what its tool leaves out, and with the defaults of its tool. */
+export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most = {} }: ToolRoute) {
+  const config = type.toConfig();
+  const fields = Object.entries(config.fields).filter(([name]) => !leftOut.includes(name));
+  const smaller = fields.map(([name, field]) => {
+    const limit = most[name];
+    if (limit === undefined) return [name, field] as const;
+    return [name, { ...field, defaultValue: Math.min(Number(field.defaultValue), limit) }] as const;
+  });
+  return new GraphQLInputObjectType({ ...config, fields: Object.fromEntries(smaller) });
+}
+
+/** What the inputs that a tool leaves out are then. */
+export const leftOutDefaults = (type: GraphQLInputObjectType, { leftOut = [] }: ToolRoute): object =>
+  Object.fromEntries(
+    Object.values(type.getFields())
+      .filter(({ name, defaultValue }) => leftOut.includes(name) && defaultValue !== undefined)
+      .map(({ name, defaultValue }) => [name, defaultValue]),
+  );
+
+export function inputSchema(type: GraphQLInputObjectType, operation: Operation, tool: ToolRoute): JsonSchema {
+  const { inputs = {}, most = {}, inParts } = tool;
+  const described = new Map(Object.entries(inputs).map(([name, text]) => [snakeCase(name), text]));
+  const limits = new Map(Object.entries(most).map(([name, maximum]) => [snakeCase(name), { maximum }]));
+  const fields = plainFieldsOf(type, operation);
+  const properties = fields.map(({ name, description, schema }) => [
+    name,
+    { ...forAgents(schema), ...limits.get(name), description: described.get(name) ?? description },
+  ]);
+  const part = { type: "integer", minimum: 0, description: "Where to go on in what was cut." };
+  return {
+    type: "object",
+    properties: Object.fromEntries([...properties, ...(inParts ? [[partName(inParts), part]] : [])]) as object,
+    ...requiring(fields.filter(({ required }) => required).map(({ name }) => name)),
+  };
+}
+
+/** Older drafts of JSON Schema allow no empty list. */
+const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? { required: names } : {});
+
+/** Without what says nothing, and without patterns: some clients take only anchored ones, and refusals explain them. */
+function forAgents({ pattern: _pattern, additionalProperties: _others, items, ...schema }: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(
+    ([name, value]) => !(name.startsWith("min") && name !== "minimum" && value === 0),
+  );
+  return { ...Object.fromEntries(kept), ...(items === undefined ? {} : { items: forAgents(items as JsonSchema) }) };
+}
+
+/** The input by which an agent asks for a later part of a long output. */
+export const partName = (output: string): string => `${snakeCase(output)}_from`;
+
+/** The schema of an operation's answer. Descriptions are left out: no agent reads them. */
+export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {
+  const named: NamedSchemas = {};
+  return plain(answerSchema(type, named), named);
+}
+
+/** The schema of what agents get, with what every answer may say of itself. */
+export function outputSchema(given: JsonSchema): JsonSchema {
+  const { properties, required } = given as unknown as ObjectSchema;
+  const note = { truncated: { type: "boolean" }, hint: { type: "string" } };
+  return { type: "object", properties: { ...properties, ...note }, ...requiring(required ?? []) };
+}
+
+/** Whether an answer of this schema has what a path such as `memories.title` names. */
+export function hasPath(schema: JsonSchema, path: string): boolean {
+  const [name = "", ...rest] = path.split(".");
+  const inner = (schema["items"] ?? schema) as JsonSchema;
+  const field = (inner["properties"] as Readonly<Record<string, JsonSchema>> | undefined)?.[snakeCase(name)];
+  return field !== undefined && (rest.length === 0 || hasPath(field, rest.join(".")));
+}
+
+/** The schema of what agents get of an answer. */
+export function picked(schema: JsonSchema, outputs: Outputs): JsonSchema {
+  if (outputs.isWhole) return schema;
+  if (schema["type"] === "array") return { ...schema, items: picked(schema["items"] as JsonSchema, outputs) };
+  const { properties, required } = schema as unknown as ObjectSchema;
+  const kept = Object.entries(properties).filter(([name]) => outputs.of(name));
+  return {
+    ...schema,
+    properties: Object.fromEntries(kept.map(([name, field]) => [name, picked(field, outputs.of(name) ?? WHOLE)])),
+    ...requiring((required ?? []).filter((name) => outputs.of(name))),
+  };
+}
+
+/** What agents get of an answer: what this schema has, without null. What is in a JSON object of a client's stays. */
+export function pick(value: unknown, { items, properties }: JsonSchema): unknown {
+  if (Array.isArray(value)) return items ? value.map((item) => pick(item, items as JsonSchema)) : value;
+  if (!properties || typeof value !== "object" || value === null) return value;
+  const source = value as Readonly<Record<string, unknown>>;
+  const fields = Object.entries(properties).map(([name, field]) => [name, pick(source[name], field)] as const);
+  return Object.fromEntries(fields.filter(([, field]) => field !== null && field !== undefined));
+}
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** The same without references, null and descriptions. What may be null is not required. */
+function plain(schema: JsonSchema, named: NamedSchemas): JsonSchema {
+  const { $ref, anyOf, items, properties, type, enum: choices } = schema;
+  if (typeof $ref === "string") return plain(named[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {}, named);
+  if (Array.isArray(anyOf)) return plain(anyOf[0] as JsonSchema, named);
+  const own = Array.isArray(type) ? (type[0] as unknown) : type;
+  if (own === "array") return { type: own, items: plain(items as JsonSchema, named) };
+  if (own !== "object" || !properties) {
+    return { type: own, ...(Array.isArray(choices) ? { enum: choices.filter((choice) => choice !== null) } : {}) };
+  }
+  const fields = properties as Readonly<Record<string, JsonSchema>>;
+  const required = (schema["required"] as readonly string[]).filter((name) => !mayBeNull(fields[name] ?? {}));
+  return {
+    type: own,
+    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, plain(field, named)])),
+    ...requiring(required),
+  };
+}
+
+const mayBeNull = ({ type, anyOf }: JsonSchema): boolean => Array.isArray(type) || Array.isArray(anyOf);

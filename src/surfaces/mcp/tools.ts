@@ -1,0 +1,160 @@
+import type { GraphQLSchema } from "graphql";
+import { LIMITS } from "../../limits.js";
+import type { Caller, Services } from "../../operation/context.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { inputTypeOf } from "../../operation/input.js";
+import { snakeCase } from "../../operation/names.js";
+import type { Operation } from "../../operation/operation.js";
+import { outputTypeOf } from "../../operation/output.js";
+import { scopesOf } from "../../operation/permission.js";
+import type { ToolRoute } from "../../operation/tool.js";
+import type { RequestScope } from "../http.js";
+import type { JsonSchema } from "../json-schema.js";
+import { runnerOf } from "../run.js";
+import { fitObject, jsonBytes } from "./fit.js";
+import { isObject } from "./protocol.js";
+import { outputsOf } from "./outputs.js";
+import {
+  hasPath,
+  inputSchema,
+  leftOutDefaults,
+  outputSchema,
+  partName,
+  pick,
+  picked,
+  plainAnswerSchema,
+  toolInputType,
+} from "./schemas.js";
+
+/** What `tools/list` says of a tool. */
+export interface ToolListing {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly annotations: object;
+}
+
+/** An operation as agents call it. */
+export interface Tool {
+  readonly names: readonly string[];
+  readonly listing: ToolListing;
+  /** Whether a key with these scopes may call it; to others it does not exist. */
+  isFor(caller: Pick<Caller, "scopes">): boolean;
+  /** Runs the operation. */
+  call(services: Services, scope: RequestScope, args: unknown): Promise<ToolAnswer>;
+}
+
+/** An output of an operation in both forms of an answer. */
+export interface ToolAnswer {
+  readonly value: object;
+  /** The same as JSON of at most `LIMITS.mcp.answerBytes`. */
+  readonly text: string;
+}
+
+/** A tool for each operation that declares one. */
+export const toolsOf = (operations: readonly Operation[], schema: GraphQLSchema): Tool[] =>
+  operations.flatMap((operation) => (operation.mcp ? [toolOf(operation, operation.mcp, schema)] : []));
+
+/**
+ * How many tokens all tools take in the context of every agent that is connected, used or not: about four characters
+ * make one.
+ */
+export const tokensOf = (tools: readonly Tool[]): number =>
+  Math.ceil(
+    tools
+      .map(({ listing: { name, description, inputSchema } }) => name + description + JSON.stringify(inputSchema))
+      .join("").length / 4,
+  );
+
+/** Everything that agents are told before they call anything, as JSON. */
+export function toolsJson(operations: readonly Operation[], schema: GraphQLSchema, instructions: string): string {
+  const tools = toolsOf(operations, schema);
+  const listed = tools.map(({ listing }) => listing);
+  return `${JSON.stringify({ tokens: tokensOf(tools), instructions, tools: listed }, null, 2)}\n`;
+}
+
+function toolOf(operation: Operation, tool: ToolRoute, schema: GraphQLSchema): Tool {
+  const full = inputTypeOf(schema, operation);
+  const answer = plainAnswerSchema(outputTypeOf(schema, operation));
+  assertKnown(tool, Object.keys(full.getFields()), answer);
+  const inputType = toolInputType(full, tool);
+  const defaults = leftOutDefaults(full, tool);
+  const { inParts, most = {} } = tool;
+  const outputs = outputsOf(tool.outputs);
+  const given = picked(answer, outputs);
+  const run = runnerOf(operation, schema, {
+    ...{ door: "mcp", inputType },
+    complete: (input) => assertAtMost(Object.assign(input, defaults), most),
+    selects: (field, within) =>
+      (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
+  });
+  return {
+    names: [tool.name, ...(tool.alsoNamed ?? [])],
+    listing: {
+      name: tool.name,
+      title: titleOf(tool.name),
+      description: tool.description,
+      inputSchema: inputSchema(inputType, operation, tool),
+      outputSchema: outputSchema(given),
+      annotations: hintsOf(operation, tool),
+    },
+    isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
+    async call(services, scope, args) {
+      scope.operations.push(operation.name);
+      if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
+      const { from, others } = inParts ? takePart(args, partName(inParts)) : { from: 0, others: args };
+      const plain = await run(services, scope, { path: {}, query: {}, body: others });
+      return answerOf(pick(plain, given) as Readonly<Record<string, unknown>>, tool, from);
+    },
+  };
+}
+
+/** An output from a later part of its long text, if that was asked for, and in 8 KB. */
+function answerOf(output: Readonly<Record<string, unknown>>, { inParts, ifCut }: ToolRoute, from: number): ToolAnswer {
+  const name = inParts && snakeCase(inParts);
+  const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
+  const whole = answered({ ...output, ...rest });
+  if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
+  const note = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
+  const part = name === undefined ? undefined : { name, from };
+  // Times become text here: what is cut is JSON.
+  const value = JSON.parse(whole.text) as object;
+  return answered({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(note), part), ...note });
+}
+
+const answered = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
+
+/** Takes the input of the door itself out of those of the operation. */
+function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: object } {
+  const { [name]: from = 0, ...others } = args;
+  if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others };
+  throw new InvalidInput([{ path: name, message: "must be a whole number, at least 0" }]);
+}
+
+function assertAtMost(input: object, most: Readonly<Record<string, number>>): void {
+  const values = input as Readonly<Record<string, unknown>>;
+  const issues = Object.entries(most)
+    .filter(([name, limit]) => Number(values[name]) > limit)
+    .map(([name, limit]) => ({ path: snakeCase(name), message: `must be at most ${limit}` }));
+  if (issues.length > 0) throw new InvalidInput(issues);
+}
+
+function hintsOf({ kind }: Operation, { isDestructive = false, isIdempotent = false }: ToolRoute): object {
+  // Memories are all that a tool can reach: no tool leads to the open world.
+  if (kind === "query") return { readOnlyHint: true, openWorldHint: false };
+  return { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: isIdempotent, openWorldHint: false };
+}
+
+/** "Search memories" for `search_memories`, for people who are asked whether to allow it. */
+const titleOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+
+function assertKnown(tool: ToolRoute, known: readonly string[], answer: JsonSchema): void {
+  const { name, leftOut = [], most = {}, inputs = {}, outputs = [], inParts } = tool;
+  const unknown = [
+    ...[...leftOut, ...Object.keys(most), ...Object.keys(inputs)].filter((input) => !known.includes(input)),
+    ...[...outputs, ...(inParts === undefined ? [] : [inParts])].filter((path) => !hasPath(answer, path)),
+  ];
+  if (unknown.length > 0) throw new Error(`The tool ${name} names fields that do not exist: ${unknown.join(", ")}.`);
+}

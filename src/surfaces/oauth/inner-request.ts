@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import type { Request } from "express";
+
+/** Describe the connection and the body's form, which both are other ones inside; and a session, of which there is none. */
+const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
+
+/**
+ * A request as the authorization server sees it: at its public URL, whatever `Host` says, with a body that was read and
+ * bounded, and without a session: each connection is signed in to and agreed to anew.
+ * @param path what follows the issuer, with the query
+ */
+export function innerRequest(request: Request, issuer: string, path: string): IncomingMessage {
+  const { host, protocol, pathname } = new URL(issuer);
+  const { method, ip, body } = request as Request & { body?: unknown };
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  const kept = Object.entries(request.headers).filter(([name]) => !OUTER.includes(name));
+  const headers = {
+    ...Object.fromEntries(kept),
+    host,
+    cookie: (request.headers.cookie ?? "").replaceAll(/(?<=^|;) *_session(?:\.sig)?=[^;]*;?/g, ""),
+    ...(method === "POST" ? { "content-length": String(bytes.length) } : {}),
+  };
+  const socket = { encrypted: protocol === "https:", remoteAddress: ip };
+  const inner = Readable.from(bytes.length > 0 ? [bytes] : []);
+  // Koa, in which the authorization server is written, reads nothing else of a request.
+  return Object.assign(inner, {
+    ...{ method, headers, socket, url: path, originalUrl: pathname + path },
+    ...{ httpVersionMajor: 1, httpVersionMinor: 1 },
+  }) as unknown as IncomingMessage;
+}

@@ -1,0 +1,200 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  type Adapter,
+  type Configuration,
+  type InteractionResults,
+  type JWK,
+  Provider,
+  errors,
+  interactionPolicy,
+} from "oidc-provider";
+import { LIMITS } from "../../limits.js";
+import type { Scope } from "../../operation/permission.js";
+import { plainName } from "./registration.js";
+import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
+import { ENDPOINTS, type OAuthUrls } from "./urls.js";
+
+const { requestMinutes, codeSeconds, accessMinutes, refreshDays, grantDays } = LIMITS.oauth;
+const MINUTE_S = 60;
+const DAY_S = 86_400;
+
+export interface ProviderParts {
+  readonly urls: OAuthUrls;
+  readonly scopes: readonly Scope[];
+  readonly store: OAuthStore;
+  /** A page for a request that cannot go on, and its headers. */
+  renderProblem(description: string): { readonly html: string; readonly headers: Readonly<Record<string, string>> };
+  /** Logs an error, and sets the status of the answer. */
+  note(error: unknown, response: ServerResponse): void;
+}
+
+/** The authorization server of oidc-provider. It signs nothing: codes and tokens are random, and only their hashes kept. */
+export function createAuthorizationServer(parts: ProviderParts): AuthorizationServer {
+  const provider = new Provider(parts.urls.issuer, configurationOf(parts));
+  const handle = provider.callback();
+  provider.on("server_error", (context, error) => parts.note(error, context.res));
+  (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
+    if (context) parts.note(error, context.res);
+  });
+  return {
+    answer: handle,
+    pending: (request, response) => findPending(provider, parts, request, response),
+  };
+}
+
+function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts): Configuration {
+  const resourceServer = { scope: scopes.join(" "), accessTokenFormat: "opaque" as const };
+  return {
+    adapter: (kind) => adapterOf(kind, store),
+    jwks: { keys: [unusedKey()] },
+    enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
+    clientAuthMethods: ["none"],
+    responseTypes: ["code"],
+    scopes: [...scopes],
+    claims: {},
+    clientDefaults: {
+      // Programs on people's own machines may use any port of their loopback address; http has no other use.
+      application_type: "native",
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      id_token_signed_response_alg: "ES256",
+      token_endpoint_auth_method: "none",
+    },
+    // Pages of the origins that may call have their headers by now.
+    clientBasedCORS: () => false,
+    routes: ENDPOINTS,
+    pkce: { required: () => true },
+    interactions: { policy: askAlways(), url: (_context, { uid }) => urls.pagePath + uid },
+    // The answer names the account and the grant; a session has neither.
+    findAccount: (_context, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
+    loadExistingGrant: ({ oidc }) => oidc.provider.Grant.find(oidc.result?.consent?.grantId ?? ""),
+    expiresWithSession: () => false,
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: true,
+    // A client that gives up one token is disconnected, as people see it in their list of keys.
+    revokeGrantPolicy: () => true,
+    renderError(context, { error_description: description, error }) {
+      const { html, headers } = renderProblem(
+        `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
+      );
+      context.set({ ...headers });
+      context.type = "html";
+      context.body = html;
+    },
+    ttl: {
+      Interaction: requestMinutes * MINUTE_S,
+      AuthorizationCode: codeSeconds,
+      AccessToken: accessMinutes * MINUTE_S,
+      RefreshToken: refreshDays * DAY_S,
+      Grant: grantDays * DAY_S,
+      IdToken: MINUTE_S,
+      Session: MINUTE_S,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      registration: { enabled: true, issueRegistrationAccessToken: false },
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => client.clientId === token.clientId },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: "draft-02",
+        allowFetch: (_context, clientId) => isAtPublicHost(clientId),
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => urls.resource,
+        useGrantedResource: () => true,
+        getResourceServerInfo(_context, resource) {
+          if (resource !== urls.resource) throw new errors.InvalidTarget(`the only resource is ${urls.resource}`);
+          return resourceServer;
+        },
+      },
+    },
+  };
+}
+
+/** oidc-provider wants a key for ID tokens, which nobody can ask for here. So each process has another one. */
+const unusedKey = (): JWK => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
+
+/** A person is asked each time, and answers who they are and whether they agree on one page. */
+function askAlways(): interactionPolicy.Prompt[] {
+  const { Prompt, Check } = interactionPolicy;
+  const isUnanswered = new Check("unanswered", "the person has not answered yet", ({ oidc }) => !oidc.result?.login);
+  return [
+    new Prompt({ name: "login", requestable: true }, isUnanswered),
+    new Prompt({ name: "consent", requestable: true }),
+  ];
+}
+
+/**
+ * Whether a client's document may be read: from a name with a dot, at the usual port. Where such a name leads to an
+ * internal address, oidc-provider cuts the connection before it sends anything.
+ */
+function isAtPublicHost(clientId: string): boolean {
+  const { hostname, port } = new URL(clientId);
+  return port === "" && /\.[a-z][a-z\d-]*$/i.test(hostname) && !/\.(?:localhost|local|internal)$/i.test(hostname);
+}
+
+function adapterOf(kind: string, store: OAuthStore): Adapter {
+  // Nobody stays signed in, so there is nothing to keep of a session.
+  const isKept = kind !== "Session";
+  return {
+    async upsert(id, payload, seconds) {
+      if (!isKept || (await store.store(kind, id, { ...payload }, seconds))) return;
+      throw new errors.InvalidGrant("the account was deleted");
+    },
+    find: async (id) => (isKept && (await store.find(kind, id))) || undefined,
+    async consume(id) {
+      if (!(await store.consume(kind, id))) throw new errors.InvalidGrant("it was used before");
+    },
+    destroy: (id) => (isKept ? store.remove(kind, id) : Promise.resolve()),
+    revokeByGrantId: (grantId) => store.removeOfGrant(kind, grantId),
+    findByUid: async () => undefined,
+    findByUserCode: async () => undefined,
+  };
+}
+
+async function findPending(
+  provider: Provider,
+  { scopes, urls }: ProviderParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<PendingRequest> {
+  const interaction = await provider.interactionDetails(request, response).catch((error: unknown) => {
+    throw error instanceof errors.SessionNotFound ? new RequestGone() : error;
+  });
+  const {
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+  } = interaction.params as Readonly<Record<string, string>>;
+  const client = await provider.Client.find(clientId ?? "");
+  if (!client || redirectUri === undefined) throw new RequestGone();
+  const asked = new Set((scope ?? "").split(" "));
+  const granted = scopes.filter((known) => asked.has(known));
+  const finish = (result: InteractionResults) => provider.interactionFinished(request, response, result);
+  return {
+    id: interaction.uid,
+    clientName: plainName(client.clientName ?? "") || undefined,
+    redirectUri,
+    scopes: granted,
+    email: interaction.result?.["email"] as string | undefined,
+    async rememberEmail(email) {
+      interaction.result = { email };
+      await interaction.persist();
+    },
+    async agree({ keyId, userId }) {
+      const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
+      grant.jti = keyId;
+      grant.addResourceScope(urls.resource, granted.join(" "));
+      await grant.save();
+      await finish({ login: { accountId: userId, remember: false }, consent: { grantId: keyId } });
+    },
+    refuse: (error, description) => finish({ error, error_description: description }),
+  };
+}

@@ -1,0 +1,36 @@
+import { LIMITS } from "../../limits.js";
+import { InvalidInput } from "../../operation/failure.js";
+
+const { redirectUris: urisMax, redirectUriLength, nameLength } = LIMITS.oauth;
+
+/**
+ * What is kept of a client's registration: where it may send people back to, and its name. Everything else has one
+ * value, which the answer says: a public client that uses codes and refresh tokens.
+ * @throws InvalidInput when there is no address, there are too many, or one is too long.
+ */
+export function registrationIn(body: unknown): object {
+  const { redirect_uris: uris, client_name: name } = (typeof body === "object" && body !== null ? body : {}) as {
+    readonly [field: string]: unknown;
+  };
+  const isList = Array.isArray(uris) && uris.length > 0 && uris.length <= urisMax;
+  if (!isList || !uris.every((uri) => typeof uri === "string" && uri.length <= redirectUriLength)) {
+    const message = `must be a list of 1 to ${urisMax} addresses, each of at most ${redirectUriLength} characters`;
+    throw new InvalidInput([{ path: "redirect_uris", message }]);
+  }
+  const shown = typeof name === "string" ? plainName(name) : "";
+  const named = shown === "" ? {} : { client_name: shown };
+  // Without it oidc-provider would make a secret, which a public client cannot keep.
+  return { redirect_uris: uris, ...named, token_endpoint_auth_method: "none" };
+}
+
+/** A name as people are shown it: on one line, without characters that are invisible or turn the text around. */
+export const plainName = (name: string): string =>
+  [
+    ...name
+      .slice(0, nameLength * 4)
+      .normalize("NFC")
+      .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
+      .trim(),
+  ]
+    .slice(0, nameLength)
+    .join("");

@@ -1,0 +1,262 @@
+import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
+import { LIMITS } from "../../limits.js";
+import { type Context, type Services, contextOf } from "../../operation/context.js";
+import { execute } from "../../operation/execute.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
+import type { Operation } from "../../operation/operation.js";
+import type { Scope } from "../../operation/permission.js";
+import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { readBodyUpTo } from "../body.js";
+import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, scopeOf, UnsupportedMediaType } from "../http.js";
+import { MethodNotAllowed } from "../plain-errors.js";
+import { innerRequest } from "./inner-request.js";
+import { registrationIn } from "./registration.js";
+import type { AuthorizationServer, OAuthStore, PendingRequest } from "./server.js";
+import { ENDPOINTS, issuerMetadata, oauthUrls, resourceMetadata } from "./urls.js";
+
+/** What the page shows. */
+interface View extends Pick<PendingRequest, "clientName" | "scopes" | "email"> {
+  readonly path: string;
+  readonly host: string;
+  readonly problem?: Failure | undefined;
+}
+
+export interface OAuthParts {
+  readonly publicUrl: string;
+  /** What a program can be allowed: the scopes of the tools. */
+  readonly scopes: readonly Scope[];
+  readonly services: Services;
+  readonly store: OAuthStore;
+  readonly chargeAddress: Handler;
+  /** Sends a code to an address. */
+  readonly signUp: Operation<{ email: string }>;
+  /** Exchanges the code for the key as which the program acts. */
+  connect(
+    context: Context,
+    proof: { readonly email: string; readonly code: string },
+    client: { readonly name: string; readonly host: string; readonly scopes: readonly Scope[] },
+  ): Promise<{ readonly keyId: string; readonly userId: string }>;
+  readonly pages: {
+    show(view: View): string;
+    showProblem(message: string): string;
+    headers(redirectUri?: string): Readonly<Record<string, string>>;
+  };
+}
+
+/** How often one network may do what stores something before anybody has agreed to anything. */
+export const STARTS: Omit<UseLimit, "by"> = {
+  ...LIMITS.oauth.startsPerNetwork,
+  name: "oauth-start",
+  of: "beginnings of a connection from one network",
+};
+export const REGISTRATIONS: Omit<UseLimit, "by"> = {
+  ...LIMITS.oauth.registrationsPerNetwork,
+  name: "oauth-registration",
+  of: "registrations of clients from one network",
+};
+
+/** The paths of the authorization server on this server. */
+const BASE = "/oauth";
+const PAGE = `${BASE}/connect`;
+
+/** The authorization server, and the page on which a person answers a program. */
+export function oauthRoutes(parts: OAuthParts): Router {
+  const { publicUrl, scopes, services, chargeAddress } = parts;
+  const urls = oauthUrls(publicUrl);
+  const server = lazyServer(parts);
+  const router = Router({ caseSensitive: true, strict: true });
+  const body = readBodyUpTo(LIMITS.oauth.bodyBytes);
+  const answer = (path: (request: Request) => string): Handler => {
+    return async (request, response) => {
+      await (await server()).answer(innerRequest(request, urls.issuer, path(request)), response);
+    };
+  };
+  const limit = (uses: Omit<UseLimit, "by">): Handler => {
+    return async (_request, response, next) => {
+      const { clientAddress } = scopeOf(response);
+      await takeUseOfNetwork({ ...services, clientAddress }, uses);
+      next();
+    };
+  };
+  const unchanged = ({ originalUrl }: Request) => originalUrl.slice(BASE.length);
+  const describe =
+    (document: object): Handler =>
+    (_request, response) =>
+      void response.json(document);
+  const get = (path: string, ...handlers: Handler[]) =>
+    router
+      .route(path)
+      .get(chargeAddress, ...handlers)
+      .all(chargeAddress, refuseMethod("GET"));
+  const post = (path: string, ...handlers: Handler[]) =>
+    router
+      .route(path)
+      .post(chargeAddress, body, ...handlers)
+      .all(chargeAddress, refuseMethod("POST"));
+
+  get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
+  get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
+  post(BASE + ENDPOINTS.token, answer(unchanged));
+  post(BASE + ENDPOINTS.revocation, answer(unchanged));
+  post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(unchanged));
+  router.use(BASE, errorAnswer(oauthError));
+
+  get(BASE + ENDPOINTS.authorization, limit(STARTS), answer(askingForAll(scopes)));
+  get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(unchanged));
+  const page = new ConnectPage(parts, server);
+  get(`${PAGE}/:id`, page.show);
+  post(`${PAGE}/:id/code`, page.sendCode);
+  post(`${PAGE}/:id/answer`, page.answer);
+  router.use(BASE, showFailure(parts.pages));
+  return router;
+}
+
+/** Loaded by the first request that needs it: most processes never do, and it takes megabytes. */
+function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
+  let loading: Promise<AuthorizationServer> | undefined;
+  const load = async () => {
+    const { createAuthorizationServer } = await import("./provider.js");
+    return createAuthorizationServer({
+      ...{ urls: oauthUrls(publicUrl), scopes, store },
+      renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
+      note(error, response) {
+        if (!response.destroyed) noteFailure(error, response as Response);
+      },
+    });
+  };
+  return () => (loading ??= load());
+}
+
+/** A client that names no scope asks for all that there are. */
+const askingForAll =
+  (scopes: readonly Scope[]) =>
+  ({ originalUrl }: Request): string => {
+    const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
+    if (!searchParams.get("scope")) searchParams.set("scope", scopes.join(" "));
+    return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
+  };
+
+const readRegistration: Handler = (request: Request & { body?: unknown }, _response, next) => {
+  if (!claimsJson(request)) throw new UnsupportedMediaType();
+  request.body = Buffer.from(JSON.stringify(registrationIn(jsonBody(request))));
+  next();
+};
+
+const refuseMethod =
+  (method: string): Handler =>
+  (_request, response) => {
+    response.set("Allow", method);
+    throw new MethodNotAllowed([method]);
+  };
+
+/** A failure as OAuth's clients read it: RFC 6749, 5.2. */
+function oauthError(failure: Failure | undefined): object {
+  if (!failure) return { error: "server_error", error_description: BUG_MESSAGE };
+  const isLater = failure.kind === "rate_limited" || failure.kind === "unavailable";
+  const isMetadata = failure instanceof InvalidInput;
+  const error = isLater ? "temporarily_unavailable" : isMetadata ? "invalid_client_metadata" : "invalid_request";
+  return { error, error_description: failure.message };
+}
+
+/** The page on which a person signs in and answers. A page of another site cannot answer: the cookie stays away. */
+class ConnectPage {
+  readonly #parts: OAuthParts;
+  readonly #server: () => Promise<AuthorizationServer>;
+
+  constructor(parts: OAuthParts, server: () => Promise<AuthorizationServer>) {
+    this.#parts = parts;
+    this.#server = server;
+  }
+
+  readonly show: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const shown = "address" in request.query ? { ...pending, email: undefined } : pending;
+    if (pending.scopes.length > 0) return this.#send(response, shown);
+    const offered = this.#parts.scopes.join(", ");
+    await pending.refuse("invalid_scope", `There is nothing to allow. Ask for one of these: ${offered}.`);
+  };
+
+  readonly sendCode: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const email = formIn(request).get("email") ?? "";
+    const { signUp } = this.#parts;
+    const input = Object.assign(new signUp.input(), { email });
+    try {
+      await execute(signUp, this.#context(response, signUp.name), input);
+    } catch (error) {
+      return this.#sendProblem(error, response, pending);
+    }
+    await pending.rememberEmail(email);
+    // Redirected to a GET, so that reloading the page does not send another code.
+    response.redirect(303, oauthUrls(this.#parts.publicUrl).pagePath + pending.id);
+  };
+
+  readonly answer: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const form = formIn(request);
+    if (form.get("answer") === "refuse") return pending.refuse("access_denied", "The person refused.");
+    const { email, scopes, clientName } = pending;
+    if (form.get("answer") !== "allow" || email === undefined) return this.#send(response, pending);
+    // People copy codes with spaces, and mobile keyboards add them.
+    const code = (form.get("code") ?? "").replaceAll(/[\s-]/g, "");
+    const host = hostOf(pending.redirectUri);
+    const client = { name: clientName ?? host, host, scopes };
+    try {
+      const context = this.#context(response, "connectClient");
+      await pending.agree(await this.#parts.connect(context, { email, code }, client));
+    } catch (error) {
+      return this.#sendProblem(error, response, pending);
+    }
+  };
+
+  async #pending(request: Request, response: Response): Promise<PendingRequest> {
+    const inner = innerRequest(
+      request,
+      oauthUrls(this.#parts.publicUrl).issuer,
+      request.originalUrl.slice(BASE.length),
+    );
+    const pending = await (await this.#server()).pending(inner, response);
+    if (pending.id !== request.params["id"])
+      throw new InvalidInput([{ path: "", message: "This is another request." }]);
+    return pending;
+  }
+
+  #context(response: Response, operation: string): Context {
+    const { operations, clientAddress, patience } = scopeOf(response);
+    operations.push(operation);
+    return contextOf(this.#parts.services, { caller: undefined, clientAddress, door: "page", patience });
+  }
+
+  /** Shows what was wrong, so that the person can try again. */
+  #sendProblem(error: unknown, response: Response, pending: PendingRequest): void {
+    if (response.headersSent) throw error;
+    const problem = noteFailure(error, response);
+    if (!problem) throw error;
+    this.#send(response, pending, problem);
+  }
+
+  #send(response: Response, pending: PendingRequest, problem?: Failure): void {
+    const { pages, publicUrl } = this.#parts;
+    const { id, clientName, scopes, email, redirectUri } = pending;
+    const path = oauthUrls(publicUrl).pagePath + id;
+    response.set(pages.headers(redirectUri));
+    response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, problem }));
+  }
+}
+
+const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
+  new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
+
+/** What tells people where an address leads: its host, or the scheme that an app on their device answers to. */
+function hostOf(redirectUri: string): string {
+  const { protocol, host } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) ? host : protocol;
+}
+
+const showFailure =
+  ({ showProblem, headers }: OAuthParts["pages"]): ErrorRequestHandler =>
+  (error: unknown, _request, response, next) => {
+    const failure = noteFailure(error, response);
+    if (response.headersSent) return next(error);
+    response.set(headers()).send(showProblem(failure?.message ?? BUG_MESSAGE));
+  };

@@ -1,0 +1,70 @@
+import type { Handler } from "express";
+import type { Scope } from "../../operation/permission.js";
+import { scopeOf } from "../http.js";
+
+/** Where the parts of OAuth are, for clients and on this server: a proxy may serve it below a path. */
+export interface OAuthUrls {
+  readonly issuer: string;
+  /** The door that the tokens are for. */
+  readonly resource: string;
+  /** The path of the page that shows a request, whose id follows. */
+  readonly pagePath: string;
+  /** Where the door is described: RFC 9728. */
+  readonly resourceMetadata: string;
+  readonly resourceMetadataPath: string;
+  /** Where the authorization server is described: RFC 8414. */
+  readonly issuerMetadataPath: string;
+}
+
+/** What follows the issuer. The authorization server and its description use the same. */
+export const ENDPOINTS = {
+  authorization: "/authorize",
+  token: "/token",
+  revocation: "/revoke",
+  registration: "/register",
+} as const;
+
+export function oauthUrls(publicUrl: string): OAuthUrls {
+  const issuer = `${publicUrl}/oauth`;
+  const resource = `${publicUrl}/mcp/oauth`;
+  const resourceMetadataPath = `/.well-known/oauth-protected-resource${new URL(resource).pathname}`;
+  return {
+    issuer,
+    resource,
+    pagePath: `${new URL(issuer).pathname}/connect/`,
+    resourceMetadata: new URL(resource).origin + resourceMetadataPath,
+    resourceMetadataPath,
+    issuerMetadataPath: `/.well-known/oauth-authorization-server${new URL(issuer).pathname}`,
+  };
+}
+
+export const resourceMetadata = ({ issuer, resource }: OAuthUrls, scopes: readonly Scope[]): object => ({
+  resource,
+  resource_name: "Memory Graph",
+  authorization_servers: [issuer],
+  scopes_supported: scopes,
+  bearer_methods_supported: ["header"],
+});
+
+export const issuerMetadata = ({ issuer }: OAuthUrls, scopes: readonly Scope[]): object => ({
+  issuer,
+  ...Object.fromEntries(Object.entries(ENDPOINTS).map(([name, path]) => [`${name}_endpoint`, issuer + path])),
+  scopes_supported: scopes,
+  response_types_supported: ["code"],
+  response_modes_supported: ["query"],
+  grant_types_supported: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_methods_supported: ["none"],
+  revocation_endpoint_auth_methods_supported: ["none"],
+  code_challenge_methods_supported: ["S256"],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
+});
+
+/** Tells a client without a valid token where to get one: RFC 9728, 5.1, and RFC 6750, 3. */
+export const challenge =
+  ({ resourceMetadata: described }: OAuthUrls): Handler =>
+  ({ headers: { authorization } }, response, next) => {
+    const error = authorization === undefined ? "" : ', error="invalid_token"';
+    scopeOf(response).challenge = `Bearer resource_metadata="${described}"${error}`;
+    next();
+  };

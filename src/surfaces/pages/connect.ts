@@ -1,0 +1,82 @@
+import { LIMITS } from "../../limits.js";
+import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
+import type { Failure } from "../../operation/failure.js";
+import { type Html, html } from "../../platform/html.js";
+import { problemNote } from "./invitation.js";
+import { page, pageHeaders } from "./layout.js";
+
+/** What the page of a program that wants to connect shows. */
+export interface ConnectView {
+  /** The path of the page; its forms are below. */
+  readonly path: string;
+  /** The name that the program gives itself. */
+  readonly clientName: string | undefined;
+  /** Where the person is sent back to. */
+  readonly host: string;
+  readonly scopes: readonly Scope[];
+  /** The address that a code was sent to, so that the page asks for it. */
+  readonly email?: string | undefined;
+  /** What was wrong with the last attempt. */
+  readonly problem?: Failure | undefined;
+}
+
+export function connectPage({ path, clientName, host, scopes, email, problem }: ConnectView): string {
+  const name = clientName ?? host;
+  return page(
+    `Connect ${name}`,
+    html`<p><strong>${name}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
+      <ul>
+        ${scopes.map((scope) => html`<li>${SCOPE_DESCRIPTIONS[scope]}</li>`)}
+      </ul>
+      <p>
+        You will be sent back to <strong>${host}</strong>. A program can give itself any name: continue only if you came
+        from there.
+      </p>
+      ${problemNote(problem)}${email === undefined ? addressForm(path) : codeForms(path, email)}`,
+  );
+}
+
+const addressForm = (path: string): Html =>
+  html`<form method="post" action="${path}/code">
+    <label for="email">Your e-mail address</label>
+    <input id="email" name="email" type="email" required maxlength="254" autocomplete="email" autofocus />
+    <p class="aside">A code is sent there, also if you are new.</p>
+    <button class="main">Send a code</button>
+    <button name="answer" value="refuse" formaction="${path}/answer" formnovalidate>Refuse</button>
+  </form>`;
+
+const codeForms = (path: string, email: string): Html =>
+  html`<form method="post" action="${path}/answer">
+      <p>A code of eight digits is on its way to ${email}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
+      <label for="code">Code</label>
+      <input
+        id="code"
+        name="code"
+        required
+        maxlength="100"
+        inputmode="numeric"
+        autocomplete="one-time-code"
+        autofocus
+      />
+      <div>
+        <button class="main" name="answer" value="allow">Allow</button>
+        <button name="answer" value="refuse" formnovalidate>Refuse</button>
+      </div>
+    </form>
+    <form method="post" action="${path}/code">
+      <input type="hidden" name="email" value="${email}" />
+      <button>Send another code</button>
+    </form>
+    <p class="aside"><a href="${path}?address">Use another address</a></p>`;
+
+/** For a request that cannot go on. */
+export const connectProblemPage = (message: string): string =>
+  page("That did not work", html`<p class="problem" role="alert">${message.replaceAll("`", "")}</p>`);
+
+/** @param redirectUri where the answer leads; browsers check that for redirects after a form, too */
+export const connectHeaders = (redirectUri?: string) =>
+  pageHeaders(redirectUri === undefined ? [] : [formTarget(new URL(redirectUri))]);
+
+/** The origin; the scheme if there is none that a policy can name, as for apps, or if it could say something else there. */
+const formTarget = ({ protocol, origin, host }: URL): string =>
+  /^https?:$/.test(protocol) && /^[a-z\d.-]+(?::\d+)?$/.test(host) ? origin : protocol;

@@ -1,0 +1,32 @@
+import type { HttpMethod } from "../../../operation/operation.js";
+import type { Plain } from "../../run.js";
+
+/** What a client sent. Unknown fields are left alone. */
+export interface AliasRequest {
+  /** The id in the path; empty where the path has none. */
+  readonly id: string;
+  readonly query: Plain;
+  readonly body: Plain;
+}
+
+/** Runs an operation by its name, with an input in REST's names. */
+export type RunNamed = (operation: string, input: Plain) => Promise<Plain>;
+
+export interface AliasAnswer {
+  readonly status: number;
+  /** Undefined for 204. */
+  readonly body?: object;
+}
+
+/** A call of another service's clients: its names in, the operations that it stands for, and its names out. */
+export interface Alias {
+  readonly method: HttpMethod;
+  readonly path: string;
+  /** The operations that it stands for: it can run no others. */
+  readonly standsFor: readonly string[];
+  readonly answer: (request: AliasRequest, run: RunNamed) => Promise<AliasAnswer>;
+}
+
+export const ok = (body: object): AliasAnswer => ({ status: 200, body });
+export const created = (body: object): AliasAnswer => ({ status: 201, body });
+export const NO_CONTENT: AliasAnswer = { status: 204 };

@@ -1,0 +1,96 @@
+import type { Plain } from "../../run.js";
+import { type Alias, NO_CONTENT, type RunNamed, created, ok } from "./alias.js";
+import { DEPTHS, changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from "./calls.js";
+import { countsOf, shortMemoryOf } from "./forms.js";
+import { cutTo, listOf, withoutBlanks } from "./values.js";
+
+const MEMORY = "/memories/:id";
+const DAYS = [1, 365] as const;
+const SEARCH = { tagsMatch: "any", listsAll: true } as const;
+const RECALL = { tagsMatch: "any", listsAll: false } as const;
+
+/** What the cloud backend of the published MCP server calls. */
+export const backendAliases: readonly Alias[] = [
+  {
+    ...{ method: "POST", path: "/memories", standsFor: ["putMemory", "createMemory"] },
+    answer: async ({ body }, run) => {
+      const memory = await storeMemory(run, body);
+      return memory["version"] === 1 ? created(shortMemoryOf(memory)) : ok(shortMemoryOf(memory));
+    },
+  },
+  {
+    ...{ method: "GET", path: "/memories/recent", standsFor: ["recentActivity"] },
+    answer: async ({ query }, run) => ok(await recentActivity(run, query)),
+  },
+  {
+    ...{ method: "GET", path: MEMORY, standsFor: ["memory"] },
+    answer: async ({ id }, run) => ok(shortMemoryOf(await run("memory", { id }))),
+  },
+  {
+    ...{ method: "PUT", path: MEMORY, standsFor: ["updateMemory", "memory"] },
+    answer: async ({ id, body }, run) => ok(shortMemoryOf(await changeMemory(run, id, body))),
+  },
+  {
+    ...{ method: "DELETE", path: MEMORY, standsFor: ["deleteMemory"] },
+    answer: async ({ id }, run) => {
+      await run("deleteMemory", { id });
+      return NO_CONTENT;
+    },
+  },
+  {
+    ...{ method: "POST", path: "/search/advanced", standsFor: ["searchMemories", "memories"] },
+    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, SEARCH)).map(shortMemoryOf) }),
+  },
+  {
+    ...{ method: "POST", path: "/search/recall", standsFor: ["searchMemories", "memories"] },
+    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, RECALL)).map(shortMemoryOf) }),
+  },
+  {
+    ...{ method: "POST", path: "/relationships", standsFor: ["createRelationship", "relationship"] },
+    answer: async ({ body }, run) => linkMemories(run, body),
+  },
+  {
+    ...{ method: "GET", path: "/search/memories/:id/related", standsFor: ["relatedMemories"] },
+    answer: async ({ id, query }, run) => ok({ related_memories: await relationshipsOf(run, id, query) }),
+  },
+  {
+    ...{ method: "GET", path: "/graphs/statistics", standsFor: ["graphStatistics"] },
+    answer: async (_request, run) => ok(statisticsOf(await run("graphStatistics", {}))),
+  },
+];
+
+/**
+ * Exporters ask for a depth of 1 without types, and take what they are answered for relationships that start there; with
+ * the others, each would be exported twice, once the wrong way round.
+ */
+async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise<readonly Plain[]> {
+  const isExport = cutTo(DEPTHS, query["max_depth"], 1) === 1 && !listOf(query["relationship_types"]);
+  const walk = { direction: isExport ? "out" : "any", eachRelationship: true, isExport } as const;
+  const related = await walkFrom(run, id, query, walk);
+  return related.map(({ memory, relationship: type, strength, link }) => {
+    const { confidence, context } = link as Plain;
+    return { memory: shortMemoryOf(memory as Plain), relationship: { type, strength, confidence, context } };
+  });
+}
+
+async function recentActivity(run: RunNamed, { days, project }: Plain): Promise<Plain> {
+  const input = { days: cutTo(DAYS, days, 7), ...withoutBlanks({ project }) };
+  const { total, by_type, memories, unresolved_problems } = await run("recentActivity", input);
+  return {
+    total_count: total,
+    memories_by_type: countsOf(by_type),
+    recent_memories: (memories as Plain[]).map(shortMemoryOf),
+    unresolved_problems: (unresolved_problems as Plain[]).map(shortMemoryOf),
+    days: input.days,
+    project: project ?? null,
+  };
+}
+
+/** Numbers stand in objects: the tool that prints them looks there. */
+const statisticsOf = (statistics: Plain): Plain => ({
+  total_memories: { count: statistics["memories_total"] },
+  memories_by_type: countsOf(statistics["memories_by_type"]),
+  total_relationships: { count: statistics["relationships_total"] },
+  avg_importance: { avg_importance: statistics["average_importance"] ?? 0 },
+  avg_confidence: { avg_confidence: statistics["average_confidence"] ?? 0 },
+});

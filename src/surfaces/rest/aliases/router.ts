@@ -1,0 +1,80 @@
+import type { Handler, Request, Router } from "express";
+import type { GraphQLSchema } from "graphql";
+import type { Services } from "../../../operation/context.js";
+import { type Failure, InvalidInput } from "../../../operation/failure.js";
+import type { Operation } from "../../../operation/operation.js";
+import { answerJson, errorAnswer, jsonBody, scopeOf } from "../../http.js";
+import { routerOf } from "../routes.js";
+import { readRequest } from "../request.js";
+import { type Plain, runnerOf } from "../../run.js";
+import type { AliasRequest, RunNamed } from "./alias.js";
+import { backendAliases } from "./backend-aliases.js";
+import { sdkAliases } from "./sdk-aliases.js";
+
+const aliases = [...sdkAliases, ...backendAliases];
+
+interface AliasParts {
+  readonly schema: GraphQLSchema;
+  readonly services: Services;
+  /** Handlers before every operation. */
+  readonly guarded: readonly Handler[];
+  /** A failure in REST's format. */
+  formatError(failure: Failure | undefined): object;
+}
+
+/** Calls of clients that were written for another service: they need another address and nothing else. */
+export function aliasRoutes(operations: readonly Operation[], parts: AliasParts): Router {
+  const { schema, services, guarded, formatError } = parts;
+  const runners = new Map(operations.map((operation) => [operation.name, runnerOf(operation, schema)]));
+  const before = [takeKeyHeader, ...guarded];
+  const routes = aliases.map((alias) => {
+    const { path, method, standsFor, answer } = alias;
+    const own = new Map(standsFor.map((name) => [name, runners.get(name)]));
+    const handle: Handler = async (request, response) => {
+      const scope = scopeOf(response);
+      const run: RunNamed = (name, input) => {
+        const known = own.get(name);
+        if (!known) throw new Error(`${method} ${path} does not stand for ${name}.`);
+        scope.operations.push(name);
+        return known(services, scope, { path: {}, query: {}, body: input });
+      };
+      const { status, body } = await answer(readAliasRequest(request), run);
+      if (body) answerJson(response, status, body);
+      else response.status(status).end();
+    };
+    return { path, methods: [method], isPublic: false, before, handlers: [...readRequest, handle] };
+  });
+  const router = routerOf(routes);
+  router.use(errorAnswer((failure) => withDetail(formatError(failure))));
+  return router;
+}
+
+/** Some of these clients send their key in a header of its own. */
+const takeKeyHeader: Handler = ({ headers }, _response, next) => {
+  const key = headers["x-api-key"];
+  if (typeof key === "string") headers.authorization ??= `Bearer ${key}`;
+  next();
+};
+
+/** These clients show what stands in `detail`. */
+const withDetail = (error: object): object => {
+  const { message } = (error as { error: { message: string } }).error;
+  return { ...error, detail: message };
+};
+
+function readAliasRequest(request: Request): AliasRequest {
+  const { id = "" } = request.params;
+  const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
+  if (typeof body !== "object" || Array.isArray(body)) {
+    throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
+  }
+  // A list is given repeated or joined by commas.
+  const query = Object.entries(request.query).map(([name, value]) => [name, [value].flat().join(",")] as const);
+  return { id: String(id), query: Object.fromEntries(query), body: body as Plain };
+}
+
+const firstPart = (url: string): string => /^\/[^/?]*/.exec(url)?.[0] ?? "";
+const FIRST_PARTS = new Set(aliases.map(({ path }) => firstPart(path)));
+
+/** Whether a path may be one of a client's: pages are no calls, and need no look at these. */
+export const mayBeAlias = (url: string): boolean => FIRST_PARTS.has(firstPart(url));

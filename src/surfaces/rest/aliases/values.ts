@@ -1,0 +1,39 @@
+import type { Plain } from "../../run.js";
+
+/** Some fields of what was sent. These clients say nothing of what is null. */
+export const pick = (source: Plain, names: readonly string[]): Plain =>
+  Object.fromEntries(names.flatMap((name) => (source[name] == null ? [] : [[name, source[name]]])));
+
+/** What a list is narrowed by: an empty text is no filter. */
+export const withoutBlanks = (source: Plain): Plain =>
+  Object.fromEntries(Object.entries(source).filter(([, value]) => value != null && value !== ""));
+
+/** A list, or a text in which its items are joined by commas. An empty one is no filter. */
+export function listOf(value: unknown): readonly unknown[] | undefined {
+  const items: readonly unknown[] = typeof value === "string" ? value.split(",") : [value].flat();
+  const given = items.filter((item) => item != null && item !== "");
+  return given.length > 0 ? given : undefined;
+}
+
+/** A number as it comes in a body or a query; anything else as it is, to be refused where it is read. */
+export const numberOf = (value: unknown): unknown =>
+  typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+
+/** A whole number, cut to what is served; the default for what is no number. */
+export function cutTo([least, most]: readonly [number, number], value: unknown, byDefault: number): number {
+  const number = numberOf(value);
+  return typeof number === "number" && !Number.isNaN(number)
+    ? Math.min(most, Math.max(least, Math.trunc(number)))
+    : byDefault;
+}
+
+/** A text of at most so many characters, with `…` where it was cut. */
+export function shorten(text: unknown, most: number): unknown {
+  if (typeof text !== "string" || text.length <= most) return text;
+  const characters = Array.from(text);
+  return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+/** The beginning of a text. */
+export const beginningOf = (text: string, most: number): string =>
+  text.length <= most ? text : Array.from(text).slice(0, most).join("");

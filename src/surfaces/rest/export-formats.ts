@@ -1,0 +1,75 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Writes records as text, a page after the other. */
+interface Writer {
+  write(records: readonly Fields[]): string;
+  end(): string;
+}
+
+export interface ExportFormat {
+  readonly contentType: string;
+  begin(): Writer;
+}
+
+/** One record a line; the last one counts the others, so that a file that was cut off is known as such. */
+const JSON_LINES: ExportFormat = {
+  contentType: "application/jsonl; charset=utf-8",
+  begin() {
+    const counts = { memories: 0, relationships: 0 };
+    return {
+      write(records) {
+        for (const { record } of records) {
+          if (record === "memory") counts.memories++;
+          if (record === "relationship") counts.relationships++;
+        }
+        return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+      },
+      end: () => `${JSON.stringify({ record: "end", ...counts })}\n`,
+    };
+  },
+};
+
+/** The export of MemoryGraph: one object with two lists. */
+const MEMORY_GRAPH: ExportFormat = {
+  contentType: "application/json; charset=utf-8",
+  begin() {
+    let list: "memories" | "relationships" = "memories";
+    let isFirst = true;
+    const item = (fields: object): string => {
+      const text = `${isFirst ? "" : ","}\n${JSON.stringify(fields)}`;
+      isFirst = false;
+      return text;
+    };
+    const goOn = (): string => {
+      [list, isFirst] = ["relationships", true];
+      return '\n],"relationships":[';
+    };
+    return {
+      write: (records) =>
+        records
+          .map(({ record, ...fields }) => {
+            if (record === "graph") return describe(fields);
+            if (record === "memory") return item(fields);
+            return `${list === "memories" ? goOn() : ""}${item(relationship(fields))}`;
+          })
+          .join(""),
+      end: () => `${list === "memories" ? goOn() : ""}\n]}\n`,
+    };
+  },
+};
+
+const describe = ({ exported_at, memories, relationships }: Fields): string => {
+  const about = { format_version: "2.0", export_version: "1.0", export_date: exported_at };
+  const counts = { memory_count: memories, relationship_count: relationships };
+  return `${JSON.stringify({ ...about, ...counts }).slice(0, -1)},"memories":[`;
+};
+
+const relationship = ({ from, to, strength, confidence, context, ...fields }: Fields) => ({
+  ...{ from_memory_id: from, to_memory_id: to, ...fields },
+  properties: { strength, confidence, context },
+});
+
+export const EXPORT_FORMATS: ReadonlyMap<string, ExportFormat> = new Map([
+  ["jsonl", JSON_LINES],
+  ["memorygraph", MEMORY_GRAPH],
+]);

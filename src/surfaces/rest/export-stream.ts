@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { type Handler, type Request, type Response, Router } from "express";
+import type { GraphQLSchema } from "graphql";
+import { LIMITS } from "../../limits.js";
+import { type Services, contextOf } from "../../operation/context.js";
+import { execute } from "../../operation/execute.js";
+import { InvalidInput } from "../../operation/failure.js";
+import { inputReader, inputTypeOf } from "../../operation/input.js";
+import type { Operation } from "../../operation/operation.js";
+import { Patience } from "../../operation/patience.js";
+import { type RequestScope, scopeOf } from "../http.js";
+import { MethodNotAllowed, throwInRestNames } from "../plain-errors.js";
+import { chargeCaller } from "../rate-limit.js";
+import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
+import { readRequest } from "./request.js";
+
+/** What the operation that is streamed answers with, page by page. */
+interface Page {
+  readonly records: readonly Readonly<Record<string, unknown>>[];
+  readonly nextCursor: string | null;
+}
+
+interface StreamParts {
+  /** The operation that reads a page. */
+  readonly operation: Operation<object, Page>;
+  readonly schema: GraphQLSchema;
+  readonly services: Services;
+  readonly guarded: readonly Handler[];
+  /** How long a client may read nothing, and how long the reading of one page may wait in total. */
+  readonly stalledAnswerMs: number;
+  readonly waitMs: number;
+}
+
+/** Where whole exports are streamed; below it is the operation that reads their pages. */
+export const EXPORT_PATH = "/v1/export";
+/** As many records as a page may have. */
+const PAGE = "100";
+
+/** Streams all pages of an export. At most one page is in memory: the next is read when the client has taken it. */
+export function exportStream(parts: StreamParts): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get(EXPORT_PATH, [...parts.guarded, ...readRequest, handlerOf(parts)]);
+  router.all(EXPORT_PATH, ...parts.guarded, (_request, response) => {
+    response.set("Allow", "GET, HEAD");
+    throw new MethodNotAllowed(["GET", "HEAD"]);
+  });
+  return router;
+}
+
+function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: StreamParts): Handler {
+  const read = inputReader(inputTypeOf(schema, operation as Operation), operation as Operation);
+  return async (request, response) => {
+    const scope = scopeOf(response);
+    scope.operations.push(operation.name);
+    const { format: name = "jsonl", ...query } = request.query;
+    const format = EXPORT_FORMATS.get(String(name));
+    if (!format) {
+      const message = `must be one of ${[...EXPORT_FORMATS.keys()].join(", ")}`;
+      throw new InvalidInput([{ path: "format", message }]);
+    }
+    const input = (cursor: string | null) =>
+      Object.assign(read({ path: {}, query: { ...query, limit: PAGE }, body: undefined }), { cursor });
+    // Refuses what is wrong before it costs anything.
+    input(null);
+    await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
+    const readPage = (cursor: string | null) => {
+      const { caller, clientAddress } = scope;
+      const context = contextOf(services, { caller, clientAddress, door: "rest", patience: new Patience(waitMs) });
+      return execute(operation, context, input(cursor));
+    };
+    await stream({ readPage, format, request, response, scope, stalledAnswerMs });
+  };
+}
+
+interface Streaming {
+  readonly readPage: (cursor: string | null) => Promise<Page>;
+  readonly format: ExportFormat;
+  readonly request: Request;
+  readonly response: Response;
+  readonly scope: RequestScope;
+  readonly stalledAnswerMs: number;
+}
+
+async function stream({ readPage, format, request, response, scope, stalledAnswerMs }: Streaming): Promise<void> {
+  const writer = format.begin();
+  let page = await readPage(null).catch(throwInRestNames);
+  response.status(200).set({ "Content-Type": format.contentType, "Cache-Control": "no-store" });
+  if (request.method === "HEAD") return void response.end();
+  try {
+    for (;;) {
+      const text = writer.write(page.records);
+      if (!response.write(text) && !(await isTaken(response, stalledAnswerMs))) return;
+      if (page.nextCursor === null) break;
+      await scope.work.turns.waitForTurn(response);
+      page = await readPage(page.nextCursor);
+    }
+    response.end(writer.end());
+  } catch (error) {
+    // The status is sent already: a broken connection is the only way to say that this is not the whole.
+    scope.log.error({ err: error });
+    response.destroy();
+  }
+}
+
+/** Waits until the client has taken what was written; false if it is gone, or has read nothing for too long. */
+async function isTaken(response: Response, stalledAnswerMs: number): Promise<boolean> {
+  // A connection that is closed already tells nothing more.
+  if (response.destroyed) return false;
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(), stalledAnswerMs);
+  const leave = () => end.abort();
+  response.once("close", leave);
+  try {
+    await once(response, "drain", { signal: end.signal });
+    return true;
+  } catch {
+    response.destroy();
+    return false;
+  } finally {
+    clearTimeout(timer);
+    response.off("close", leave);
+  }
+}

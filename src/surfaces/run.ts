@@ -1,0 +1,45 @@
+import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
+import { type Door, type RequestFacts, type Services, contextOf } from "../operation/context.js";
+import { execute } from "../operation/execute.js";
+import { type RawInput, inputReader, inputTypeOf } from "../operation/input.js";
+import type { Operation } from "../operation/operation.js";
+import { outputTypeOf, projectionOf } from "../operation/output.js";
+import type { RequestScope } from "./http.js";
+import { throwInRestNames } from "./plain-errors.js";
+import { chargeCaller } from "./rate-limit.js";
+
+/** An answer in REST's names. */
+export type Plain = Readonly<Record<string, unknown>>;
+
+/** Runs an operation for a request, from REST's names to REST's names. */
+export type Run = (services: Services, scope: RequestScope, raw: RawInput) => Promise<Plain>;
+
+/** What a door that speaks JSON does otherwise than REST. */
+interface DoorRules extends Pick<RequestFacts, "selects"> {
+  readonly door: Door;
+  /** Of its inputs, if it takes only some. */
+  readonly inputType?: GraphQLInputObjectType;
+  /** Completes an input that was read. @throws InvalidInput */
+  complete?(input: object): void;
+}
+
+/** @throws InvalidInput (from the run) for an input that does not fit, and whatever the operation raises. */
+export function runnerOf(
+  operation: Operation,
+  schema: GraphQLSchema,
+  { door, selects, inputType = inputTypeOf(schema, operation), complete }: DoorRules = { door: "rest" },
+): Run {
+  const read = inputReader(inputType, operation);
+  const project = projectionOf(outputTypeOf(schema, operation));
+  return async (services, scope, raw) => {
+    const input = read(raw);
+    complete?.(input);
+    const { caller, clientAddress, patience, idempotencyKey: key } = scope;
+    // Two requests are the same if operation and input are the same, even if they are written differently.
+    const idempotency =
+      key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, input]) };
+    const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
+    const context = contextOf(services, { caller, clientAddress, door, idempotency, patience, charge, selects });
+    return project(await execute(operation, context, input).catch(throwInRestNames));
+  };
+}

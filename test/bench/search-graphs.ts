@@ -1,0 +1,26 @@
+import { databaseOn, databases, dropUnused, fillOneGraph, hashOfMakers, onServer, userOf } from "./dataset.js";
+
+export interface SearchGraph {
+  readonly url: string;
+  readonly graphId: string;
+}
+
+/** A database with one graph of so many memories; made once for each state of what makes it, and kept. */
+export async function openSearchGraph(
+  serverUrl: string,
+  memories: number,
+  say: (message: string) => void,
+): Promise<SearchGraph> {
+  const prefix = `mg_bench_search_${memories}_`;
+  const name = `${prefix}${hashOfMakers()}`;
+  await onServer(serverUrl, async (server) => {
+    if ((await databases(server)).includes(name)) return;
+    say(`Making a graph of ${memories.toLocaleString("en")} memories (once, minutes) …`);
+    await dropUnused(server, (known) => known.startsWith(prefix));
+    // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+    await server.query(`CREATE DATABASE ${name}_new`);
+    await fillOneGraph(databaseOn(serverUrl, `${name}_new`), memories);
+    await server.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`);
+  });
+  return { url: databaseOn(serverUrl, name), graphId: userOf(0).graphId };
+}

@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import type { SearchWishes } from "../../src/features/memories/search.js";
+import type { Statement } from "../../src/platform/database.js";
+import { built } from "./built.js";
+import { median } from "./measure.js";
+import { openSearchGraph } from "./search-graphs.js";
+import { SEARCH_QUESTIONS, type SearchQuestion } from "./search-queries.js";
+
+const { findMemories } =
+  await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
+const { inOrder } = await built<typeof import("../../src/platform/statement.js")>("platform/statement.js");
+const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
+
+const YARDSTICK_NAME = "(20,000 times md5)";
+const TIMES = 20;
+/** PostgreSQL makes a statement's plan at its first calls on a connection. */
+const WARM_UP = 6;
+
+/** Takes 16 ms of CPU on the machine of the numbers in the documents while that does nothing else. */
+const YARDSTICK = "SELECT sum(length(md5(n::text))) FROM generate_series(1, 20000) AS n";
+
+export interface SearchCost {
+  readonly name: string;
+  readonly hits: number;
+  /** Milliseconds of PostgreSQL's CPU. */
+  readonly median: number;
+  readonly worst: number;
+}
+
+/** What searches cost PostgreSQL, in graphs of these sizes. */
+export async function benchSearch(
+  serverUrl: string,
+  sizes: readonly number[],
+  say: (message: string) => void,
+): Promise<ReadonlyMap<number, readonly SearchCost[]>> {
+  const results = new Map<number, readonly SearchCost[]>();
+  for (const memories of sizes) {
+    const { url, graphId } = await openSearchGraph(serverUrl, memories, say);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      results.set(memories, await measureQuestions(client, graphId));
+    } finally {
+      await client.end();
+    }
+  }
+  return results;
+}
+
+async function measureQuestions(client: pg.Client, graphId: string): Promise<SearchCost[]> {
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const pid = rows[0]?.pid ?? 0;
+  const run = async <Row, Values extends object>({ name, text, names }: Statement<Values, Row>, values: Values) => {
+    const answer = await client.query({ name, text, values: inOrder({ name, text, ...(names && { names }) }, values) });
+    return answer.rows as Row[];
+  };
+  const costs = [await measureYardstick(client, pid)];
+  for (const question of SEARCH_QUESTIONS) {
+    const wishes = wishesOf(question);
+    const times: number[] = [];
+    let hits = 0;
+    for (let time = -WARM_UP; time < TIMES; time++) {
+      const before = cpuMs(pid);
+      hits = (await findMemories(run, graphId, wishes)).hits.length;
+      if (time >= 0) times.push(cpuMs(pid) - before);
+    }
+    costs.push({ name: question.name, hits, median: median(times), worst: Math.max(...times) });
+  }
+  return costs;
+}
+
+/** Something that always costs the same: how much slower everything is while the machine does other things as well. */
+async function measureYardstick(client: pg.Client, pid: number): Promise<SearchCost> {
+  const times: number[] = [];
+  for (let time = 0; time < TIMES; time++) {
+    const before = cpuMs(pid);
+    await client.query(YARDSTICK);
+    times.push(cpuMs(pid) - before);
+  }
+  return { name: YARDSTICK_NAME, hits: 0, median: median(times), worst: Math.max(...times) };
+}
+
+const wishesOf = ({ name: _name, limit = 20, ...wishes }: SearchQuestion): SearchWishes => ({
+  ...{ offset: 0, explain: false, withText: true, limit, expired: new Date() },
+  ...wishes,
+});
+
+/** How long a process has run on a CPU, by the scheduler's own count; the other counts are in hundredths of a second. */
+const cpuMs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
+
+export function tableOfCosts(results: ReadonlyMap<number, readonly SearchCost[]>): string {
+  const sizes = [...results.keys()];
+  const head = [
+    "query",
+    ...sizes.flatMap((size) => [`${size.toLocaleString("en")}: hits`, "median ms", "worst of 20"]),
+  ];
+  const rows = [YARDSTICK_NAME, ...SEARCH_QUESTIONS.map(({ name }) => name)].map((name) => {
+    const costs = sizes.map((size) => results.get(size)?.find((cost) => cost.name === name));
+    return [
+      name,
+      ...costs.flatMap((cost) => [String(cost?.hits), `${cost?.median.toFixed(1)}`, `${cost?.worst.toFixed(1)}`]),
+    ];
+  });
+  return tableOf(head, rows);
+}

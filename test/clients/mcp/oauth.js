@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+
+/**
+ * A program that takes no key, by one SDK: it finds the authorization server, registers, sends its person to the page,
+ * and gets tokens: `node oauth.js <client> <url> <email> <code>`.
+ */
+const [name, url, email, code] = process.argv.slice(2);
+const SDKS = {
+  handshake: async () => ({
+    ...(await import("@modelcontextprotocol/sdk/client/index.js")),
+    ...(await import("@modelcontextprotocol/sdk/client/streamableHttp.js")),
+  }),
+  stateless: () => import("@modelcontextprotocol/client"),
+};
+const { Client, StreamableHTTPClientTransport } = await SDKS[name]();
+
+/** What a program keeps, and where it sends its person. */
+class Kept {
+  redirectUrl = "http://localhost:8123/callback";
+  clientMetadata = {
+    client_name: "A program",
+    redirect_uris: [this.redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+  clientInformation = () => this.client;
+  saveClientInformation = (client) => void (this.client = client);
+  tokens = () => this.saved;
+  saveTokens = (tokens) => void (this.saved = tokens);
+  codeVerifier = () => this.verifier;
+  saveCodeVerifier = (verifier) => void (this.verifier = verifier);
+  state = () => "a state";
+  discoveryState = () => this.discovered;
+  saveDiscoveryState = (state) => void (this.discovered = state);
+  redirectToAuthorization = (page) => void (this.page = page);
+}
+
+/** The person, in a browser without scripts. */
+const cookies = new Map();
+async function visit(address, form) {
+  const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
+  const body = form && new URLSearchParams(form);
+  const answer = await fetch(address, { redirect: "manual", headers: { cookie }, method: form ? "POST" : "GET", body });
+  for (const line of answer.headers.getSetCookie()) cookies.set(...line.split(";", 1)[0].split("="));
+  const location = answer.headers.get("location");
+  return { status: answer.status, text: await answer.text(), next: location && new URL(location, address) };
+}
+
+async function answerPage(start) {
+  const { next: page } = await visit(start);
+  const shown = await visit(page);
+  assert.match(shown.text, /<strong>A program<\/strong> wants to use/);
+  assert.match(shown.text, /sent back to <strong>localhost:8123<\/strong>/);
+  await visit(`${page}/code`, { email });
+  const { next: resumed } = await visit(`${page}/answer`, { code, answer: "allow" });
+  return (await visit(resumed)).next;
+}
+
+const kept = new Kept();
+const connect = async () => {
+  const client = new Client(
+    { name, version: "1" },
+    name === "stateless" ? { versionNegotiation: { mode: "auto" } } : {},
+  );
+  const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider: kept });
+  return { client, transport, connected: client.connect(transport) };
+};
+
+const first = await connect();
+await assert.rejects(first.connected, /Unauthorized/i);
+const back = await answerPage(kept.page);
+assert.equal(back.searchParams.get("iss"), new URL("/oauth", url).href);
+assert.equal(back.searchParams.get("state"), "a state");
+await first.transport.finishAuth(name === "stateless" ? back.searchParams : back.searchParams.get("code"));
+
+const { client, connected } = await connect();
+await connected;
+const { tools } = await client.listTools();
+assert.equal(tools.length, 9);
+const note = { type: "general", title: "By OAuth", content: "No key was needed." };
+const { structuredContent } = await client.callTool({ name: "store_memory", arguments: note });
+assert.equal(structuredContent.title, note.title);
+
+// The next request finds its token refused, and gets another one.
+const { refresh_token: used } = kept.saved;
+kept.saved = { ...kept.saved, access_token: "expired" };
+const found = await client.callTool({ name: "search_memories", arguments: { query: "key" } });
+assert.equal(found.structuredContent.memories.length, 1);
+assert.notEqual(kept.saved.refresh_token, used);
+await client.close();

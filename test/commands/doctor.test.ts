@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+import { program } from "../../src/commands/doctor.js";
+import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { runHere } from "../support/commands.js";
+import { startEmbeddingsServer } from "../support/embeddings-server.js";
+import { startMailServer } from "../support/mail-server.js";
+import { createWorld } from "../support/world.js";
+
+interface Finding {
+  readonly part: string;
+  readonly state: string;
+  readonly says: string;
+}
+
+async function examined(environment: Record<string, string>) {
+  const { code, output, errors } = await runHere(program, ["--json"], environment);
+  const { findings } = JSON.parse(output) as { findings: readonly Finding[] };
+  return { code, errors, by: new Map(findings.map((finding) => [finding.part, finding])) };
+}
+
+it("finds nothing wrong where nothing is, and says what is not configured", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  await using smtp = await startMailServer();
+  await using embeddings = await startEmbeddingsServer();
+  const { code, errors, by } = await examined({
+    ...{ DATABASE_URL: world.databaseUrl, PUBLIC_URL: url },
+    ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" },
+    ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
+  });
+
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  const states = Object.fromEntries(Array.from(by.values(), ({ part, state }) => [part, state]));
+  const working = {
+    configuration: "ok",
+    database: "ok",
+    mail: "ok",
+    "public address": "ok",
+    disk: "ok",
+    embeddings: "ok",
+  };
+  expect(states).toEqual({ ...working, redis: "off", stripe: "off" });
+  expect(by.get("embeddings")?.says).toContain("20 dimensions");
+  expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
+  expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
+});
+
+it("says of each part that is wrong what is wrong and what to do, and exits with 1", async () => {
+  await using standIn = await startStandInStripe();
+  const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };
+  const { code, errors, by } = await examined({
+    ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1" },
+    ...{ SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
+    ...{ EMBEDDINGS_URL: "http://127.0.0.1:1", EMBEDDINGS_MODEL: "one", EMBEDDINGS_KEY: "a-secret" },
+    ...{ ...stripe, STRIPE_TEAM_PRICE_ID: "price_of_nobody", STRIPE_API_BASE: standIn.url },
+  });
+
+  expect({ code, errors }).toEqual({ code: 1, errors: "" });
+  const said = (part: string) => `${by.get(part)?.state}: ${by.get(part)?.says}`;
+  expect(said("database")).toMatch(/^wrong: No PostgreSQL can be reached/);
+  expect(said("redis")).toMatch(/^wrong: Redis cannot be used: .*REDIS_URL/);
+  expect(said("mail")).toMatch(/^wrong: The mail server cannot be used: .*SMTP_URL/);
+  expect(said("embeddings")).toMatch(/^wrong: The embeddings server cannot be used: .*EMBEDDINGS_URL/);
+  expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);
+  expect(said("stripe")).toMatch(/^wrong: Stripe refuses: .*STRIPE_TEAM_PRICE_ID/);
+  expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
+});
+
+it("names every variable that is wrong", async () => {
+  const { code, by } = await examined({ PORT: "none", STRIPE_API_BASE: "x" });
+
+  expect(code).toBe(1);
+  expect(by.get("configuration")).toMatchObject({
+    state: "wrong",
+    says: expect.stringMatching(/PORT.*STRIPE_API_BASE/),
+  });
+});
+
+it("says that migrations are missing, and shows a table for people", async () => {
+  await using world = await createWorld({ fresh: true });
+  await world.database.pool.query(
+    "DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)",
+  );
+  const { code, output } = await runHere(program, [], { DATABASE_URL: world.databaseUrl });
+
+  expect(code).toBe(1);
+  expect(output).toMatch(/^PART +STATE +FINDING\nconfiguration +ok +/);
+  expect(output).toMatch(/^database +wrong +Migrations are pending/m);
+});

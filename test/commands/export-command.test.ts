@@ -1,0 +1,183 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { program as exportProgram } from "../../src/commands/export.js";
+import { program as importProgram } from "../../src/commands/import.js";
+import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
+import { LIMITS } from "../../src/limits.js";
+import { runHere } from "../support/commands.js";
+import { miscounted } from "../support/memories.js";
+import { type Actor, createWorld } from "../support/world.js";
+
+const NOTE = { type: "general", content: "Something.", context: { list: Array.from({ length: 60 }, (_, n) => n) } };
+
+async function fill(ann: Actor) {
+  for (const call of [0, 1]) {
+    const memories = Array.from({ length: LIMITS.bulk.items / 2 }, (_, index) => {
+      return { ...NOTE, title: `Note ${call} ${index}`, ref: `${index}` };
+    });
+    const relationships = memories.slice(1).map(({ ref }, index) => {
+      return { fromMemoryId: ref, toMemoryId: `${index}`, relationshipType: "FOLLOWS" };
+    });
+    await ann.did(createMemories, { memories, relationships });
+  }
+}
+
+async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "export-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+/** The records of a file, without who made them and when they were exported. */
+const recordsIn = async (file: string): Promise<object[]> =>
+  (await readFile(file, "utf8"))
+    .trimEnd()
+    .split("\n")
+    .map((line) => {
+      const {
+        exported_at: _at,
+        created_by: _by,
+        updated_by: _then,
+        ...record
+      } = JSON.parse(line) as Record<string, unknown>;
+      return record;
+    });
+
+/** The memories and relationships of a file, without who made them. */
+async function listsIn(file: string): Promise<object> {
+  const { memories, relationships } = JSON.parse(await readFile(file, "utf8")) as Record<string, object[]>;
+  const strip = (list: readonly object[] = []) =>
+    list.map((item) => ({ ...item, created_by: undefined, updated_by: undefined }));
+  return { memories: strip(memories), relationships: strip(relationships) };
+}
+
+it("writes a file from which the import makes the same graph, and which it leaves when it is run again", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await fill(ann);
+  const folder = await aFolder();
+  const [first, second] = [join(folder, "first.jsonl"), join(folder, "second.jsonl")];
+  const as = ({ key }: Actor) => ({ MEMORY_GRAPH_KEY: key, MEMORY_GRAPH_URL: url });
+
+  const wrote = await runHere(exportProgram, [first], as(ann));
+  const restored = await runHere(importProgram, [first], as(bob));
+  const again = await runHere(importProgram, [first, "--json"], as(bob));
+  await runHere(exportProgram, [second], as(bob));
+
+  expect(wrote).toMatchObject({ code: 0, output: `Wrote 500 memories and 498 relationships to ${first}.\n` });
+  expect(restored).toMatchObject({ code: 0 });
+  expect(restored.output).toContain("Restored 500 memories and 498 relationships");
+  expect(JSON.parse(again.output)).toMatchObject({
+    memories: { restored: 0, existing: 500 },
+    relationships: { restored: 0, existing: 498 },
+  });
+  expect(await recordsIn(second)).toEqual(await recordsIn(first));
+  expect(await readdir(folder)).toEqual(["first.jsonl", "second.jsonl"]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("writes the JSON of MemoryGraph, from which the import makes the same graph", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await fill(ann);
+  const folder = await aFolder();
+  const [first, second] = [join(folder, "first.json"), join(folder, "second.json")];
+  const as = ({ key }: Actor) => ({ MEMORY_GRAPH_KEY: key, MEMORY_GRAPH_URL: url });
+
+  const wrote = await runHere(exportProgram, [first, "--format", "memorygraph"], as(ann));
+  const restored = await runHere(importProgram, [first, "--json"], as(bob));
+  await runHere(exportProgram, [second, "--format", "memorygraph"], as(bob));
+
+  expect(wrote.code).toBe(0);
+  const { memories, relationships } = JSON.parse(await readFile(first, "utf8")) as Record<string, object[]>;
+  expect([memories?.length, relationships?.length]).toEqual([500, 498]);
+  expect(JSON.parse(restored.output)).toEqual({
+    complete: true,
+    memories: { restored: 500, existing: 0 },
+    relationships: { restored: 498, existing: 0 },
+  });
+  expect(await listsIn(second)).toEqual(await listsIn(first));
+});
+
+it("restores exports with a lone record or none, and refuses what was cut off or is too long", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const folder = await aFolder();
+  const file = join(folder, "graph.json");
+  const run = async (text: string) => {
+    await writeFile(file, text);
+    return runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: bob.key });
+  };
+  const texts: string[] = [];
+  for (const title of ["", "Alone"]) {
+    if (title !== "") await ann.did(createMemories, { memories: [{ ...NOTE, title }], relationships: [] });
+    await runHere(exportProgram, [file, "--format", "memorygraph", "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+    texts.push(await readFile(file, "utf8"));
+  }
+  const [empty = "", alone = ""] = texts;
+
+  expect((await run(empty)).output).toContain("Restored 0 memories and 0 relationships");
+  expect((await run(alone)).output).toContain("Restored 1 memories and 0 relationships");
+  for (const cutOff of [alone.replace(/\n.*\n\]}\n$/, "\n"), alone.replace(/\n\{"id".*\n/, "\n")]) {
+    expect((await run(cutOff)).errors).toContain("is not the whole export");
+  }
+  await writeFile(file, alone);
+  const format = await exportFormatOf(file);
+  const [longest] = alone
+    .split("\n")
+    .map((line) => line.length)
+    .sort((one, other) => other - one);
+  const read = async (lengthMax: number) => {
+    const kinds = [];
+    for await (const { kind } of readExport(file, format as ExportFormat, lengthMax)) kinds.push(kind);
+    return kinds;
+  };
+  await expect(read(longest ?? 0)).resolves.toEqual(["start", "memory", "end"]);
+  await expect(read((longest ?? 0) - 1)).rejects.toThrow(`a line of more than ${(longest ?? 0) - 1} characters`);
+});
+
+it("leaves no file where the connection breaks, and says so", async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200).write('{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n');
+    setTimeout(() => response.destroy(), 50);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const folder = await aFolder();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const ran = await runHere(exportProgram, [join(folder, "graph.jsonl"), "--url", url], { MEMORY_GRAPH_KEY: "key" });
+
+  expect(ran).toMatchObject({ code: 1, output: "" });
+  expect(ran.errors).toContain("The connection broke before the export was complete");
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it("restores no file that lacks lines as if it were whole, and says which line is no record", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const file = join(await aFolder(), "graph.jsonl");
+  const begin = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n';
+  const end = '{"record":"end","memories":2,"relationships":0}\n';
+
+  for (const [text, said] of [
+    [begin, "is not the whole export"],
+    [begin + end, "is not the whole export"],
+    [`${begin}null\n${end}`, "a line that is no record: null"],
+  ] as const) {
+    await writeFile(file, text);
+    const ran = await runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+
+    expect(ran).toMatchObject({ code: 1, output: "" });
+    expect(ran.errors).toContain(said);
+  }
+});

@@ -1,0 +1,140 @@
+import { expect, it } from "vitest";
+import { leftOut, linksOf, readText } from "../support/imports.js";
+
+/** What `get_all` of mem0 answers, on its platform and with a graph store. */
+const MEM0 = {
+  count: 3,
+  next: null,
+  previous: null,
+  results: [
+    {
+      id: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a11",
+      memory: "Name is Alex. Is a vegetarian and allergic to nuts",
+      user_id: "alex",
+      hash: "5f1d7a84e2d1b6c9a3f0e47f2b9c8d10",
+      metadata: { source: "chat" },
+      categories: ["health", "food_preferences"],
+      structured_attributes: { day: 12, hour: 9, year: 2025 },
+      created_at: "2025-07-12T02:11:46.311232-07:00",
+      updated_at: "2025-07-12T02:11:46.311259-07:00",
+      expiration_date: null,
+    },
+    {
+      id: "b0a1f0c2-1c77-4f2d-8f44-52f1f7a2b9de",
+      memory: "Plays tennis on Sundays",
+      agent_id: "coach",
+      hash: "0c9e9d1f",
+      metadata: null,
+      score: null,
+      created_at: "2025-07-13T10:00:00Z",
+      updated_at: null,
+    },
+    { id: "7", memory: "", hash: "d41d8cd98f00b204e9800998ecf8427e", user_id: null },
+  ],
+  relations: [{ source: "alex", relationship: "allergic_to", target: "nuts" }],
+};
+
+it("reads what mem0 lists: texts, categories and metadata; it counts ids, hashes and times", () => {
+  const graph = readText(JSON.stringify(MEM0, undefined, 2));
+
+  expect([...graph.notes.values()].map(({ title, content, tags }) => ({ title, content, tags }))).toEqual([
+    {
+      title: "Name is Alex. Is a vegetarian and allergic to nuts",
+      content: "Name is Alex. Is a vegetarian and allergic to nuts\n\nuser_id: alex\nsource: chat",
+      tags: ["health", "food_preferences"],
+    },
+    {
+      title: "Plays tennis on Sundays",
+      content: "Plays tennis on Sundays\n\nagent_id: coach",
+      tags: [],
+    },
+  ]);
+  expect([...graph.notCarried]).toEqual([
+    ["count", 1],
+    ["created_at", 2],
+    ["updated_at", 1],
+    ["hash", 2],
+    ["structured_attributes", 1],
+    ["id", 2],
+  ]);
+  expect(graph.memories).toEqual({ read: 2, merged: 0 });
+  expect(leftOut(graph)).toEqual([
+    expect.stringMatching(/^results\[2\]: .*: it has no name, no title and no text$/),
+    'relationship "alex" "allergic_to" "nuts" (relations[0]): the file has no memory called "alex": --create-missing creates one',
+  ]);
+});
+
+it("makes the entities of mem0's graph when asked, with the relationships between them", () => {
+  const graph = readText(JSON.stringify(MEM0), { createMissing: true });
+
+  expect(linksOf(graph)).toEqual([["alex", "ALLERGIC_TO", "nuts", undefined]]);
+  expect(leftOut(graph)).toHaveLength(1);
+});
+
+/** An export of mcp-memory-service. */
+const SERVICE = {
+  export_metadata: {
+    source_machine: "laptop",
+    export_timestamp: "2025-08-20T10:15:30.123456",
+    total_memories: 2,
+    database_path: "/home/ann/.local/share/mcp-memory/sqlite_vec.db",
+    platform: "Linux",
+    include_embeddings: true,
+    filter_tags: null,
+    exporter_version: "4.6.1",
+  },
+  memories: [
+    {
+      content: "The staging database is rebuilt every night.\nAsk Mai before 18:00.",
+      content_hash: "9b74c9897bac770ffc029102a200c5de",
+      tags: ["infra", "source:laptop"],
+      created_at: 1755684930.12,
+      updated_at: 1755684931.5,
+      memory_type: "decision",
+      metadata: { hostname: "laptop", priority: "high" },
+      export_source: "laptop",
+      embedding: [0.1, 0.2],
+    },
+    {
+      content: "Releases go out on Tuesdays",
+      content_hash: "c157a79031e1c40f85931829bc5fc552",
+      tags: "release,process",
+      created_at: 1755684932,
+      created_at_iso: "2025-08-20T10:15:32Z",
+      updated_at: null,
+      memory_type: null,
+      metadata: {},
+      export_source: "laptop",
+    },
+  ],
+};
+
+it("reads an export of mcp-memory-service: types, tags and metadata; it counts hashes, times and embeddings", () => {
+  const graph = readText(JSON.stringify(SERVICE, undefined, 2));
+
+  expect([...graph.notes.values()].map(({ type, title, content, tags }) => ({ type, title, content, tags }))).toEqual([
+    {
+      type: "decision",
+      title: "The staging database is rebuilt every night.",
+      content:
+        "The staging database is rebuilt every night.\nAsk Mai before 18:00.\n\nhostname: laptop\npriority: high",
+      tags: ["infra", "source:laptop"],
+    },
+    {
+      type: "general",
+      title: "Releases go out on Tuesdays",
+      content: "Releases go out on Tuesdays",
+      tags: ["release", "process"],
+    },
+  ]);
+  expect([...graph.notCarried]).toEqual([
+    ["export_metadata", 1],
+    ["created_at", 2],
+    ["updated_at", 1],
+    ["embedding", 1],
+    ["content_hash", 2],
+    ["export_source", 2],
+    ["created_at_iso", 1],
+  ]);
+  expect(leftOut(graph)).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { environmentForProcess } from "../support/environment.js";
+import { messageOf } from "../support/mcp.js";
+import { createWorld } from "../support/world.js";
+
+interface Spoken {
+  readonly id?: unknown;
+  readonly error?: { readonly message: string };
+}
+
+/** What the program writes for these lines. */
+async function passed(lines: readonly string[], environment: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, ["dist/commands/mcp.js"], {
+    env: { ...environmentForProcess(), ...environment },
+  });
+  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  const answers = output.trim().split("\n").filter(Boolean);
+  return { code: child.exitCode, errors, answers: answers.map((line) => JSON.parse(line) as Spoken) };
+}
+
+it("passes messages of every revision on, and answers each request and no notification", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const call = messageOf("tools/call", { name: "search_memories", arguments: { query: "a" } }).body;
+  const lines = [
+    JSON.stringify({ jsonrpc: "2.0", id: "old", method: "ping" }),
+    JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
+    JSON.stringify({ ...call, id: "new" }),
+  ];
+
+  const { code, errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  expect(answers).toHaveLength(2);
+  expect(answers).toContainEqual({ jsonrpc: "2.0", id: "old", result: {} });
+  expect(answers).toContainEqual(
+    expect.objectContaining({ id: "new", result: expect.objectContaining({ resultType: "complete" }) as object }),
+  );
+});
+
+it("passes on names that no header can hold, and answers what it cannot pass on", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const names = ["наме", " a ", "=?base64?YQ==?=", "search_memories\n"];
+  const calls = names.map((name, id) => JSON.stringify({ ...messageOf("tools/call", { name }).body, id }));
+  const method = JSON.stringify({ ...messageOf("метод").body, id: 4 });
+  const empty = JSON.stringify({ jsonrpc: "2.0", id: 5, method: "ping", params: null });
+
+  const { errors, answers } = await passed([...calls, method, empty], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+  const wrongKey = await passed([empty], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_…" });
+
+  expect(errors).toBe("");
+  const said = new Map(answers.map(({ id, error }) => [id, error?.message]));
+  for (const [id, name] of names.entries()) expect(said.get(id)).toContain(`Unknown tool: ${name}`);
+  expect(said.get(4)).toContain("There is no method `метод`");
+  expect(said.get(5)).toContain("an object as `params`");
+  expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603 } }]);
+});
+
+it("answers a request also when the key is wrong or there is no server, and tells of a line that is no message", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+
+  const wrongKey = await passed([ping], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
+  const noServer = await passed([ping], { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
+  const noMessage = await passed(["{", ping], { MEMORY_GRAPH_URL: url });
+
+  expect(wrongKey.answers).toMatchObject([{ id: 7, error: { data: { code: "unauthorized" } } }]);
+  expect(noServer.answers).toMatchObject([{ id: 7, error: { code: -32_603 } }]);
+  expect(noMessage.answers).toHaveLength(1);
+  expect(noMessage.errors).toMatch(/^Unexpected SyntaxError: .*\n$/);
+});

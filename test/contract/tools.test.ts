@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { AGENT_INSTRUCTIONS } from "../../src/features/memories/index.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import type { Operation } from "../../src/operation/operation.js";
+import type { ToolRoute } from "../../src/operation/tool.js";
+import { tokensOf, toolsJson, toolsOf } from "../../src/surfaces/mcp/tools.js";
+import { operationNamed } from "../support/operations.js";
+
+const schema = await graphqlSchema();
+const tools = toolsOf(operations, schema);
+
+it("is what test/contract/tools.json says; `npm run contract` writes it anew", () => {
+  const committed = readFileSync("test/contract/tools.json", "utf8");
+  const built = toolsJson(operations, schema, AGENT_INSTRUCTIONS);
+  expect(built, "What agents are told changed. If that is meant, run: npm run contract").toBe(committed);
+});
+
+it("costs an agent at most 2,000 tokens, and instructions that no client cuts", () => {
+  expect(tools.length).toBeGreaterThan(6);
+  expect(tokensOf(tools)).toBeLessThanOrEqual(2_000);
+  expect(AGENT_INSTRUCTIONS.length).toBeLessThanOrEqual(1_500);
+});
+
+it("names in the instructions only tools that there are", () => {
+  const names = tools.map(({ listing: { name } }) => name);
+  const told = AGENT_INSTRUCTIONS.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [];
+  expect(told.length).toBeGreaterThan(3);
+  expect(told.filter((name) => !names.includes(name))).toEqual([]);
+  expect(new Set(tools.flatMap((tool) => tool.names)).size).toBe(tools.flatMap((tool) => tool.names).length);
+});
+
+it("is told in docs/agents.md, tool by tool", () => {
+  const told = readFileSync("docs/agents.md", "utf8");
+  expect(tools.filter(({ names }) => names.some((name) => !told.includes(`\`${name}\``)))).toEqual([]);
+});
+
+it("lists no second tool for searching", () => {
+  const search = tools.find(({ names }) => names.includes("recall_memories"));
+  expect(search?.listing.name).toBe("search_memories");
+});
+
+describe.each(tools.map(({ listing }) => [listing.name, listing] as const))("%s", (_name, listing) => {
+  it("has schemas that every client takes", () => {
+    for (const root of [listing.inputSchema, listing.outputSchema]) {
+      expect(root["type"]).toBe("object");
+      for (const part of partsOf(root)) {
+        // Refused by some clients: null beside a type, alternatives, references, patterns without both anchors.
+        expect(typeof part["type"], JSON.stringify(part)).toBe("string");
+        expect(part["type"]).not.toBe("null");
+        expect(part["required"]).not.toEqual([]);
+        for (const word of ["oneOf", "anyOf", "allOf", "not", "$ref", "pattern"]) expect(part).not.toHaveProperty(word);
+      }
+    }
+  });
+
+  it("describes every input, and requires only what it has", () => {
+    const { properties, required } = listing.inputSchema as { properties: object; required?: string[] };
+    for (const [name, input] of Object.entries(properties) as Array<[string, { description?: string }]>) {
+      expect(input.description, name).toMatch(/^[A-Z].*\.$/s);
+      // Names of code say nothing to an agent.
+      expect(input.description).not.toMatch(/`[a-z]+[A-Z]/);
+    }
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(required ?? []));
+  });
+
+  it("says whether it reads, destroys or can be repeated, and that it reaches nothing else", () => {
+    const { readOnlyHint, openWorldHint, ...hints } = listing.annotations as Record<string, boolean>;
+    expect(openWorldHint).toBe(false);
+    expect(Object.keys(hints)).toEqual(readOnlyHint ? [] : ["destructiveHint", "idempotentHint"]);
+  });
+});
+
+it("refuses to start with a tool that names an input or an output that does not exist", () => {
+  const searchMemories = operationNamed("searchMemories");
+  const mcp: ToolRoute = { name: "search_memories", description: "" };
+  for (const wrong of [
+    { leftOut: ["nothing"] },
+    { most: { nothing: 1 } },
+    { inputs: { nothing: "" } },
+    { outputs: ["nothing"] },
+    { outputs: ["memories.nothing"] },
+    { inParts: "nothing" },
+  ]) {
+    const broken: Operation = { ...searchMemories, mcp: { ...mcp, ...wrong } };
+    expect(() => toolsOf([broken], schema)).toThrow(
+      /search_memories names fields that do not exist: (memories\.)?nothing/,
+    );
+  }
+});
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** A schema and all schemas in it. */
+function partsOf(schema: Part): Part[] {
+  const inner = [
+    ...Object.values((schema["properties"] ?? {}) as Record<string, Part>),
+    schema["items"] as Part | undefined,
+  ];
+  return [schema, ...inner.flatMap((part) => (part ? partsOf(part) : []))];
+}

@@ -1,0 +1,111 @@
+import { expect, it } from "vitest";
+import { viewer } from "../../../src/features/access/viewer.js";
+import { changeEmail } from "../../../src/features/accounts/change-email.js";
+import { updateAccount } from "../../../src/features/accounts/update-account.js";
+import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { teamInvitations } from "../../../src/features/teams/invitations/list-invitations.js";
+import { sendDueMails } from "../../../src/features/mail/index.js";
+import { startMailServer } from "../../support/mail-server.js";
+import { createMailer } from "../../../src/platform/mailer.js";
+import { manyAtOnce } from "../../support/races.js";
+import { aTeam, anInvitee, brokenInvariants, manyOf } from "../../support/teams.js";
+import { type World, createWorld } from "../../support/world.js";
+
+const NEW = "ann.new@example.com";
+const CODE = "01234567";
+
+it("changes and removes the caller's name, which invited people see", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { actor, token } = await anInvitee(world, staff);
+
+  expect(await staff.owner.did(updateAccount, { name: "Ann" })).toMatchObject({ name: "Ann", plan: "pro" });
+  const { invitedBy } = await actor.did(invitation, { token });
+  expect(await staff.owner.did(updateAccount, { name: null })).toMatchObject({ name: null });
+
+  expect(invitedBy).toBe(`Ann (${staff.owner.email})`);
+  for (const input of [{}, { name: " " }, { name: "x".repeat(101) }, { name: 1 }]) {
+    expect(await staff.owner.does(updateAccount, input), JSON.stringify(input)).toBeRefused("bad_request");
+  }
+});
+
+it("changes the address to one whose code the caller has, once, and keeps keys and team", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  await world.giveCode(NEW, CODE);
+
+  expect(await owner.does(changeEmail, { email: NEW, code: "76543210" })).toBeRefused("bad_request", "code_invalid");
+  expect(await owner.did(changeEmail, { email: "Ann.New@example.com", code: CODE })).toMatchObject({ email: NEW });
+  expect(await owner.does(changeEmail, { email: NEW, code: CODE })).toBeRefused("bad_request", "code_invalid");
+
+  const { email, emailVerifiedAt } = await owner.did(viewer);
+  expect([email, emailVerifiedAt]).toEqual([NEW, expect.any(Date)]);
+  expect((await owner.did(teamInvitations, { teamId })).invitations).toEqual([]);
+  const audit = await world.database.models.auditEntry.findMany({ where: { action: "changeEmail" } });
+  expect(audit).toMatchObject([{ actorId: owner.caller.userId, detail: null }]);
+});
+
+it("tells both addresses by mail, and an address that was never verified nothing", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await world.database.models.user.update({ where: { id: bob.caller.userId }, data: { emailVerifiedAt: null } });
+  for (const [actor, address] of [
+    [ann, NEW],
+    [bob, "bob.new@example.com"],
+  ] as const) {
+    await world.giveCode(address, CODE);
+    await actor.did(changeEmail, { email: address, code: CODE });
+  }
+
+  await sendAll(world, smtp.url);
+
+  expect(smtp.mails.map(({ to }) => to).toSorted()).toEqual([ann.email, NEW, "bob.new@example.com"].toSorted());
+  const told = smtp.mails.find(({ to }) => to === ann.email);
+  expect(told?.text).toContain(`is now ${NEW}`);
+  expect(told?.html).toContain("<p>If this was not you");
+});
+
+it("refuses an address that another account has, and keeps the code", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await world.giveCode(bob.email, CODE);
+
+  const verdict = await ann.does(changeEmail, { email: bob.email, code: CODE });
+
+  expect(verdict).toBeRefused("conflict", "email_taken");
+  expect(await ann.did(viewer)).toMatchObject({ email: ann.email });
+  expect(await bob.did(changeEmail, { email: bob.email, code: CODE })).toMatchObject({ email: bob.email });
+});
+
+it("gives an address to one of many who ask at the same moment with the same code", async () => {
+  await using world = await createWorld();
+  const users = await manyOf(5, () => world.user());
+  await world.giveCode(NEW, CODE);
+
+  const verdicts = await manyAtOnce(async (index) => users[index % 5]?.does(changeEmail, { email: NEW, code: CODE }));
+
+  expect(verdicts.filter((verdict) => verdict?.ok)).toHaveLength(1);
+  expect(await world.database.models.user.count({ where: { email: NEW } })).toBe(1);
+});
+
+it("withdraws the team's invitation to the new address, which holds a seat", async () => {
+  await using world = await createWorld();
+  const { owner, member, teamId } = await aTeam(world);
+  await owner.did(inviteMember, { teamId, email: NEW, role: "member" });
+  await world.giveCode(NEW, CODE);
+
+  await member.did(changeEmail, { email: NEW, code: CODE });
+
+  const { invitations } = await owner.did(teamInvitations, { teamId });
+  expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+async function sendAll({ services, database }: World, smtpUrl: string): Promise<void> {
+  const settings = { development: true, smtpUrl, mailFrom: "mail@example.com", dataDir: "" };
+  const mailer = createMailer(settings, services.log);
+  if (!mailer) throw new Error("There is no mailer.");
+  while (await sendDueMails({ ...services, database, mailer })) continue;
+}

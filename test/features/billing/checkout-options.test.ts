@@ -1,0 +1,128 @@
+import { expect, it } from "vitest";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { type CheckoutSettings, stripeClient } from "../../../src/platform/payments.js";
+import { startStandInStripe } from "../../../src/stand-in/stripe/index.js";
+import { type StripeWorld, aPayer, createStripeWorld, endGrace } from "../../support/billing.js";
+import { createWorld } from "../../support/world.js";
+
+const DAY_MS = 24 * 3_600_000;
+const offering = (checkout: Partial<CheckoutSettings>) => ({
+  billing: { checkout: { tax: false, promotionCodes: false, trialDays: 0, ...checkout } },
+});
+
+/** Without events: the copy is read again before each look. */
+const pass = async ({ stripe, database }: StripeWorld, milliseconds: number) => {
+  await stripe.advance(milliseconds);
+  await database.models.billingAccount.updateMany({ data: { copiedAt: null } });
+};
+
+const asked = ({ stripe }: Pick<StripeWorld, "stripe">) =>
+  stripe.requests.findLast(({ method, path }) => method === "POST" && path === "/v1/checkout/sessions")?.params;
+
+it("sells seats by the year beside those by the month, each checkout in place of the other", async () => {
+  await using stripe = await startStandInStripe();
+  const api = stripeClient(stripe.secretKey, stripe.url);
+  const { product } = await api.prices.retrieve(stripe.priceId);
+  const year = {
+    product: String(product),
+    currency: "usd",
+    unit_amount: 8_000,
+    recurring: { interval: "year" },
+  } as const;
+  const { id: yearlyPriceId } = await api.prices.create(year);
+  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
+  const { owner } = await aPayer(world, { seats: 5 });
+
+  const monthly = await owner.did(createTeamCheckout);
+  const yearly = await owner.did(createTeamCheckout, { interval: "year" });
+  const again = await owner.did(createTeamCheckout, { interval: "year" });
+
+  expect(again.sessionId).toBe(yearly.sessionId);
+  await expect(stripe.pay(monthly.sessionId)).rejects.toThrow();
+  await stripe.pay(yearly.sessionId);
+  const shown = await owner.did(teamSubscription);
+  expect(shown).toMatchObject({ status: "active", seats: 5, interval: "year" });
+  expect(Number(shown.currentPeriodEnd) - Number(shown.currentPeriodStart)).toBeGreaterThan(360 * DAY_MS);
+  expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ seats: 6, interval: "year" });
+});
+
+it("refuses the year where it is not sold", async () => {
+  await using world = await createStripeWorld();
+  const { owner } = await aPayer(world);
+
+  expect(await owner.does(createTeamCheckout, { interval: "year" })).toBeRefused("bad_request");
+  expect(world.stripe.requests).toEqual([]);
+});
+
+it("asks for address and tax id, and shows the tax before and after it is paid", async () => {
+  await using world = await createStripeWorld(offering({ tax: true }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  const { sessionId } = await owner.did(createTeamCheckout);
+  expect(asked(world)).toMatchObject({
+    automatic_tax: { enabled: "true" },
+    tax_id_collection: { enabled: "true" },
+    customer_update: { address: "auto", name: "auto" },
+  });
+  await world.stripe.pay(sessionId);
+
+  const { nextInvoice, tax, proration } = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  await owner.did(upgradeTeam, { maxMembers: 8 });
+
+  expect(nextInvoice).toMatchObject({ amount: 8 * 880, tax: 8 * 80 });
+  expect(Math.abs(tax - proration / 11)).toBeLessThan(2);
+  const { invoices } = await owner.did(teamInvoices);
+  expect(Math.abs(Number(invoices[0]?.amount) - proration)).toBeLessThanOrEqual(2);
+  expect(invoices[1]).toMatchObject({ amount: 5 * 880, tax: 5 * 80 });
+});
+
+it("takes promotion codes only where they are switched on", async () => {
+  for (const promotionCodes of [true, false]) {
+    await using world = await createStripeWorld(offering({ promotionCodes }));
+    await (await aPayer(world)).owner.did(createTeamCheckout);
+    expect(asked(world)?.["allow_promotion_codes"]).toBe(promotionCodes ? "true" : undefined);
+  }
+});
+
+it("gives a team's first subscription a trial, which counts as paid and is then charged", async () => {
+  await using world = await createStripeWorld(offering({ trialDays: 14 }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "trialing", plan: "team", seats: 5 });
+  expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ status: "trialing", seats: 6 });
+  expect((await owner.did(teamInvoices)).invoices.map(({ amount }) => amount)).toEqual([0, 0]);
+  await pass(world, 15 * DAY_MS);
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
+  expect((await owner.did(teamInvoices)).invoices[0]).toMatchObject({ amount: 6 * 800, status: "paid" });
+
+  await owner.did(cancelTeamSubscription);
+  await pass(world, 32 * DAY_MS);
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled" });
+  await owner.did(createTeamCheckout);
+  expect(asked(world)).toMatchObject({ subscription_data: { metadata: expect.anything() } });
+  expect(JSON.stringify(asked(world))).not.toContain("trial");
+});
+
+it("lets the plan fall back when the first charge after a trial fails", async () => {
+  await using world = await createStripeWorld(offering({ trialDays: 3 }));
+  const { owner, teamId } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  await owner.did(teamSubscription);
+  const { customerId } = await world.database.models.billingAccount.findUniqueOrThrow({ where: { teamId } });
+  world.stripe.setCard(customerId ?? "", "declined");
+
+  await pass(world, 4 * DAY_MS);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team" });
+  await endGrace(world);
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null });
+});
+
+const pick = ({ url, secretKey, webhookSecret, priceId }: StripeWorld["stripe"]) => ({
+  ...{ url, secretKey, webhookSecret, priceId },
+});

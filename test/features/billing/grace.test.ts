@@ -1,0 +1,122 @@
+import { expect, it } from "vitest";
+import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import {
+  type BillingWorld,
+  aSubscriber,
+  accountNow,
+  createBillingWorld,
+  customerOf,
+  endGrace,
+  subscriptionOf,
+} from "../../support/billing.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import { ask } from "../../support/http.js";
+
+const MONTH_MS = 32 * 24 * 3_600_000;
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** No server listens there, so mails wait, and can be read. */
+const MAILS_WAIT = { SMTP_URL: "smtp://127.0.0.1:9" };
+
+/** A team whose renewal was not paid. */
+async function aDebtor(world: BillingWorld) {
+  const payer = await aSubscriber(world, { seats: 10 });
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await world.stripe.advance(MONTH_MS);
+  await world.stripe.delivered();
+  return payer;
+}
+
+const noticesOf = async ({ database }: BillingWorld) =>
+  (await database.models.mail.findMany({ where: { kind: "notice" }, orderBy: { id: "asc" } })).map(
+    ({ email, subject, body }) => ({ email, subject, body }),
+  );
+
+const policyOf = async ({ app }: BillingWorld, key: string) =>
+  (await ask(`${app.url}/me`, { key })).headers.get("ratelimit-policy");
+
+it("keeps plan and seats after a failed payment, and mails the owner once", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  const { owner, teamId } = payer;
+
+  const shown = await owner.did(teamSubscription);
+  await owner.did(teamSubscription);
+
+  expect(shown).toMatchObject({ status: "past_due", plan: "team", seats: 10 });
+  expect(Math.abs(Number(shown.graceUntil) - Date.now() - WEEK_MS)).toBeLessThan(60_000);
+  expect(await policyOf(world, owner.key)).toBe('"team";q=1000;w=60');
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    await owner.did(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
+  }
+  expect(await owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("conflict", "subscription_unpaid");
+  const notices = await noticesOf(world);
+  expect(notices).toMatchObject([{ email: owner.email, subject: expect.stringContaining("failed") }]);
+  expect(notices[0]?.body).toContain(shown.hostedInvoiceUrl);
+  expect(notices[0]?.body).toContain(shown.graceUntil?.toISOString().slice(0, 10));
+});
+
+it("lets the plan fall back when the grace period ends, and mails the owner once, without an event or a request", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const { owner, teamId } = await aDebtor(world);
+  await owner.did(teamSubscription);
+  await endGrace(world);
+  await world.database.models.billingAccount.updateMany({ data: { checkedAt: new Date(Date.now() - 120_000) } });
+  expect(await policyOf(world, owner.key)).toBe('"free";q=60;w=60');
+
+  expect(await reconcileDueAccount(world.services)).toBe(true);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null });
+  const further = { teamId, email: "six@example.com", role: "member" };
+  for (const name of ["a", "b", "c", "d"]) {
+    await owner.did(inviteMember, { ...further, email: `${name}@example.com` });
+  }
+  expect(await owner.does(inviteMember, further)).toBeRefused("conflict", "subscription_required");
+  expect((await noticesOf(world)).map(({ subject }) => subject)).toEqual([
+    "The payment for your team on Memory Graph failed",
+    "Your team on Memory Graph has lost its plan",
+  ]);
+});
+
+it("forgets the failure when the invoice is paid, so that the next one has a grace period of its own", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  const { hostedInvoiceUrl } = await payer.owner.did(teamSubscription);
+
+  await world.stripe.payInvoice(/in_\w+/.exec(hostedInvoiceUrl ?? "")?.[0] ?? "");
+  await world.stripe.delivered();
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", graceUntil: null });
+  await world.stripe.advance(MONTH_MS);
+  await world.stripe.delivered();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team" });
+  expect(await noticesOf(world)).toHaveLength(2);
+});
+
+it("ends with the subscription, if that ends first", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+
+  await subscriptions.cancel(await subscriptionOf(world, payer));
+  await world.stripe.delivered();
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null, graceUntil: null });
+  expect((await noticesOf(world)).at(-1)?.subject).toContain("lost its plan");
+});
+
+it("sends no mail that is switched off, and can do without a grace period", async () => {
+  await using world = await createBillingWorld({ billing: { graceDays: 0, mails: new Set() }, deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  await payer.owner.did(teamSubscription);
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await world.stripe.advance(MONTH_MS);
+  await world.database.models.billingAccount.updateMany({ data: { copiedAt: null } });
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null });
+  expect(await accountNow(world, payer)).toMatchObject({ graceIsOver: true });
+  expect(await noticesOf(world)).toEqual([]);
+});

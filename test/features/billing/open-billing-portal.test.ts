@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
+import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { aPayer, aSubscriber, createBillingWorld, customerOf, subscriptionOf } from "../../support/billing.js";
+import { aTeam } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+it("links to the customer portal, in which the owner can cancel, and records it", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world);
+  const { owner, teamId } = payer;
+
+  const { url } = await owner.did(openBillingPortal, { returnUrl: "https://app.example.com/billing" });
+
+  expect(world.stripe.requests.at(-1)?.params).toEqual({
+    customer: await customerOf(world, payer),
+    return_url: "https://app.example.com/billing",
+  });
+  const subscription = await subscriptionOf(world, payer);
+  const shown = await (await fetch(url)).text();
+  expect(shown).toContain("https://app.example.com/billing");
+  await fetch(`${url}/cancel/${subscription}`, { method: "POST" });
+  await world.stripe.delivered();
+  expect(await owner.did(teamSubscription)).toMatchObject({ cancelAtPeriodEnd: true });
+  expect(await owner.did(resumeTeamSubscription)).toMatchObject({ cancelAtPeriodEnd: false });
+  const { events } = await owner.did(teamAudit, { teamId });
+  expect(events.map(({ action }) => action)).toContain("openBillingPortal");
+});
+
+it("returns to the service's own page by default, and to no other origin than those allowed", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+
+  await owner.did(openBillingPortal);
+  expect(world.stripe.requests.at(-1)?.params).toMatchObject({
+    return_url: "https://memory.example.com/billing/return",
+  });
+  for (const returnUrl of [
+    "https://evil.example.com/",
+    "javascript:alert(1)",
+    "https://app.example.com@evil.example/",
+  ]) {
+    expect(await owner.does(openBillingPortal, { returnUrl })).toBeRefused("bad_request");
+  }
+});
+
+it("refuses everybody but the owner, a team that never bought seats, and a provider that fails", async () => {
+  await using world = await createBillingWorld();
+  const { owner, admin, member } = await aTeam(world);
+
+  expect(await admin.does(openBillingPortal)).toBeRefused("forbidden", "role_too_small");
+  expect(await member.does(openBillingPortal)).toBeRefused("forbidden", "role_too_small");
+  expect(await owner.does(openBillingPortal)).toBeRefused("conflict", "subscription_required");
+  const payer = await aPayer(world);
+  await payer.owner.did(createTeamCheckout);
+  expect((await payer.owner.did(openBillingPortal)).url).toMatch(/^http/);
+  world.stripe.fail({ kind: "500", times: 3 });
+  expect(await payer.owner.does(openBillingPortal)).toBeRefused("payment_provider_error");
+});
+
+it("says so when there is no payment provider", async () => {
+  await using world = await createWorld();
+  const { owner } = await aTeam(world);
+
+  expect(await owner.does(openBillingPortal)).toBeRefused("payment_provider_error", "billing_not_configured");
+});

@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
+import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
+import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { aPayer, aSubscriber, createBillingWorld, seatsOf } from "../../support/billing.js";
+import { aTeam } from "../../support/teams.js";
+
+it("shows the price that the upgrade then has, and changes nothing", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner } = payer;
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+
+  expect(shown).toMatchObject({ seats: 8, currency: "usd", tax: 0, nextInvoice: { amount: 8 * 800, tax: 0 } });
+  expect(await seatsOf(world, payer)).toBe(5);
+  expect((await owner.did(teamInvoices)).invoices).toHaveLength(1);
+  const { currentPeriodEnd } = await owner.did(upgradeTeam, { maxMembers: 8 });
+  expect(shown.nextInvoice?.chargedAt).toEqual(currentPeriodEnd);
+  const [charged] = (await owner.did(teamInvoices)).invoices;
+  // A second between the two is less than a cent.
+  expect(Math.abs(Number(charged?.amount) - shown.proration)).toBeLessThanOrEqual(1);
+  expect(shown.proration).toBeGreaterThan(0);
+});
+
+it("shows that fewer seats and the present number cost nothing now", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world, { seats: 5 });
+
+  for (const maxMembers of [5, 3]) {
+    const nextInvoice = { amount: maxMembers * 800 };
+    expect(await owner.did(teamUpgradePreview, { maxMembers })).toMatchObject({ proration: 0, nextInvoice });
+  }
+});
+
+it("shows no next invoice of a cancelled subscription, and refuses where the upgrade is refused", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world, { seats: 5 });
+  await owner.did(cancelTeamSubscription);
+  expect(await owner.did(teamUpgradePreview, { maxMembers: 6 })).toMatchObject({ nextInvoice: null });
+
+  await owner.did(downgradeTeam, { maxMembers: 3 });
+  expect(await owner.does(teamUpgradePreview, { maxMembers: 6 })).toBeRefused("conflict", "decrease_pending");
+  expect(await owner.does(teamUpgradePreview, { maxMembers: 1_001 })).toBeRefused("bad_request");
+  const payer = await aPayer(world);
+  expect(await payer.owner.does(teamUpgradePreview, { maxMembers: 6 })).toBeRefused(
+    "conflict",
+    "subscription_required",
+  );
+  const { admin } = await aTeam(world);
+  expect(await admin.does(teamUpgradePreview, { maxMembers: 6 })).toBeRefused("forbidden", "role_too_small");
+});

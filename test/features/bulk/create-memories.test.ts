@@ -1,0 +1,202 @@
+import { expect, it } from "vitest";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { relationships } from "../../../src/features/relationships/list-relationships.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+const NOTE = { type: "general", title: "A note", content: "Something." };
+const { items: ITEMS, itemsPerRequest } = LIMITS.bulk;
+const notes = (count: number) => Array.from({ length: count }, (_, index) => ({ ...NOTE, title: `Note ${index}` }));
+
+it("stores memories with all that they say, and links them with each other and with others", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const old = await aMemory(ann, { externalId: "old" });
+  const whole = { ...NOTE, summary: "Short", tags: [" Net", 'b,"c"'], importance: 0.1, confidence: 1 };
+  const context = { z: [1e21, 1e-7, null], project_path: "/a" };
+
+  const made = await ann.did(createMemories, {
+    memories: [
+      { ...whole, context, externalId: "m-1", ref: "one" },
+      { ...NOTE, title: "Frobnication", ref: "two" },
+    ],
+    relationships: [
+      { fromMemoryId: "one", toMemoryId: "two", relationshipType: "SOLVES", strength: 0.9, context: "Why" },
+      { fromMemoryId: "old", toMemoryId: "one", relationshipType: "CAUSES" },
+      { fromMemoryId: "two", toMemoryId: old.id, relationshipType: "CAUSES" },
+    ],
+  });
+
+  const [one = "", two] = made.memoryIds;
+  const first = await ann.did(memory, { id: one });
+  expect(first).toMatchObject({ ...whole, tags: ["net", 'b,"c"'], context, externalId: "m-1", version: 1 });
+  expect(first).toMatchObject({ createdBy: ann.caller.userId, relationshipsTotal: 2 });
+  expect(JSON.stringify(first.context)).toBe(JSON.stringify(context));
+  expect((await ann.did(searchMemories, { query: "frobnication" })).total).toBe(1);
+  const links = await ann.did(relationships);
+  expect(links.relationships.map(({ id }) => id).reverse()).toEqual(made.relationshipIds);
+  expect(links.relationships).toMatchObject([
+    { from: two, to: old.id, strength: 0.5, confidence: 0.8, context: null },
+    { from: old.id, to: one },
+    { from: one, to: two, strength: 0.9, context: "Why" },
+  ]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("stores as many as it may at once, in order", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  const { memoryIds } = await ann.did(createMemories, { memories: notes(ITEMS) });
+
+  expect(new Set(memoryIds).size).toBe(ITEMS);
+  expect((await ann.did(memory, { id: memoryIds[7] ?? "" })).title).toBe("Note 7");
+  expect((await ann.did(memories)).memories[0]?.title).toBe(`Note ${ITEMS - 1}`);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("stores nothing where one of them is refused", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { externalId: "taken" });
+  const many = notes(3);
+  const link = { fromMemoryId: "one", toMemoryId: "gone", relationshipType: "SOLVES" };
+  const one = { ...NOTE, ref: "one" };
+
+  const refused = [
+    [{ memories: [...many, { ...NOTE, externalId: "taken" }] }, "conflict", "memory_exists"],
+    [{ memories: [...many, { ...NOTE, externalId: "x" }, { ...NOTE, externalId: "x" }] }, "conflict", "memory_exists"],
+    [{ memories: [...many, one], relationships: [link] }, "not_found"],
+    [{ memories: [...many, one], relationships: [{ ...link, toMemoryId: "one" }] }, "bad_request"],
+    [{ memories: [...many, { ...NOTE, title: " " }] }, "bad_request"],
+    [{ memories: [...many, one, one] }, "bad_request"],
+    [{ memories: notes(ITEMS + 1) }, "bad_request"],
+    [{ memories: notes(ITEMS), relationships: [{ ...link, toMemoryId: "taken" }] }, "bad_request"],
+    [{}, "bad_request"],
+  ] as const;
+  for (const [input, kind, reason] of refused) {
+    expect(await ann.does(createMemories, input)).toBeRefused(kind, reason);
+  }
+
+  expect((await ann.did(memories)).memories).toHaveLength(1);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("says where in the lists something is wrong, in the words of the door", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const body = { memories: [NOTE, { ...NOTE, external_id: " " }, { ...NOTE, importanc: 1 }] };
+  const unknown = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body });
+  const blank = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body: { memories: body.memories.slice(0, 2) } });
+
+  expect(unknown.body).toMatchObject({ error: { details: [{ path: "memories.2.importanc" }] } });
+  expect(blank.body).toMatchObject({
+    error: { details: [{ path: "memories.1.external_id", message: "must not be blank" }] },
+  });
+});
+
+it("leaves relationships that are there, and tells their ids", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [from, to] = [await aMemory(ann), await aMemory(ann)];
+  const known = await aLink(ann, from, to, { strength: 0.1 });
+  const link = { fromMemoryId: from.id, toMemoryId: to.id, relationshipType: known.type };
+  const back = { fromMemoryId: to.id, toMemoryId: from.id, relationshipType: "CAUSES" };
+
+  const made = await ann.did(createMemories, { relationships: [link, back, back] });
+
+  expect(made).toMatchObject({ memoryIds: [], existingRelationships: 2 });
+  expect(made.relationshipIds[0]).toBe(known.id);
+  expect(made.relationshipIds[1]).toBe(made.relationshipIds[2]);
+  expect((await ann.did(relationships)).relationships).toMatchObject([{ type: "CAUSES" }, { strength: 0.1 }]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("is refused beyond what the graph may hold, and beyond what a memory may", async () => {
+  await using world = await createWorld({ storage: { ...LIMITS.storage, free: { memories: 3, bytes: 10_000 } } });
+  const ann = await world.user({ plan: "free" });
+  await aMemory(ann);
+
+  expect(await ann.does(createMemories, { memories: notes(3) })).toBeRefused("conflict", "graph_full");
+  expect((await ann.did(createMemories, { memories: notes(2) })).memoryIds).toHaveLength(2);
+});
+
+it("does not link a memory beyond its relationships", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [hub, another] = [await aMemory(ann), await aMemory(ann)];
+  const others = await manyMemories(world, ann, LIMITS.memory.relationships);
+  await manyLinks(
+    world,
+    ann,
+    others.slice(1).map(({ id }) => [id, hub.id] as const),
+  );
+  const link = (ref: string) => ({ fromMemoryId: hub.id, toMemoryId: ref, relationshipType: "CAUSES" });
+  const two = ["a", "b"].map((ref) => ({ ...NOTE, ref }));
+
+  expect(await ann.does(createMemories, { memories: two, relationships: [link("a"), link("b")] })).toBeRefused(
+    "conflict",
+    "too_many_relationships",
+  );
+  expect(await ann.does(createMemories, { memories: two, relationships: [link("a")] })).toMatchObject({ ok: true });
+  // One that is there already makes no more; a record of the memory itself makes no room.
+  const again = { fromMemoryId: others[1]?.id ?? "", toMemoryId: hub.id, relationshipType: "RELATED_TO" };
+  expect(await ann.did(createMemories, { relationships: [again] })).toMatchObject({ existingRelationships: 1 });
+  const createdAt = "2026-01-01T00:00:00.000Z";
+  const record = { ...NOTE, id: another.id, createdAt, updatedAt: createdAt };
+  const full = { ...record, id: hub.id };
+  const more = { id: "01900000-0000-7000-8000-000000000001", from: hub.id, to: record.id, type: "CAUSES", createdAt };
+  expect(await ann.does(restoreMemories, { memories: [full, record], relationships: [more] })).toBeRefused(
+    "conflict",
+    "too_many_relationships",
+  );
+});
+
+it("lets calls at the same time each have their way, or one of two with the same id", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const calls = Array.from({ length: 6 }, (_, call) => [
+    ...notes(20).map((note, index) => ({ ...note, content: `word${call}x${index}` })),
+    { ...NOTE, externalId: "the one" },
+  ]);
+
+  const verdicts = await Promise.all(calls.map((all) => ann.does(createMemories, { memories: all })));
+
+  expect(verdicts.filter(({ ok }) => ok)).toHaveLength(1);
+  for (const verdict of verdicts) if (!verdict.ok) expect(verdict).toBeRefused("conflict", "memory_exists");
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("costs by its size, at both doors, and is done once under an Idempotency-Key", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  const limit = LIMITS.budgets.requestsByPlan.free;
+  const cost = ITEMS / itemsPerRequest;
+  const body = { memories: notes(ITEMS) };
+  const headers = { "idempotency-key": "one" };
+
+  const first = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body, headers });
+  const again = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body, headers });
+  const query = "mutation($input: CreateMemoriesInput!) { createMemories(input: $input) { memoryIds } }";
+  const third = await ask(`${url}/graphql`, { key: ann.key, body: { query, variables: { input: body } } });
+  const refused = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body });
+
+  expect(first.status).toBe(201);
+  expect(left(first.headers)).toBe(limit - cost);
+  expect(again.body).toEqual(first.body);
+  expect(JSON.stringify(third.body)).toContain("memoryIds");
+  expect(left(third.headers)).toBe(limit - 3 * cost);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await world.database.models.memory.count()).toBe(2 * ITEMS);
+});

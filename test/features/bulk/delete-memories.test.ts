@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { deleteMemories } from "../../../src/features/bulk/delete-memories.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { LIMITS } from "../../../src/limits.js";
+import { waitingForLocks } from "../../support/locks.js";
+import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+const { items: ITEMS, relationshipsDeleted } = LIMITS.bulk;
+
+it("deletes by ids of both kinds, with relationships and versions, and tells beforehand what it would", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [one, two, three] = [await aMemory(ann), await aMemory(ann, { externalId: "two" }), await aMemory(ann)];
+  await aLink(ann, one, three);
+  await aLink(ann, one, two);
+  const expected = { memoryIds: [one.id, two.id], relationships: 2, remaining: 0 };
+
+  expect(await ann.did(deleteMemories, { ids: ["two", one.id, "two"], dryRun: true })).toEqual(expected);
+  expect((await ann.did(memories)).memories).toHaveLength(3);
+  expect(await ann.did(deleteMemories, { ids: ["two", one.id] })).toEqual(expected);
+  expect((await ann.did(memories)).memories).toMatchObject([{ id: three.id }]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("deletes what a filter finds, some hundred at a time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const note = { type: "general", title: "A note", content: "Something.", tags: ["old"] };
+  await aMemory(ann, { tags: ["new"] });
+  for (const count of [ITEMS, 2]) {
+    await ann.did(createMemories, { memories: Array.from({ length: count }, () => note) });
+  }
+
+  const first = await ann.did(deleteMemories, { tags: ["OLD "], types: ["general"] });
+  const second = await ann.did(deleteMemories, { tags: ["old"] });
+
+  expect([first.memoryIds.length, first.remaining]).toEqual([ITEMS, 2]);
+  expect([second.memoryIds.length, second.remaining]).toEqual([2, 0]);
+  expect((await ann.did(memories)).memories).toMatchObject([{ tags: ["new"] }]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("deletes nothing where one is not there, or nothing says which", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const [own, foreign] = [await aMemory(ann), await aMemory(bob)];
+
+  expect(await ann.does(deleteMemories, { ids: [own.id, foreign.id] })).toBeRefused("not_found");
+  expect(await ann.does(deleteMemories, { ids: [own.id, "nothing"] })).toBeRefused("not_found");
+  for (const input of [{}, { tags: [" "] }, { dryRun: true }, { tagsMatch: "any" }, { ids: [own.id], tags: ["a"] }]) {
+    expect(await ann.does(deleteMemories, input)).toBeRefused("bad_request");
+  }
+  expect((await ann.did(memories)).memories).toHaveLength(1);
+});
+
+it("deletes by a filter only what it still finds when it is deleted", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [one, two, old] = [
+    await aMemory(ann, { tags: ["old"] }),
+    await aMemory(ann, { tags: ["old"] }),
+    await aMemory(ann, { tags: ["old"] }),
+  ];
+  const client = await world.database.pool.connect();
+  await client.query("BEGIN");
+  await client.query("UPDATE memory SET tags = '{new}' WHERE id = $1", [one.id]);
+  await client.query("UPDATE memory SET tags = '{new}' WHERE id = $1", [two.id]);
+
+  const verdict = ann.did(deleteMemories, { tags: ["old"] });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await client.query("COMMIT");
+  client.release();
+
+  expect((await verdict).memoryIds).toEqual([old.id]);
+  expect((await ann.did(memories)).memories).toHaveLength(2);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("refuses to delete more relationships at once than can be deleted in time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const count = LIMITS.memory.relationships;
+  const ids = (await manyMemories(world, ann, count)).map(({ id }) => id);
+  const hubs = ids.slice(0, 3);
+  const others = ids.slice(3);
+  await manyLinks(
+    world,
+    ann,
+    hubs.flatMap((hub) => others.slice(0, relationshipsDeleted / 2).map((id) => [hub, id] as const)),
+  );
+
+  expect(await ann.does(deleteMemories, { ids: hubs })).toBeRefused("conflict", "too_many_relationships");
+  expect(await ann.does(deleteMemories, { ids: hubs.slice(0, 2) })).toMatchObject({ ok: true });
+});

@@ -1,0 +1,252 @@
+import { request } from "node:http";
+import { expect, it } from "vitest";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { exportGraph } from "../../../src/features/bulk/export-graph.js";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, miscounted } from "../../support/memories.js";
+import { aTeam } from "../../support/teams.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const NOTE = { type: "general", title: "A note", content: "Something." };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** All records of a graph, by the stream. */
+async function exported(url: string, { key }: Actor, query = ""): Promise<Fields[]> {
+  const { status, body } = await ask(`${url}/v1/export${query}`, { key });
+  expect(status).toBe(200);
+  return String(body)
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Fields);
+}
+
+const only = (records: readonly Fields[], kind: string) =>
+  records.filter(({ record }) => record === kind).map(({ record: _record, ...fields }) => fields);
+
+/** A graph with everything that memories and relationships can have. */
+async function fill(ann: Actor) {
+  const context = { z: [1e21, 1e-7, null], project_path: "/a", é: "\u2028" };
+  const whole = { summary: "Short", tags: ["b", 'a"'], importance: 0.1, confidence: 0.2, context, externalId: "m/1" };
+  const one = await aMemory(ann, { ...whole, title: "Caf\u00e9 \u{1f600}", content: 'Line\nline "quoted"' });
+  await ann.did(updateMemory, { id: one.id, title: "Frobnication" });
+  const notes = Array.from({ length: 250 }, (_, index) => ({ ...NOTE, title: `Note ${index}`, ref: `${index}` }));
+  const relationships = notes.slice(1).map(({ ref }, index) => {
+    return { fromMemoryId: ref, toMemoryId: `${index}`, relationshipType: "FOLLOWS" };
+  });
+  const { memoryIds } = await ann.did(createMemories, { memories: notes, relationships });
+  await aLink(ann, one, { id: memoryIds[0] ?? "" }, { strength: 0.1, confidence: 0.9, context: "Why" });
+  return one;
+}
+
+/** Restores what was exported as the command for imports does, in calls of many. */
+async function restore(actor: Actor, records: readonly Fields[], graph?: string) {
+  for (const [kind, list] of [
+    ["memory", "memories"],
+    ["relationship", "relationships"],
+  ] as const) {
+    const all = only(records, kind).map(inCode);
+    for (let start = 0; start < all.length; start += LIMITS.bulk.items) {
+      await actor.did(restoreMemories, { [list]: all.slice(start, start + LIMITS.bulk.items), graph });
+    }
+  }
+}
+
+const inCode = (fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replaceAll(/_([a-z])/g, (_part, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
+
+it("makes the same graph elsewhere, record by record", async () => {
+  await using here = await createWorld();
+  await using there = await createWorld();
+  const [ann, bob] = [await here.user(), await there.user()];
+  const { id } = await fill(ann);
+  const before = await exported((await here.serve()).url, ann);
+  expect(only(before, "memory")).toHaveLength(251);
+  expect(only(before, "relationship")).toHaveLength(250);
+
+  await restore(bob, before);
+  const after = await exported((await there.serve()).url, bob);
+
+  // Nobody there knows who ann is.
+  const byBob = (fields: Fields) => {
+    const authors = Object.keys(fields).filter((name) => name.endsWith("_by"));
+    return { ...fields, ...Object.fromEntries(authors.map((name) => [name, bob.caller.userId])) };
+  };
+  for (const kind of ["memory", "relationship"]) {
+    expect(only(after, kind)).toEqual(only(before, kind).map(byBob));
+  }
+  expect(only(after, "end")).toEqual(only(before, "end"));
+  expect((await bob.did(searchMemories, { query: "frobnication" })).memories).toMatchObject([{ memoryId: id }]);
+  expect((await bob.did(memoryVersions, { id })).versions).toMatchObject([{ version: 2 }]);
+  expect(await miscounted(there)).toEqual([]);
+  expect(here.bugs.concat(there.bugs)).toEqual([]);
+});
+
+it("keeps the authors whom the restoring owner has in the team, and believes nobody else", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, member } = await aTeam(world);
+  const stranger = await world.user();
+  await aMemory(member);
+  const records = await exported(url, owner);
+  const [memory = {}] = only(records, "memory");
+  const authorAfter = async (actor: Actor, author: unknown) => {
+    const id = newId();
+    await restore(actor, [{ ...memory, record: "memory", created_by: author, id }]);
+    return only(await exported(url, owner), "memory").find((record) => record["id"] === id)?.["created_by"];
+  };
+
+  expect(await authorAfter(owner, member.caller.userId)).toBe(member.caller.userId);
+  expect(await authorAfter(owner, stranger.caller.userId)).toBe(owner.caller.userId);
+  expect(await authorAfter(member, owner.caller.userId)).toBe(member.caller.userId);
+});
+
+let ids = 0;
+const newId = () => `01900000-0000-7000-8000-${String(ids++).padStart(12, "0")}`;
+
+it("restores nothing of the future, and leaves what is there already", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const soon = new Date(Date.now() + 3_600_000).toISOString();
+  const past = "2026-01-01T00:00:00.000Z";
+  const note = { id: newId(), type: "general", title: "A", content: "B", createdAt: past, updatedAt: past };
+
+  for (const wrong of [
+    { createdAt: soon },
+    { updatedAt: soon },
+    { id: "f0000000-0000-4000-8000-000000000000" },
+    { id: "x" },
+  ]) {
+    expect(await ann.does(restoreMemories, { memories: [{ ...note, ...wrong }] })).toBeRefused("bad_request");
+  }
+  expect(await ann.did(restoreMemories, { memories: [note] })).toMatchObject({ memories: 1, existingMemories: 0 });
+  const other = { ...note, id: newId(), externalId: "one" };
+  expect(await ann.did(restoreMemories, { memories: [{ ...note, title: "C" }, other] })).toMatchObject({
+    ...{ memories: 1, existingMemories: 1 },
+  });
+  const clash = { ...note, id: newId(), externalId: "one" };
+  expect(await ann.does(restoreMemories, { memories: [clash] })).toBeRefused("conflict", "memory_exists");
+  const link = { id: newId(), from: note.id, to: newId(), type: "SOLVES", createdAt: past };
+  expect(await ann.does(restoreMemories, { relationships: [link] })).toBeRefused("not_found");
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("refuses ids that are given twice or are those of others, and leaves room for further versions", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const past = "2026-01-01T00:00:00.000Z";
+  const note = { id: newId(), type: "general", title: "A", content: "B", createdAt: past, updatedAt: past };
+  const [other, third] = [
+    { ...note, id: newId() },
+    { ...note, id: newId() },
+  ];
+  const link = { id: newId(), from: note.id, to: other.id, type: "SOLVES", createdAt: past };
+  const restoring = (input: object) => ann.does(restoreMemories, input);
+
+  expect(await restoring({ memories: [note, { ...note, id: note.id.toUpperCase() }] })).toBeRefused("bad_request");
+  expect(await restoring({ memories: [{ ...note, version: 1_000_000_001 }] })).toBeRefused("bad_request");
+  const memories = [{ ...note, version: 1_000_000_000 }, other, third];
+  expect(await restoring({ memories, relationships: [link, { ...link, type: "CAUSES" }] })).toBeRefused("bad_request");
+  expect(await restoring({ memories, relationships: [link] })).toMatchObject({ ok: true });
+  expect(await restoring({ relationships: [{ ...link, to: third.id }] })).toBeRefused("bad_request");
+  expect(await ann.did(restoreMemories, { relationships: [link] })).toMatchObject({ existingRelationships: 1 });
+  expect(await ann.did(updateMemory, { id: note.id, title: "C" })).toMatchObject({ version: 1_000_000_001 });
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("is the same in pages", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await fill(ann);
+  const pages: Fields[] = [];
+  for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+    const page: { records: Fields[]; nextCursor: string | null } = await ann.did(exportGraph, { limit: 100, cursor });
+    pages.push(...page.records);
+    cursor = page.nextCursor;
+    // Made meanwhile, so not part of it.
+    if (first) await aMemory(ann);
+  }
+
+  const streamed = await exported(url, ann);
+
+  expect(only(pages, "memory")).toHaveLength(251);
+  expect(only(streamed, "memory")).toHaveLength(252);
+  expect(only(pages, "relationship")).toEqual(only(streamed, "relationship"));
+});
+
+it("is also the export of MemoryGraph, for an empty graph too", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await fill(ann);
+  const get = async ({ key }: Actor) => (await ask(`${url}/v1/export?format=memorygraph`, { key })).body as Fields;
+
+  const { memories, relationships } = (await get(ann)) as { memories: Fields[]; relationships: Fields[] };
+
+  expect([memories.length, relationships.length]).toEqual([251, 250]);
+  expect(memories.find(({ external_id }) => external_id === "m/1")).toMatchObject({
+    title: "Frobnication",
+    importance: 0.1,
+  });
+  expect(relationships.find(({ properties }) => (properties as Fields)["context"] === "Why")).toMatchObject({
+    type: "RELATED_TO",
+    properties: { strength: 0.1, confidence: 0.9 },
+  });
+  expect(await get(bob)).toMatchObject({ memories: [], relationships: [] });
+});
+
+it("refuses what it does not know, and strangers, and counts as many requests", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const told = async (path: string, key?: string, method = "GET") =>
+    (await ask(url + path, { ...(key !== undefined && { key }), method })).status;
+
+  expect(await told("/v1/export")).toBe(401);
+  expect(await told("/v1/export?format=xml", ann.key)).toBe(400);
+  expect(await told("/v1/export?other=1", ann.key)).toBe(400);
+  expect(await told("/v1/export?graph=team", ann.key)).toBe(404);
+  expect(await told("/v1/export", ann.key, "POST")).toBe(405);
+  const bob = await world.user({ plan: "free" });
+  expect(await told("/v1/export", bob.key, "HEAD")).toBe(200);
+  const { headers } = await ask(`${url}/v1/export`, { key: bob.key });
+  expect(headers.get("content-type")).toContain("jsonl");
+  expect(await told("/v1/export", bob.key)).toBe(200);
+  expect(await told("/v1/export", bob.key)).toBe(429);
+});
+
+it("ends the connection of a client that does not read, and reads no more than a page ahead of it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { stalledAnswerMs: 300 });
+  const ann = await world.user();
+  const large = Array.from({ length: 60 }, () => ({ ...NOTE, context: { text: "x".repeat(16_000) } }));
+  for (let call = 0; call < 25; call++) await ann.did(createMemories, { memories: large });
+  const asked = request(`${url}/v1/export`, { headers: { authorization: `Bearer ${ann.key}` } });
+
+  const closed = new Promise<number>((resolve) => {
+    let bytes = 0;
+    asked.on("response", (answer) => {
+      answer.pause();
+      setTimeout(() => {
+        answer.on("data", (chunk: Buffer) => void (bytes += chunk.length));
+        answer.on("error", () => {}).on("close", () => resolve(bytes));
+        answer.resume();
+      }, 1_500);
+    });
+    asked.on("error", () => resolve(0));
+  });
+  asked.end();
+
+  expect(await closed).toBeLessThan(20_000_000);
+});

@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { memory } from "../../../src/features/memories/get-memory.js";
+import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
+import { relatedMemories } from "../../../src/features/memories/related-memories.js";
+import { shareMemories } from "../../../src/features/memories/share-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
+import { relationships } from "../../../src/features/relationships/list-relationships.js";
+import { aMemory, miscounted } from "../../support/memories.js";
+import { aTeam } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
+
+const NOTE = { type: "general", title: "A note", content: "Something." };
+
+it("is understood wherever the memory's id is, and may be any text", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const other = await aMemory(ann);
+  for (const externalId of ["m-1", "Ein/Pfad?x=1", "A1B2C3D4-0000-4000-8000-00000000000F", "caf\u00e9"]) {
+    const { id } = await ann.did(createMemory, { ...NOTE, externalId });
+
+    expect((await ann.did(memory, { id: externalId })).id).toBe(id);
+    expect((await ann.did(updateMemory, { id: externalId, title: "Another" })).id).toBe(id);
+    expect((await ann.did(memoryVersions, { id: externalId })).versions).toHaveLength(2);
+    const link = { fromMemoryId: externalId, toMemoryId: other.id, relationshipType: "SOLVES" };
+    expect(await ann.did(createRelationship, link)).toMatchObject({ from: id, to: other.id });
+    expect((await ann.did(relatedMemories, { id: externalId })).memories).toHaveLength(1);
+    expect((await ann.did(relationships, { memoryId: externalId })).relationships).toMatchObject([{ from: id }]);
+    expect(await ann.did(deleteMemory, { id: externalId })).toEqual({ id });
+    expect(await ann.does(memory, { id: externalId })).toBeRefused("not_found");
+  }
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("yields to the id of another memory that looks the same", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const first = await aMemory(ann);
+  await aMemory(ann, { externalId: first.id });
+
+  expect((await ann.did(memory, { id: first.id })).externalId).toBeNull();
+});
+
+it("is refused to a second memory of the graph, however it comes by it", async () => {
+  await using world = await createWorld();
+  const { owner: ann } = await aTeam(world);
+  await aMemory(ann, { externalId: "one" });
+  const second = await aMemory(ann, { externalId: "two" });
+  const own = await aMemory(ann, { externalId: "one", graph: "personal" });
+  const taken = ["conflict", "external_id_exists"] as const;
+
+  expect(await ann.does(createMemory, { ...NOTE, externalId: "one" })).toBeRefused(...taken);
+  expect(await ann.does(updateMemory, { id: second.id, externalId: "one" })).toBeRefused(...taken);
+  expect(await ann.does(shareMemories, { ids: [own.id] })).toBeRefused(...taken);
+  expect(await ann.did(updateMemory, { id: second.id, externalId: null })).toMatchObject({ externalId: null });
+  expect(await ann.did(updateMemory, { id: "one", externalId: "two" })).toMatchObject({ externalId: "two" });
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("is given once, however many ask for it at the same time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  const verdicts = await Promise.all(
+    Array.from({ length: 8 }, () => ann.does(createMemory, { ...NOTE, externalId: "one" })),
+  );
+
+  const refused = verdicts.filter(({ ok }) => !ok);
+  expect(refused).toHaveLength(7);
+  for (const verdict of refused) expect(verdict).toBeRefused("conflict", "external_id_exists");
+});
+
+it("names the same memory twice no more than an id does: it cannot lead to itself", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann, { externalId: "one" });
+
+  const link = { fromMemoryId: "one", toMemoryId: id, relationshipType: "SOLVES" };
+  expect(await ann.does(createRelationship, link)).toBeRefused("bad_request");
+});
+
+it.each(["", " ", "x".repeat(201), "a\0b", "\ud800"])("must be a text of 1 to 200 characters, not %j", async (id) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  expect(await ann.does(createMemory, { ...NOTE, externalId: id })).toBeRefused("bad_request");
+  expect(await ann.does(memory, { id })).toBeRefused("not_found");
+});

@@ -1,0 +1,226 @@
+import { expect, it } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
+import { findMeant } from "../../../src/features/memories/find-meant.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { shareMemories } from "../../../src/features/memories/share-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { Meaning } from "../../../src/platform/meaning.js";
+import { VectorIndex } from "../../../src/platform/vector-index.js";
+import { type Trouble, startEmbeddingsServer } from "../../support/embeddings-server.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
+
+const PATIENT = { searchMs: 5_000 };
+
+/** A world with an embeddings server; `embed` does what its chores do, until nothing waits. */
+async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex) {
+  const server = await startEmbeddingsServer();
+  const meaning = new Meaning(server.client(), index, bounds);
+  const world = await createWorld({ meaning });
+  const embed = async (by: Meaning = meaning) => {
+    const context = { ...world.services, meaning: by };
+    // A model is complete when it has been seen that nothing waits any more.
+    for (let round = 0; round < 3; round++) {
+      while (await fillModel(context));
+      while (await embedDueMemories(context));
+    }
+    await fillModel(context);
+  };
+  return {
+    ...{ server, world, meaning, embed },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const find = async (actor: Actor, query: string, wishes: object = {}) => {
+  const { memories, meaning } = await actor.did(searchMemories, { query, ...wishes });
+  return { titles: memories.map(({ title }) => title), meaning };
+};
+
+it("finds what is meant by other words, behind what has every word", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile stalls", "A physician calls", "Wagen der Flotte", "Buy a car");
+  await at.embed();
+
+  expect(await find(ann, "car")).toEqual({
+    titles: ["Buy a car", expect.any(String), expect.any(String)],
+    meaning: true,
+  });
+  expect((await find(ann, "vehicle")).titles.toSorted()).toEqual([
+    "Buy a car",
+    "The automobile stalls",
+    "Wagen der Flotte",
+  ]);
+  expect(await find(ann, "vehicle", { types: ["problem"] })).toEqual({ titles: [], meaning: true });
+  expect((await find(ann, "vehicle", { limit: 1, offset: 1 })).titles).toHaveLength(1);
+  expect(await find(ann, "vehicle", { limit: 200 })).toEqual({ titles: [], meaning: false });
+  expect((await ann.did(searchMemories, { query: "vehicle", explain: true })).memories[0]).toMatchObject({
+    ...{ matches: [], snippet: "Something.", supersededBy: null },
+    relevance: expect.closeTo(1, 1),
+  });
+});
+
+it("keeps up with changes: of texts, places and relationships, and on every server", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [first, second] = await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  const other = new Meaning(at.server.client(), undefined, PATIENT);
+  expect((await find(ann, "vehicle")).titles).toHaveLength(2);
+
+  await ann.did(updateMemory, { id: first.id, title: "The physician" });
+  // Until it is embedded again, nobody is told what it was.
+  expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  await at.embed(other);
+  expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  expect((await find(ann, "arzt")).titles).toEqual(["The physician"]);
+  const third = await aMemory(ann, { title: "An automobile" });
+  await at.embed(other);
+  await aLink(ann, third, second, { relationshipType: "REPLACES" });
+  expect((await find(ann, "vehicle")).titles).toEqual(["An automobile", "The wagen"]);
+  await ann.did(deleteMemory, { id: third.id });
+  expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  await other[Symbol.asyncDispose]();
+});
+
+it("finds nothing of other graphs, and what was shared in the team's", async () => {
+  await using at = await meaningfulWorld();
+  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  const [shared] = await memoriesTitled(ann, "The automobile");
+  await memoriesTitled(bob, "A wagen of Bob's");
+  await at.embed();
+  expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
+  expect((await find(bob, "vehicle")).titles).toEqual(["A wagen of Bob's"]);
+
+  await ann.did(createTeam, { name: "Crew", maxMembers: 2 });
+  await ann.did(shareMemories, { ids: [shared.id] });
+  expect((await find(ann, "vehicle", { graph: "personal" })).titles).toEqual([]);
+  await at.embed();
+  expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
+});
+
+it("embeds long memories in overlapping pieces, and finds them by each", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await aMemory(ann, { title: "Long", content: `${"Filler. ".repeat(600)} An automobile.` });
+  await at.embed();
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["Long"]);
+  expect(at.server.asked[0]?.texts.length).toBe(3);
+  expect(at.server.asked[0]).toMatchObject({ model: "one", key: "Bearer secret-key" });
+});
+
+it("lets another model take over when it is complete, and forgets the one before", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  const next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  const queries = async (by: Meaning) => {
+    const before = at.server.asked.length;
+    const context = { ...at.world.services, meaning: by };
+    const found = await findMeant(context, ann.caller.personalGraphId, `vehicle ${before}`);
+    return { found: found?.length, models: at.server.asked.slice(before).map(({ model }) => model) };
+  };
+  const context = { ...at.world.services, meaning: next };
+
+  await fillModel(context);
+  expect(await queries(next)).toEqual({ found: 2, models: ["one"] });
+  await at.embed(next);
+  expect(await queries(next)).toEqual({ found: 2, models: ["two"] });
+
+  const models = async () =>
+    (await at.world.database.models.memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" } })).map(
+      ({ model }) => model,
+    );
+  await forgetUnusedVectors(context);
+  expect(await models()).toEqual(["one", "two"]);
+  await at.world.database.pool.query(
+    "UPDATE embedding_model SET used_at = now() - interval '2 hours' WHERE model = 'one'",
+  );
+  await forgetUnusedVectors(context);
+  expect(await models()).toEqual(["two"]);
+  await next[Symbol.asyncDispose]();
+});
+
+it.each<Trouble>(["fails", "hangs", "nan", "zero", "huge", "fewer", "uneven", "no json"])(
+  "searches by words alone while the server %s, and stores nothing wrong",
+  async (trouble) => {
+    await using at = await meaningfulWorld({ searchMs: 150 });
+    const ann = await at.world.user();
+    await memoriesTitled(ann, "The automobile");
+    await at.embed();
+    await memoriesTitled(ann, "Another wagen", "A vehicle of words");
+    at.server.trouble = trouble;
+
+    expect(await find(ann, "vehicle")).toEqual({ titles: ["A vehicle of words"], meaning: false });
+    if (trouble !== "hangs") {
+      expect(await embedDueMemories({ ...at.world.services, meaning: at.meaning })).toBe(false);
+      expect(await at.world.database.models.memoryVector.count()).toBe(1);
+      expect(await at.world.database.models.embeddingDue.count()).toBe(2);
+    }
+    expect(at.world.log.join("\n")).not.toContain("secret-key");
+  },
+);
+
+it("tries again what failed, and is not stopped by one bad text", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  await memoriesTitled(ann, "The automobile", "A poisoned one", "The wagen");
+  at.server.refused = "poisoned";
+
+  await embedDueMemories(context);
+  expect(await at.world.database.models.memoryVector.count()).toBe(0);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await at.world.database.pool.query("UPDATE embedding_due SET due_at = now()");
+    await embedDueMemories(context);
+  }
+
+  expect((await find(ann, "vehicle")).titles.toSorted()).toEqual(["The automobile", "The wagen"]);
+  expect(await waiting(at.world)).toBe(1);
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now(), attempts = 19");
+  await embedDueMemories(context);
+  expect(await waiting(at.world)).toBe(0);
+});
+
+const waiting = ({ database }: World) => database.models.embeddingDue.count();
+
+it("forgets the vectors of the graph searched least recently, and loads them again", async () => {
+  await using at = await meaningfulWorld(PATIENT, new VectorIndex(200_000));
+  const people: Actor[] = [];
+  for (let person = 0; person < 4; person++) people.push(await at.world.user());
+  for (const actor of people) await memoriesTitled(actor, "The automobile");
+  await at.embed();
+
+  for (let round = 0; round < 4; round++) {
+    const found = await Promise.all(people.map(async (actor) => (await find(actor, "vehicle")).titles));
+    for (const titles of found) expect([["The automobile"], []]).toContainEqual(titles);
+  }
+  for (const actor of people) {
+    await find(actor, "vehicle");
+    expect((await find(actor, "vehicle")).titles).toEqual(["The automobile"]);
+  }
+});
+
+it("embeds what is stored, and finds it by meaning, when it is served", async () => {
+  await using server = await startEmbeddingsServer();
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { key } = ann;
+  const { url } = await world.serve({ EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: "one", METRICS_PORT: "0" });
+  await aMemory(ann, { title: "The automobile" });
+
+  const search = async () => (await ask(`${url}/v1/memories/search?query=vehicle`, { key })).body;
+  await expect
+    .poll(search, { timeout: 10_000 })
+    .toMatchObject({ memories: [{ title: "The automobile" }], meaning: true });
+});

@@ -1,0 +1,271 @@
+import pg from "pg";
+import { describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../../../src/limits.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchHits } from "../../../src/features/memories/search-statements.js";
+import { SNIPPET_MAX } from "../../../src/features/memories/search-snippet.js";
+import { ask } from "../../support/http.js";
+import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const search = (actor: Actor, query: string, wishes: object = {}) => actor.did(searchMemories, { query, ...wishes });
+const filler = (words: number) => "lorem ipsum dolor sit amet ".repeat(words / 5);
+
+describe("the snippet", () => {
+  const snippetsOf = async (actor: Actor, query: string) =>
+    (await search(actor, query)).memories.map(({ snippet }) => snippet ?? "");
+
+  it.each([
+    ["a word in another form", "retries", "It retried twice, then gave up.", "It retried twice"],
+    ["a stem with another last letter", "retry", "Three retries were not enough.", "Three retries"],
+    ["a part of a name", "user", "We call getUserById for it.", "getUserById"],
+    ["a name that is joined otherwise", "get_user_by_id", "We call getUserById for it.", "getUserById"],
+    ["a name without signs", "getuserbyid", "We call get_user_by_id for it.", "get_user_by_id"],
+    ["an abbreviation", "k8s", "It runs in kubernetes by now.", "kubernetes"],
+    ["a misspelt word", "kuberentes", "It runs in kubernetes by now.", "kubernetes"],
+    ["the beginning of a word", "kubern", "It runs in kubernetes by now.", "kubernetes"],
+    ["accents", "cafe", "Ils sont au Café de la Gare.", "Café"],
+    ["Chinese", "连接", "服务器无法建立连接池，因为端口已被占用。", "建立连接池"],
+    ["Japanese", "データベース", "移行のあとデータベースが遅くなった。", "データベース"],
+    ["Cyrillic", "миграция", "После этого миграция прошла.", "миграция"],
+    ["a sign", "%", "It grew by 50% a year.", "50%"],
+  ])("shows %s, far behind the beginning", async (_what, query, sentence, shown) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { content: `${filler(400)}${sentence} ${filler(400)}` });
+
+    const [snippet = ""] = await snippetsOf(ann, query);
+
+    expect(snippet).toContain(shown);
+    expect(snippet.length).toBeLessThanOrEqual(SNIPPET_MAX);
+    expect(snippet).toMatch(/^…\S.*\S…$/u);
+  });
+
+  it("shows the place that has most of the words", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const best = "A circuit breaker opens before the queue is full.";
+    await aMemory(ann, {
+      content: `The queue. ${filler(200)} A breaker. ${filler(200)} ${best} ${filler(100)} A circuit.`,
+    });
+
+    expect(await snippetsOf(ann, "circuit breaker queue")).toEqual([expect.stringContaining(best)]);
+  });
+
+  it("shows the summary where only that matches, else how the content begins", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "One", summary: "About   backoff\nand\tjitter.", content: "Wait." });
+    await aMemory(ann, { title: "Two backoff", content: "Short\n\n and  whole." });
+    await aMemory(ann, { title: "Three backoff", content: filler(1_000) });
+
+    const { memories: hits } = await search(ann, "backoff");
+    const shown = Object.fromEntries(hits.map(({ title, snippet }) => [title.split(" ")[0], snippet]));
+
+    expect(shown).toMatchObject({ One: "About backoff and jitter.", Two: "Short and whole." });
+    expect(shown["Three"]).toMatch(/^lorem .* \w+…$/);
+  });
+
+  it("never cuts within what people see as one character", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const characters = ["👩‍👩‍👧", "🇩🇪", "👍🏽", "𠮷", "a\u0316\u0317"];
+    for (const character of characters) {
+      for (const shift of ["", "x", "xy"]) {
+        await aMemory(ann, { content: `${shift}${character.repeat(200)} needle ${character.repeat(200)}` });
+      }
+    }
+    const whole = new RegExp(`^…?[xy]*(?:${characters.join("|")})* ?(?:needle)? ?(?:${characters.join("|")})*…?$`, "u");
+
+    const snippets = await snippetsOf(ann, "needle");
+
+    expect(snippets).toHaveLength(15);
+    for (const snippet of snippets) {
+      expect(snippet).toMatch(whole);
+      expect(snippet.length).toBeLessThanOrEqual(SNIPPET_MAX);
+    }
+  });
+
+  it("is read whole for the best hits, as far as its bound, and as a beginning for the others", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const { snippetBytes } = LIMITS.search;
+    const content = `${"lorem ".repeat(8_000)} needle`;
+    const readWhole = Math.floor(snippetBytes / content.length);
+    await manyMemories(world, ann, readWhole + 5, content);
+
+    const snippets = await snippetsOf(ann, "needle");
+
+    expect(snippets.filter((snippet) => snippet.endsWith("needle"))).toHaveLength(readWhole);
+    expect(snippets.filter((snippet) => /^lorem .*lorem…$/.test(snippet))).toHaveLength(5);
+  });
+
+  it("is not read where nobody asked for it", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await aMemory(ann, { title: "Backoff", content: "needle" });
+    const queries = vi.spyOn(pg.Client.prototype, "query");
+    const place = searchHits.names.indexOf("textBytes");
+    const asked = (fields: string) =>
+      ask(`${url}/graphql`, { key: ann.key, body: { query: `{ searchMemories(query: "backoff") { ${fields} } }` } });
+
+    await asked("memories { title }");
+    await asked("memories { snippet }");
+
+    const sent = queries.mock.calls.map(([query]: readonly unknown[]) => query as Partial<pg.QueryConfig>);
+    queries.mockRestore();
+    const bytes = sent.filter(({ name }) => name === searchHits.name).map(({ values }) => values?.[place] as unknown);
+    expect(bytes).toEqual([0, LIMITS.search.snippetBytes]);
+  });
+});
+
+it("answers with summary, tags and snippet at both doors", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Backoff", summary: "In short", tags: ["net", "retry"], content: "Wait." });
+  await aMemory(ann, { title: "Backoff", importance: 0 });
+  const fields = "summary tags snippet matches { word }";
+  const query = `{ searchMemories(query: "backoff") { memories { ${fields} } } }`;
+
+  const graphql = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+  const rest = await ask(`${url}/v1/memories/search?query=backoff`, { key: ann.key });
+
+  const hits = [
+    { summary: "In short", tags: ["net", "retry"], snippet: "Wait.", matches: null },
+    { summary: null, tags: [], snippet: "Something.", matches: null },
+  ];
+  expect(graphql.body).toEqual({ data: { searchMemories: { memories: hits } } });
+  expect(rest.body).toMatchObject({ memories: hits });
+});
+
+describe("pages", () => {
+  it("have each hit once, in the order of one large page, and all say the same total", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    for (let number = 0; number < 25; number++) {
+      await aMemory(ann, { title: `Backoff ${"x".repeat(number % 7)}`, importance: (number % 3) / 2 });
+    }
+    const { memories: all } = await search(ann, "backoff", { limit: 100 });
+    const pages = [];
+    for (let offset = 0; offset < 40; offset += 10) pages.push(await search(ann, "backoff", { limit: 10, offset }));
+
+    expect(pages.flatMap(({ memories: hits }) => hits)).toEqual(all);
+    expect(pages.map(({ memories: hits, total }) => [hits.length, total])).toEqual([
+      [10, 25],
+      [10, 25],
+      [5, 25],
+      [0, 25],
+    ]);
+  });
+
+  it("end at the last hit that is ranked", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await manyMemories(world, ann, 1_005, "A frequency.");
+    const sizeAt = async (offset: number) => (await search(ann, "frequency", { offset, limit: 20 })).memories.length;
+
+    expect([await sizeAt(0), await sizeAt(990), await sizeAt(1_000)]).toEqual([20, 10, 0]);
+  });
+
+  it("keep a phrase together beyond its last hit", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "The connection pool", "A pool of connections");
+
+    const { memories: hits, total } = await search(ann, '"connection pool"', { offset: 1 });
+
+    expect([hits, total]).toEqual([[], 1]);
+  });
+});
+
+it("finds, and lists, what has any of some tags", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const tags of [["a"], ["a", "b"], ["b"], ["c"]]) await aMemory(ann, { title: `Note ${tags.join("")}`, tags });
+  const titlesOf = (list: ReadonlyArray<{ title: string }>) => list.map(({ title }) => title).toSorted();
+
+  for (const [wishes, titles] of [
+    [{ tags: ["A", "b"] }, ["Note ab"]],
+    [{ tags: ["A", "b"], tagsMatch: "all" }, ["Note ab"]],
+    [{ tags: ["A", "b"], tagsMatch: "any" }, ["Note a", "Note ab", "Note b"]],
+    [{ tags: ["c"], tagsMatch: "any" }, ["Note c"]],
+    [{ tags: ["d"], tagsMatch: "any" }, []],
+    [{ tags: [" "], tagsMatch: "any" }, ["Note a", "Note ab", "Note b", "Note c"]],
+  ] as const) {
+    expect(titlesOf((await search(ann, "note", wishes)).memories), JSON.stringify(wishes)).toEqual(titles);
+    expect(titlesOf((await ann.did(memories, wishes)).memories), JSON.stringify(wishes)).toEqual(titles);
+  }
+});
+
+describe("an explanation", () => {
+  it.each([
+    ["word", "retries", "retried", { title: "Nothing retried" }, "title"],
+    ["parts", "userPool", "user pool", { content: "A pool for each user." }, "text"],
+    ["abbreviation", "k8s", "kubernetes", { tags: ["kubernetes"] }, "tags"],
+    ["spelling", "kuberentes", "kubernetes", { title: "In kubernetes" }, "title"],
+    ["beginning", "kubern", "kubernet", { content: "In kubernetes." }, "text"],
+  ])("says how a word was understood: as %s", async (kind, query, matched, memory, place) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, memory);
+
+    const { memories: hits } = await search(ann, query, { explain: true });
+
+    const word = query.toLowerCase();
+    expect(hits[0]?.matches).toEqual([
+      expect.objectContaining({ word, kind, place, matched: kind === "word" ? query : matched }),
+    ]);
+  });
+
+  it("has weights that make the relevance, and those of rare words are larger", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "Zanzibar", content: "A common word." });
+    await manyMemories(world, ann, 50, "A common word.");
+    await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+    const { memories: hits } = await search(ann, "common zanzibar", { explain: true, limit: 2 });
+
+    const [first] = hits;
+    const weights = (first?.matches ?? []).map(({ word, weight }) => [word, weight] as const);
+    expect(weights.map(([word]) => word)).toEqual(["zanzibar", "common"]);
+    expect(weights[0]?.[1]).toBeGreaterThan(2 * (weights[1]?.[1] ?? 1));
+    const sum = weights.reduce((total, [, weight]) => total + weight, 0);
+    expect(Math.abs(sum - (first?.relevance ?? 0))).toBeLessThan(0.15);
+  });
+
+  it("leaves out words that a hit lacks, and explains signs and stop words", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Retry with backoff in 50%", "Of the end");
+    const wordsOf = async (query: string) =>
+      (await search(ann, query, { explain: true })).memories.map(({ matches }) => matches?.map(({ word }) => word));
+
+    expect(await wordsOf("retry backoff elephants")).toEqual([expect.arrayContaining(["retry", "backoff"])]);
+    expect(await wordsOf("%")).toEqual([["%"]]);
+    expect(await wordsOf("the of")).toEqual([["the of"]]);
+  });
+
+  it("is bounded", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const { explained } = LIMITS.search;
+
+    expect(await ann.does(searchMemories, { query: "a", explain: true, limit: explained + 1 })).toBeRefused(
+      "bad_request",
+    );
+    expect((await ann.does(searchMemories, { query: "a", explain: true, limit: explained })).ok).toBe(true);
+  });
+});
+
+it("refuses an offset that is out of bounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  for (const offset of [-1, 1_001, 1.5, "x"]) {
+    expect(await ann.does(searchMemories, { query: "a", offset }), String(offset)).toBeRefused("bad_request");
+  }
+});

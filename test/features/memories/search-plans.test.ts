@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { findMemories } from "../../../src/features/memories/search.js";
+import { type Statement, inOrder } from "../../../src/platform/statement.js";
+import { manyMemories } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+it("reads the indexes that it is made for, and no other that begins with the graph", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  await manyMemories(world, ann, 2_000, "A common word, and one that is seldom.");
+  await world.database.pool.query("ANALYZE memory");
+  const client = await world.database.pool.connect();
+  const run = async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) =>
+    (await client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) }))
+      .rows as Row[];
+  const scans = async () => {
+    // What a connection has counted is told to others later.
+    await client.query("SELECT pg_stat_force_next_flush()");
+    const { rows } = await client.query<{ name: string; scans: string }>(
+      "SELECT indexrelname AS name, idx_scan AS scans FROM pg_stat_user_indexes WHERE relname = 'memory'",
+    );
+    return new Map(rows.map(({ name, scans: count }) => [name, Number(count)]));
+  };
+  const before = await scans();
+
+  for (const query of ["common", "common seldom", "seldm", '"common word"', "note 7"]) {
+    const wishes = { query, limit: 20, offset: 0, explain: true, withText: true, expired: new Date() };
+    const { hits } = await findMemories(run, ann.caller.personalGraphId, wishes);
+    expect(hits.length, query).toBeGreaterThan(0);
+  }
+  const after = await scans();
+  client.release();
+
+  const used = [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name);
+  expect(used.toSorted()).toEqual(["memory_expiry", "memory_pkey", "memory_search"]);
+});

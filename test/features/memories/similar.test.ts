@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+const TITLE = "Retry failed uploads with exponential backoff";
+const ASKED = { similar: true };
+const NOTE = { type: "solution", title: TITLE, content: "Wait twice as long." };
+
+it("names the memories of the graph that say much the same, and no others", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const [first] = await memoriesTitled(ann, TITLE, "Rotate the keys", "Uploads are stored in a bucket");
+  await memoriesTitled(bob, TITLE);
+
+  const { similar } = await ann.did(createMemory, {
+    ...NOTE,
+    title: "retry failing upload with exponential backof",
+    ...ASKED,
+  });
+
+  expect(similar).toMatchObject([{ memoryId: first.id, title: TITLE }]);
+  expect(similar?.[0]?.score).toBeGreaterThan(LIMITS.similar.scoreMin);
+  for (let copy = 0; copy < 4; copy++) await aMemory(ann, NOTE);
+  expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toHaveLength(LIMITS.similar.most);
+});
+
+it("looks for them by REST where that is asked for, and elsewhere where the answer has them", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { key } = ann;
+  const { url } = await world.serve();
+  const { id } = await aMemory(ann, NOTE);
+  const plain = { similar: [expect.objectContaining({ id, title: TITLE })] };
+  const store = async (body: object, headers: Record<string, string> = {}) =>
+    (await ask(`${url}/v1/memories`, { key, headers, body: { ...NOTE, ...body } })).body;
+
+  expect(await store({})).not.toHaveProperty("similar");
+  await world.database.pool.query("DELETE FROM memory WHERE id <> $1", [id]);
+  expect(await store({ similar: true }, { "idempotency-key": "once" })).toMatchObject(plain);
+  await world.database.pool.query("DELETE FROM memory WHERE id <> $1", [id]);
+
+  const input = '{ type: "solution", title: "Retry failed uploads", content: "Wait." }';
+  const query = `mutation { one: createMemory(input: ${input}) { similar { memoryId } } }`;
+  expect((await ask(`${url}/graphql`, { key, body: { query } })).body).toEqual({
+    data: { one: { similar: [{ memoryId: id }] } },
+  });
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "store_memory", arguments: NOTE } };
+  expect((await ask(`${url}/mcp`, { key, body: call })).body).toMatchObject({
+    result: { structuredContent: { similar: [expect.anything(), expect.anything()] } },
+  });
+});
+
+it("stores a memory when similar ones cannot be found, or not in time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const client = await world.database.pool.connect();
+  await client.query("BEGIN; LOCK TABLE lexicon IN ACCESS EXCLUSIVE MODE");
+  const stored = ann.did(createMemory, { ...NOTE, ...ASKED });
+  await expect.poll(async () => (await blocked(world)) > 1).toBe(true);
+  await client.query("ROLLBACK");
+  client.release();
+  expect((await stored).similar).toBeNull();
+
+  await world.database.pool.query("ALTER FUNCTION search_words RENAME TO search_nothing");
+  expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toBeNull();
+});
+
+/** How many statements wait for a lock. */
+async function blocked({ database }: { database: { pool: { query(text: string): Promise<{ rows: unknown[] }> } } }) {
+  const text = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  return (await database.pool.query(text)).rows.length;
+}

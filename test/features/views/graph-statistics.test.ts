@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { graphStatistics } from "../../../src/features/views/graph-statistics.js";
+import { aLink, aMemory } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+it("counts memories and relationships, in all and by type, the most common first", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const one = await aMemory(ann, { type: "task", importance: 0.25, confidence: 0.4 });
+  const two = await aMemory(ann, { type: "problem", importance: 0.5 });
+  const three = await aMemory(ann, { type: "task", importance: 0.75 });
+  await aLink(ann, one, two, { relationshipType: "SOLVES" });
+  await aLink(ann, one, three, { relationshipType: "CAUSES" });
+  await aLink(ann, three, two, { relationshipType: "SOLVES" });
+  await aMemory(bob);
+
+  expect(await ann.did(graphStatistics, {})).toEqual({
+    memoriesTotal: 3,
+    memoriesByType: [
+      { type: "task", count: 2 },
+      { type: "problem", count: 1 },
+    ],
+    relationshipsTotal: 3,
+    relationshipsByType: [
+      { type: "SOLVES", count: 2 },
+      { type: "CAUSES", count: 1 },
+    ],
+    averageImportance: 0.5,
+    averageConfidence: expect.closeTo(2 / 3) as number,
+    isCapped: false,
+  });
+});
+
+it("tells of an empty graph", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  expect(await ann.did(graphStatistics, {})).toEqual({
+    ...{ memoriesTotal: 0, memoriesByType: [], relationshipsTotal: 0, relationshipsByType: [] },
+    ...{ averageImportance: null, averageConfidence: null, isCapped: false },
+  });
+});
+
+it("lists the hundred most common types, and counts the memories of all", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let number = 0; number <= 100; number++) await aMemory(ann, { type: `type_${number}` });
+
+  const { memoriesTotal, memoriesByType } = await ann.did(graphStatistics, {});
+
+  expect(memoriesTotal).toBe(101);
+  expect(memoriesByType).toHaveLength(100);
+});

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import { memoryGraph } from "../../../src/features/views/memory-graph.js";
+import { LIMITS } from "../../../src/limits.js";
+import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+it("draws the memories around one, with all relationships between them", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, near, other, far, beyond] = await memoriesTitled(ann, "Start", "Near", "Other", "Far", "Beyond");
+  await aLink(ann, start, near, { relationshipType: "CAUSES", strength: 0.9 });
+  await aLink(ann, other, start, { strength: 0.4 });
+  const between = await aLink(ann, near, other, { relationshipType: "SOLVES", strength: 0.6 });
+  await aLink(ann, near, far);
+  await aLink(ann, far, beyond);
+
+  const { nodes, edges, isCapped } = await ann.did(memoryGraph, { memoryId: start.id, maxDepth: 1 });
+  const wider = await ann.did(memoryGraph, { memoryId: start.id });
+
+  expect(isCapped).toBe(false);
+  expect(nodes.map(({ title }) => title)).toEqual(["Other", "Near", "Start"]);
+  expect(edges.map(({ type, strength }) => [type, strength])).toEqual([
+    ["CAUSES", 0.9],
+    ["SOLVES", 0.6],
+    ["RELATED_TO", 0.4],
+  ]);
+  expect(edges[1]).toEqual({
+    ...{ relationshipId: between.id, from: near.id, to: other.id },
+    ...{ type: "SOLVES", strength: 0.6 },
+  });
+  expect(wider.nodes.map(({ title }) => title)).toEqual(["Far", "Other", "Near", "Start"]);
+});
+
+it("draws the newest memories of a graph, and says when there are more", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [first, second, third] = await memoriesTitled(ann, "First", "Second", "Third");
+  await aLink(ann, first, second);
+  await aLink(ann, second, third);
+
+  const whole = await ann.did(memoryGraph, { limit: 3 });
+  const part = await ann.did(memoryGraph, { limit: 2 });
+
+  expect(whole.nodes.map(({ title }) => title)).toEqual(["Third", "Second", "First"]);
+  expect([whole.edges.length, whole.isCapped]).toEqual([2, false]);
+  expect(part.nodes.map(({ title }) => title)).toEqual(["Third", "Second"]);
+  expect([part.edges.length, part.isCapped]).toEqual([1, true]);
+});
+
+it("draws the nearest and most strongly linked of a hub, and says that there are more", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [hub, strong] = await memoriesTitled(ann, "Hub", "Strong");
+  const leaves = await manyMemories(world, ann, 9_999);
+  await manyLinks(
+    world,
+    ann,
+    leaves.map(({ id }) => [hub.id, id] as const),
+  );
+  await aLink(ann, strong, hub, { strength: 0.9 });
+
+  const { nodes, edges, isCapped } = await ann.did(memoryGraph, { memoryId: hub.id, limit: 500, maxDepth: 5 });
+
+  expect(nodes).toHaveLength(500);
+  expect(edges).toHaveLength(499);
+  expect(edges[0]).toMatchObject({ from: strong.id, strength: 0.9 });
+  expect(isCapped).toBe(true);
+});
+
+it("draws no more relationships than its limit, and says so", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const all = await manyMemories(world, ann, 60);
+  await manyLinks(
+    world,
+    ann,
+    all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const)),
+  );
+
+  const { nodes, edges, isCapped } = await ann.did(memoryGraph, {});
+
+  expect(nodes).toHaveLength(60);
+  expect(edges).toHaveLength(LIMITS.views.edges);
+  expect(isCapped).toBe(true);
+});
+
+it("gives the room for relationships to the memories that it draws", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const unseen = await aMemory(ann, { title: "Unseen" });
+  const all = await memoriesTitled(ann, ...Array.from({ length: 45 }, (_, n) => `Note ${n}`));
+  const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const));
+  await manyLinks(world, ann, pairs);
+  // The one that is left out, since it is the oldest, has the strongest relationships.
+  for (const to of all.slice(0, 30)) await aLink(ann, unseen, to, { strength: 1 });
+
+  const { nodes, edges } = await ann.did(memoryGraph, { limit: 45 });
+
+  expect(nodes.map(({ title }) => title)).not.toContain("Unseen");
+  expect(edges).toHaveLength(pairs.length);
+});
+
+it("draws nothing of other graphs, and refuses their memories", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const { id } = await aMemory(bob);
+
+  expect(await ann.did(memoryGraph, {})).toEqual({ nodes: [], edges: [], isCapped: false });
+  expect(await ann.does(memoryGraph, { memoryId: id })).toBeRefused("not_found");
+  expect(await ann.does(memoryGraph, { memoryId: "no-id" })).toBeRefused("not_found");
+});
+
+it("refuses what is out of bounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  for (const input of [{ maxDepth: 0 }, { maxDepth: 6 }, { limit: 0 }, { limit: 501 }]) {
+    expect(await ann.does(memoryGraph, input), JSON.stringify(input)).toBeRefused("bad_request");
+  }
+});

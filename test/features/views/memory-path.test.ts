@@ -1,0 +1,170 @@
+import { expect, it } from "vitest";
+import { memoryPath } from "../../../src/features/views/memory-path.js";
+import { LIMITS } from "../../../src/limits.js";
+import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+interface End {
+  readonly id: string;
+}
+
+const pathOf = (actor: Actor, from: End, to: End, wishes: object = {}) =>
+  actor.did(memoryPath, { fromMemoryId: from.id, toMemoryId: to.id, ...wishes });
+
+it("is a shortest one, and says how each step leads from the one before", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, middle, end, around] = await memoriesTitled(ann, "Start", "Middle", "End", "Around");
+  await aLink(ann, start, middle, { relationshipType: "CAUSES", strength: 0.7 });
+  const back = await aLink(ann, end, middle, { relationshipType: "SOLVES", strength: 0.2 });
+  await aLink(ann, start, around);
+  const [further] = await memoriesTitled(ann, "Further");
+  await aLink(ann, around, further);
+  await aLink(ann, further, end);
+
+  const { length, steps, isCapped } = await pathOf(ann, start, end);
+
+  expect({ length, isCapped }).toEqual({ length: 2, isCapped: false });
+  expect(steps).toMatchObject([
+    { memoryId: start.id, title: "Start", relationship: null, direction: null, strength: null },
+    { memoryId: middle.id, title: "Middle", relationship: "CAUSES", direction: "out", strength: 0.7 },
+    { memoryId: end.id, title: "End", relationship: "SOLVES", direction: "in", relationshipId: back.id },
+  ]);
+});
+
+it("follows relationships the way and of the types it is told", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [a, b, c] = await memoriesTitled(ann, "A", "B", "C");
+  await aLink(ann, a, b, { relationshipType: "CAUSES" });
+  await aLink(ann, b, c, { relationshipType: "CAUSES" });
+  await aLink(ann, c, a, { relationshipType: "SOLVES" });
+  const length = async (wishes: object) => (await pathOf(ann, a, c, wishes)).length;
+
+  expect(await length({})).toBe(1);
+  expect(await length({ direction: "out" })).toBe(2);
+  expect(await length({ direction: "in" })).toBe(1);
+  expect(await length({ types: ["CAUSES"] })).toBe(2);
+  expect(await length({ types: ["CAUSES"], direction: "in" })).toBe(null);
+  expect(await length({ types: ["UNHEARD_OF"] })).toBe(null);
+});
+
+it("has no more relationships than are allowed", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const chain = await memoriesTitled(ann, "0", "1", "2", "3", "4", "5", "6", "7");
+  for (const [index, memory] of chain.entries()) {
+    const next = chain[index + 1];
+    if (next) await aLink(ann, memory, next);
+  }
+
+  expect((await pathOf(ann, chain[0], chain[6])).length).toBe(6);
+  expect(await pathOf(ann, chain[0], chain[7])).toEqual({ length: null, steps: [], isCapped: false });
+  expect((await pathOf(ann, chain[0], chain[7], { maxDepth: 7 })).steps.map(({ title }) => title).join("")).toBe(
+    "01234567",
+  );
+});
+
+it("of a memory to itself has no relationship", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const memory = await aMemory(ann);
+
+  expect(await pathOf(ann, memory, memory)).toMatchObject({ length: 0, steps: [{ memoryId: memory.id }] });
+});
+
+it("understands the ids that clients have given", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [from, to] = [await aMemory(ann, { externalId: "first" }), await aMemory(ann)];
+  await aLink(ann, from, to);
+
+  expect(await pathOf(ann, { id: "first" }, to)).toMatchObject({ length: 1, steps: [{ memoryId: from.id }, {}] });
+});
+
+it("leads into no other graph", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const [mine, other, bobs] = [await aMemory(ann), await aMemory(ann), await aMemory(bob)];
+
+  expect(await pathOf(ann, mine, other)).toEqual({ length: null, steps: [], isCapped: false });
+  for (const [from, to] of [
+    [mine, bobs],
+    [bobs, mine],
+    [bobs, bobs],
+    [mine, { id: "no-id" }],
+  ] as const) {
+    const verdict = await ann.does(memoryPath, { fromMemoryId: from.id, toMemoryId: to.id });
+    expect(verdict).toBeRefused("not_found");
+  }
+});
+
+it("is found between two hubs of ten thousand relationships each", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [hub, other] = await memoriesTitled(ann, "Hub", "Other hub");
+  const leaves = await manyMemories(world, ann, 19_999);
+  const [shared] = leaves;
+  await manyLinks(
+    world,
+    ann,
+    leaves.slice(0, 10_000).map(({ id }) => [hub.id, id] as const),
+  );
+  await manyLinks(
+    world,
+    ann,
+    leaves.slice(10_000).map(({ id }) => [other.id, id] as const),
+  );
+  if (shared) await aLink(ann, other, shared);
+
+  const { length, isCapped } = await pathOf(ann, hub, other);
+
+  expect({ length, isCapped }).toEqual({ length: 2, isCapped: false });
+});
+
+it("says when too many relationships would have to be looked at", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const count = 250;
+  const all = await manyMemories(world, ann, count);
+  const alone = await aMemory(ann);
+  expect(count * (count - 1)).toBeGreaterThan(LIMITS.views.pathRelationships);
+  await manyLinks(
+    world,
+    ann,
+    all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const)),
+  );
+  const [first, second] = all;
+  if (!first || !second) throw new Error("There are too few.");
+  const [last] = await memoriesTitled(ann, "Last");
+  await aLink(ann, last, second);
+  await aLink(ann, last, alone);
+
+  expect((await pathOf(ann, first, second)).length).toBe(1);
+  expect(await pathOf(ann, first, alone)).toMatchObject({ length: 3, isCapped: false });
+  // The side with fewer relationships ends at once: nothing leads to it.
+  const [apart, beside] = await memoriesTitled(ann, "Apart", "Beside");
+  expect(await pathOf(ann, first, apart)).toEqual({ length: null, steps: [], isCapped: false });
+  // From either side there is too much to look at.
+  const more = await manyMemories(world, ann, count);
+  await manyLinks(
+    world,
+    ann,
+    more.flatMap((from) => more.filter((to) => to !== from).map((to) => [from.id, to.id] as const)),
+  );
+  const [third] = more;
+  if (third) await aLink(ann, beside, third);
+  expect(await pathOf(ann, first, third ?? beside)).toEqual({ length: null, steps: [], isCapped: true });
+});
+
+it("refuses what is out of bounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  const wrong = [{ types: ["causes"] }, { types: [] }, { maxDepth: 0 }, { maxDepth: 11 }, { direction: "up" }];
+
+  for (const input of wrong) {
+    const verdict = await ann.does(memoryPath, { fromMemoryId: id, toMemoryId: id, ...input });
+    expect(verdict, JSON.stringify(input)).toBeRefused("bad_request");
+  }
+});

@@ -1,0 +1,131 @@
+import { expect, it } from "vitest";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { recentActivity } from "../../../src/features/views/recent-activity.js";
+import { LIMITS } from "../../../src/limits.js";
+import { withLimits } from "../../support/limits.js";
+import { aLink, aMemory, manyMemories } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+const DAY_MS = 86_400_000;
+
+it("tells what was stored or changed in the last days, the last first", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const old = await aMemory(ann, { title: "Old", type: "task" });
+  await aMemory(ann, { title: "Older", type: "task" });
+  world.travel(8 * DAY_MS);
+  await aMemory(ann, { title: "New", type: "solution" });
+  await ann.did(updateMemory, { id: old.id, title: "Changed" });
+
+  const week = await ann.did(recentActivity, {});
+  const month = await ann.did(recentActivity, { days: 30 });
+
+  expect(week).toMatchObject({ total: 2, totalIsCapped: false, days: 7 });
+  expect(week.memories.map(({ title }) => title)).toEqual(["Changed", "New"]);
+  expect(week.byType).toEqual([
+    { type: "solution", count: 1 },
+    { type: "task", count: 1 },
+  ]);
+  expect(month.total).toBe(3);
+  expect(month.byType[0]).toEqual({ type: "task", count: 2 });
+});
+
+it("tells of problems and errors that nothing solves or addresses, the most important first", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const fix = await aMemory(ann, { title: "Fix", type: "fix" });
+  const made = async (title: string, type: string, importance: number, relationshipType?: string) => {
+    const memory = await aMemory(ann, { title, type, importance });
+    if (relationshipType !== undefined) await aLink(ann, fix, memory, { relationshipType });
+    return memory;
+  };
+  const open = await made("Open", "problem", 0.5);
+  await made("Worse", "error", 0.9, "RELATED_TO");
+  await made("Solved", "problem", 1, "SOLVES");
+  await made("Addressed", "error", 1, "ADDRESSES");
+  await made("No problem", "task", 1);
+  // It solves something itself, which does not solve it.
+  await aLink(ann, open, fix, { relationshipType: "SOLVES" });
+
+  const { unresolvedProblems } = await ann.did(recentActivity, {});
+
+  expect(unresolvedProblems.map(({ title }) => title)).toEqual(["Worse", "Open"]);
+});
+
+it("tells of one project where that is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Here", type: "problem", context: { project_path: "/here" } });
+  await aMemory(ann, { title: "There", type: "problem", context: { project_path: "/there" } });
+  await aMemory(ann, { title: "Anywhere" });
+
+  const { total, byType, memories, unresolvedProblems } = await ann.did(recentActivity, { project: "/here" });
+
+  expect([total, byType]).toEqual([1, [{ type: "problem", count: 1 }]]);
+  expect([...memories, ...unresolvedProblems].map(({ title }) => title)).toEqual(["Here", "Here"]);
+  expect(memories[0]?.context).toEqual({ project_path: "/here" });
+});
+
+it("shows at most 20 memories and 10 problems, and counts them all", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let number = 1; number <= 25; number++) await aMemory(ann, { type: "problem", title: `Number ${number}` });
+
+  const { total, memories, unresolvedProblems } = await ann.did(recentActivity, {});
+
+  expect(total).toBe(25);
+  expect(memories.map(({ title }) => title)).toEqual(Array.from({ length: 20 }, (_, index) => `Number ${25 - index}`));
+  expect(unresolvedProblems).toHaveLength(10);
+});
+
+it("stays within the size of a page, the problems first", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 20, "\u0001".repeat(50_000));
+  await aMemory(ann, { type: "problem", title: "The one problem" });
+
+  const { total, memories, unresolvedProblems } = await ann.did(recentActivity, {});
+
+  expect(total).toBe(21);
+  expect(unresolvedProblems).toHaveLength(1);
+  expect(memories.length).toBeGreaterThan(5);
+  expect(memories.length).toBeLessThan(20);
+  expect(Buffer.byteLength(JSON.stringify(memories))).toBeLessThan(LIMITS.answer.restPageBytes);
+});
+
+it("says that there may be more when it has not looked at all changes, for a project as well", async () => {
+  using _limit = withLimits("views", { changed: 3 });
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { context: { project_path: "/here" } });
+  await aMemory(ann);
+  const before = await ann.did(recentActivity, { project: "/here" });
+  await aMemory(ann);
+  const here = await ann.did(recentActivity, { project: "/here" });
+  await aMemory(ann);
+  const all = await ann.did(recentActivity, {});
+
+  expect([before.total, before.totalIsCapped]).toEqual([1, false]);
+  expect([here.total, here.totalIsCapped]).toEqual([1, true]);
+  expect([all.total, all.totalIsCapped]).toEqual([3, true]);
+});
+
+it("tells of an empty graph, and nothing of other graphs", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await aMemory(bob, { type: "problem" });
+
+  expect(await ann.did(recentActivity, {})).toEqual({
+    ...{ total: 0, totalIsCapped: false, days: 7 },
+    ...{ byType: [], memories: [], unresolvedProblems: [] },
+  });
+});
+
+it("refuses what is out of bounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  for (const days of [0, -1, 366, 1.5, null]) {
+    expect(await ann.does(recentActivity, { days }), String(days)).toBeRefused("bad_request");
+  }
+});

@@ -1,0 +1,141 @@
+import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import pg from "pg";
+import { expect, it } from "vitest";
+import { program as backup } from "../../src/commands/backup.js";
+import { program as migrateTo } from "../../src/commands/migrate-to.js";
+import { program as restore } from "../../src/commands/restore.js";
+import { memory } from "../../src/features/memories/get-memory.js";
+import { searchMemories } from "../../src/features/memories/search-memories.js";
+import { verifyGraphs } from "../../src/features/memories/index.js";
+import { updateMemory } from "../../src/features/memories/update-memory.js";
+import { readDatabase, writeDatabase } from "../../src/platform/copy-database.js";
+import { runHere } from "../support/commands.js";
+import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
+import { aTeam, anInvitee } from "../support/teams.js";
+import { type World, createWorld } from "../support/world.js";
+
+const MEMORIES = 10_000;
+
+it("restores a backup in an empty database with all data the same, where it can be used at once", async () => {
+  await using source = await filled();
+  await using target = await createWorld();
+  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const file = join(folder, "backup.sql.gz");
+
+  const written = await runHere(backup, [file, "--json"], { DATABASE_URL: source.world.databaseUrl });
+  const read = await runHere(restore, [file, "--json"], { DATABASE_URL: target.databaseUrl });
+
+  expect([written.code, read.code]).toEqual([0, 0]);
+  const { tables } = JSON.parse(written.output) as { tables: Record<string, number> };
+  expect(tables["memory"]).toBe(MEMORIES + 2);
+  expect((JSON.parse(read.output) as { tables: object }).tables).toEqual(tables);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await contentOf(target)).toEqual(await contentOf(source.world));
+  expect(await miscounted(target)).toEqual([]);
+  const ann = await (await target.user()).withKey(source.ann.key);
+  expect(await ann.did(memory, { id: source.id })).toMatchObject({ title: "Changed", relationshipsTotal: 1 });
+  expect((await ann.did(searchMemories, { query: "changed" })).memories).toHaveLength(1);
+  await aMemory(ann, { title: "After the restore" });
+  expect(await miscounted(target)).toEqual([]);
+});
+
+it("moves everything to another server, and refuses while something uses the database, and a target with users", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
+
+  const used = await runHere(migrateTo, [], environment);
+  await closeConnections(source.world);
+  const moved = await runHere(migrateTo, [], environment);
+  await closeConnections(source.world);
+  const again = await runHere(migrateTo, [], environment);
+  const wrong = await runHere(migrateTo, ["mysql://there"], environment);
+
+  expect([used.code, used.errors]).toEqual([1, expect.stringContaining("Stop the service first")]);
+  expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 12 memories")]);
+  expect([again.code, again.errors]).toEqual([1, expect.stringContaining("not empty")]);
+  expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("TARGET_DATABASE_URL")]);
+  expect(await contentOf(target)).toEqual(await contentOf(source.world));
+});
+
+it("refuses a backup that is cut, changed, of another schema or none, and restores nothing", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const sink = new PassThrough();
+  const [whole] = await Promise.all([buffer(sink), writeDatabase(source.world.databaseUrl, sink)]);
+  const text = whole.toString();
+  const cases = {
+    "cut in a table": text.slice(0, text.indexOf('COPY "memory"') + 300),
+    "cut between tables": text.slice(0, text.indexOf('COPY "team"')),
+    "without its end": text.slice(0, text.lastIndexOf("-- end")),
+    "with a row less": text.replace(/(COPY "api_key"[^\n]*\n)[^\n]*\n/, "$1"),
+    "of another schema": text.replace(/schema \w+/, "schema 20200101000000_other"),
+    "of other statements": text.replace(/COPY "team" [^\n]*/, "DROP TABLE team;"),
+    "of something else": "SELECT 1;\n",
+    empty: "",
+  };
+
+  for (const [name, content] of Object.entries(cases)) {
+    await expect(readDatabase(target.databaseUrl, Readable.from([Buffer.from(content)])), name).rejects.toThrow(
+      /damaged|too early|no backup|schema/,
+    );
+  }
+  const file = join(folder, "plain");
+  await writeFile(file, text);
+  const plain = await runHere(restore, [file], { DATABASE_URL: target.databaseUrl });
+  const absent = await runHere(restore, [join(folder, "none")], { DATABASE_URL: target.databaseUrl });
+
+  expect([plain.code, plain.errors]).toEqual([1, expect.stringContaining("is damaged or no backup")]);
+  expect([absent.code, absent.errors]).toEqual([1, expect.stringContaining("ENOENT")]);
+  expect(await readFile(file, "utf8")).toBe(text);
+  expect(await target.database.models.user.count()).toBe(0);
+});
+
+/** A world with something in most tables. */
+async function filled(count = MEMORIES) {
+  const world = await createWorld();
+  const staff = await aTeam(world);
+  await anInvitee(world, staff);
+  const ann = staff.owner;
+  await manyMemories(world, ann, count, "A line\nwith a tab\tand \\. and\n\\.\nends.");
+  for await (const _ of verifyGraphs(world.database, { repair: true })) continue;
+  const { id } = await aMemory(ann, { title: "First", context: { project_path: "/here" } });
+  const { id: other } = await aMemory(ann, { title: "Second" });
+  await ann.did(updateMemory, { id, title: "Changed" });
+  await aLink(ann, { id }, { id: other });
+  return { world, ann, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+/** What every table holds, as a hash of its rows. */
+async function contentOf({ databaseUrl }: World): Promise<Record<string, string>> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+     AND relname <> '_prisma_migrations'`,
+  );
+  const content: Record<string, string> = {};
+  for (const { name } of rows) {
+    const { rows: hashes } = await client.query<{ hash: string }>(
+      `SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' ORDER BY t::text)), '') AS hash FROM "${name}" t`,
+    );
+    content[name] = hashes[0]?.hash ?? "";
+  }
+  await client.end();
+  return content;
+}
+
+/** Ends all connections to the world's database; its pools make new ones when they need them. */
+async function closeConnections({ databaseUrl }: World): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  await client.end();
+}

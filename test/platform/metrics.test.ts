@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const MONITORING = {
+  dashboard: readFileSync("docs/monitoring/dashboard.json", "utf8"),
+  alerts: readFileSync("docs/monitoring/alerts.yml", "utf8"),
+  documentation: readFileSync("docs/operations.md", "utf8").split("## Metrics")[1]?.split("\n## ")[0] ?? "",
+};
+
+async function metricsOf(url: string | undefined): Promise<string> {
+  const { status, body } = await ask(url ?? "");
+  expect(status).toBe(200);
+  return String(body);
+}
+
+/** The value of the one line that begins with this. */
+function valueOf(text: string, series: string): number | undefined {
+  const line = text.split("\n").find((known) => known.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}
+
+it("counts requests by door, operation and outcome, and says how long they took", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ann = await world.user();
+  for (const path of ["/v1/memories", "/v1/memories", "/v1/memories/nobody"]) await ask(url + path, { key: ann.key });
+  const query = "{ viewer { email } }";
+  await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+  await ask(`${url}/graphql`, {
+    key: ann.key,
+    body: { query: "{ a: viewer { email } b: memories { totalCount } c: wrong }" },
+  });
+  await ask(`${url}/v1/memories`, { key: "mg_live_nobodys" });
+
+  await expect.poll(async () => valueOf(await metricsOf(metricsUrl), requests("rest", "none", "unauthorized"))).toBe(1);
+  const text = await metricsOf(metricsUrl);
+  expect(valueOf(text, requests("rest", "memories", "ok"))).toBe(2);
+  expect(valueOf(text, requests("rest", "memory", "not_found"))).toBe(1);
+  expect(valueOf(text, requests("graphql", "viewer", "ok"))).toBe(1);
+  expect(valueOf(text, requests("graphql", "none", "graphql_validation_failed"))).toBe(1);
+  expect(valueOf(text, 'memory_graph_request_duration_seconds_count{door="rest",operation="memories"}')).toBe(2);
+});
+
+const requests = (door: string, operation: string, outcome: string) =>
+  `memory_graph_requests_total{door="${door}",operation="${operation}",outcome="${outcome}"}`;
+
+it("counts what was refused by its budget, and jobs that succeeded", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ann = await world.user({ plan: "free" });
+  for (let sent = 0; sent < 63; sent++) await ask(`${url}/v1/memories`, { key: ann.key });
+  const body = { email: "ann@example.com" };
+  for (let sent = 0; sent < 6; sent++) await ask(`${url}/signup`, { body });
+
+  const text = await metricsOf(metricsUrl);
+  expect(valueOf(text, 'memory_graph_refused_total{budget="free"}')).toBe(3);
+  expect(valueOf(text, 'memory_graph_refused_total{budget="sign-up-for"}')).toBe(1);
+  expect(valueOf(text, 'memory_graph_backlog{kind="mails"}')).toBeGreaterThanOrEqual(0);
+  const now = Date.now() / 1_000;
+  await expect
+    .poll(async () =>
+      valueOf(await metricsOf(metricsUrl), 'memory_graph_chore_last_success_timestamp_seconds{chore="forget mails"}'),
+    )
+    .toBeGreaterThan(now - 600);
+});
+
+it("still tells of the process while the database is lost", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  await world.breakConnections();
+
+  const text = await metricsOf(metricsUrl);
+
+  expect(valueOf(text, 'memory_graph_database_waiting{pool="shared"}')).toBeGreaterThanOrEqual(0);
+  expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+});
+
+it("has labels of few values, whatever clients send", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ann = await world.user();
+  for (let sent = 0; sent < 20; sent++) {
+    await ask(`${url}/v1/strange-${sent}`, { key: ann.key });
+    await ask(`${url}/graphql`, {
+      key: ann.key,
+      body: { query: `query Strange${sent} { strange${sent}: viewer { email } }` },
+    });
+  }
+
+  expect(await metricsOf(metricsUrl)).not.toMatch(/strange/i);
+});
+
+it("serves nothing else there, and no metrics on the service's own port", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+
+  expect((await ask(`${url}/metrics`)).status).toBe(404);
+  expect((await ask(String(metricsUrl).replace("/metrics", "/v1/memories"))).status).toBe(404);
+  expect((await world.serve()).metricsUrl).toBeUndefined();
+});
+
+it("names in dashboard, alerts and documentation only metrics that there are", async () => {
+  await using world = await createWorld();
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const text = await metricsOf(metricsUrl);
+  const known = new Set(Array.from(text.matchAll(/^# TYPE (\w+) (\w+)/gm), ([, name = ""]) => name));
+
+  for (const [place, words] of Object.entries(MONITORING)) {
+    const named = words.match(/\b(?:memory_graph|nodejs|process)_[a-z0-9_]*[a-z0-9]\b/g) ?? [];
+    const unknown = named.filter((name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, "")));
+    expect([place, unknown, named.length > 0]).toEqual([place, [], true]);
+  }
+});

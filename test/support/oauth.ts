@@ -1,0 +1,114 @@
+import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import type { RunningApp } from "../../src/app.js";
+import type { World } from "./world.js";
+
+export const CODE = "12345678";
+export const CALLBACK = "https://app.example.com/callback";
+
+/** A server that knows its own address, as OAuth needs. */
+export async function serveWithOAuth(world: World): Promise<RunningApp> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  const url = `http://127.0.0.1:${port}`;
+  return world.serve({ PORT: String(port), PUBLIC_URL: url, TRUSTED_PROXIES: "1" });
+}
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly error?: string;
+}
+
+/** A client of OAuth with a browser, without any library: what it sends can be wrong in one way. */
+export class OAuthWalker {
+  /** Whose graph it asks for. */
+  readonly email = `${randomUUID()}@example.com`;
+  /** A network of its own, whose limits no other test uses up. */
+  readonly address = Array.from({ length: 4 }, () => randomInt(1, 255)).join(".");
+  readonly #network = { "x-forwarded-for": this.address };
+  readonly verifier = randomBytes(32).toString("base64url");
+  /** By path, as the browser keeps them. */
+  readonly #cookies = new Map<string, string>();
+
+  constructor(
+    readonly url: string,
+    readonly world: World,
+  ) {}
+
+  async register(metadata: object = { redirect_uris: [CALLBACK], client_name: "A program" }) {
+    const response = await fetch(`${this.url}/oauth/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...this.#network },
+      body: JSON.stringify(metadata),
+    });
+    return { status: response.status, body: (await response.json()) as { client_id: string; error?: string } };
+  }
+
+  /** The beginning of a connection. @returns the answer, and the path of the page if it leads there */
+  async begin(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
+    const query = {
+      ...{ client_id: clientId, redirect_uri: CALLBACK, response_type: "code", state: "a state" },
+      ...{ code_challenge: createHash("sha256").update(this.verifier).digest("base64url") },
+      ...{ code_challenge_method: "S256", resource: `${this.url}/mcp/oauth` },
+      ...{ scope: "memories:read memories:write", ...changed },
+    };
+    const sent = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    return this.visit(`/oauth/authorize?${new URLSearchParams(sent).toString()}`);
+  }
+
+  /** Asks as a browser does, but stays where it is redirected from. */
+  async visit(path: string, form?: Readonly<Record<string, string>>) {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(new URL(path, this.url), {
+      redirect: "manual",
+      headers: { cookie, accept: "text/html", ...this.#network },
+      ...(form && { method: "POST", body: new URLSearchParams(form) }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.#cookies.set(name, value);
+    }
+    const location = response.headers.get("location") ?? "";
+    return { status: response.status, location, text: await response.text(), headers: response.headers };
+  }
+
+  /** Walks from the beginning to the code that the client is given. */
+  async agree(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
+    const { location: page } = await this.begin(clientId, changed);
+    await this.visit(`${page}/code`, { email: this.email });
+    await this.world.giveCode(this.email, CODE);
+    const answered = await this.visit(`${page}/answer`, { code: CODE, answer: "allow" });
+    const { location } = await this.visit(answered.location);
+    return new URL(location).searchParams;
+  }
+
+  async token(form: Readonly<Record<string, string>>) {
+    const request = { method: "POST", headers: this.#network, body: new URLSearchParams(form) };
+    const response = await fetch(`${this.url}/oauth/token`, request);
+    return { status: response.status, body: (await response.json()) as Tokens };
+  }
+
+  exchange(clientId: string, code: string, changed: Readonly<Record<string, string>> = {}) {
+    const given = { grant_type: "authorization_code", redirect_uri: CALLBACK, code_verifier: this.verifier };
+    return this.token({ ...given, client_id: clientId, code, ...changed });
+  }
+
+  refresh(clientId: string, token: string, changed: Readonly<Record<string, string>> = {}) {
+    return this.token({ grant_type: "refresh_token", client_id: clientId, refresh_token: token, ...changed });
+  }
+
+  /** A connected client. */
+  async connect(changed: Readonly<Record<string, string | undefined>> = {}) {
+    const { body: client } = await this.register();
+    const answer = await this.agree(client.client_id, changed);
+    const { body } = await this.exchange(client.client_id, answer.get("code") ?? "");
+    return { clientId: client.client_id, ...body };
+  }
+}

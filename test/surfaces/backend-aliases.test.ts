@@ -1,0 +1,343 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { type Answer, type Ask, ask } from "../support/http.js";
+import { manyLinks, manyMemories } from "../support/memories.js";
+import { createWorld } from "../support/world.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A server, and the requests of the published cloud backend to it, as it sends them. */
+async function startServer() {
+  const world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const headers = { "x-api-key": ann.key, "user-agent": "memorygraph-mcp/1.0" };
+  const call = (path: string, wish: Ask = {}): Promise<Answer> => ask(`${url}${path}`, { headers, ...wish });
+  const store = async (wishes: Fields): Promise<Fields> => {
+    const said = { type: "solution", title: "A title", content: "Some content.", importance: 0.5, confidence: 0.8 };
+    return (await call("/memories", { body: { ...said, ...wishes } })).body as Fields;
+  };
+  const link = (from: unknown, to: unknown, wishes: Fields = {}) => {
+    const ends = { from_memory_id: from, to_memory_id: to, relationship_type: "SOLVES" };
+    return call("/relationships", { body: { ...ends, strength: 0.5, confidence: 0.8, ...wishes } });
+  };
+  const search = (body: Fields) => call("/search/advanced", { body });
+  return { world, url, ann, call, store, link, search, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+const listOf = ({ body }: Answer, list = "memories"): Fields[] =>
+  (body as Readonly<Record<string, Fields[]>>)[list] ?? [];
+const titlesOf = (answer: Answer): unknown[] => listOf(answer).map(({ title }) => title);
+
+it("connects without a key and without charge", async () => {
+  await using server = await startServer();
+
+  const { status, body, headers } = await ask(`${server.url}/health`);
+
+  expect([status, body]).toEqual([200, { status: "healthy", version: expect.any(String) as string }]);
+  expect(headers.get("ratelimit")).toBeNull();
+});
+
+it("stores under the client's id, and replaces what has it", async () => {
+  await using server = await startServer();
+  const { call } = server;
+  const id = randomUUID();
+  const context = { project_path: "/a", files_involved: ["src/a.ts"], additional_metadata: { key: 1 } };
+  const said = { id, type: "fix", title: "A title", content: "Some content.", importance: 0.7, confidence: 0.4 };
+
+  const stored = await call("/memories", { body: { ...said, tags: ["one"], summary: "In short.", context } });
+  const replaced = await call("/memories", { body: { ...said, title: "Another" } });
+  const read = await call(`/memories/${id}`);
+
+  expect([stored.status, stored.body]).toMatchObject([201, { ...said, tags: ["one"], summary: "In short.", context }]);
+  expect([replaced.status, replaced.body]).toMatchObject([
+    200,
+    { id, title: "Another", tags: [], summary: null, context: null },
+  ]);
+  expect([read.status, read.body]).toEqual([200, replaced.body]);
+});
+
+it("replaces a memory that it calls by the id it was given", async () => {
+  await using server = await startServer();
+  const { call, store, search } = server;
+  const { id } = await store({ title: "Without an id", tags: ["one"] });
+
+  const again = await call("/memories", { body: { id, type: "fix", title: "Again", content: "Other content." } });
+
+  expect([again.status, again.body]).toMatchObject([200, { id, title: "Again", tags: [] }]);
+  expect(titlesOf(await search({ limit: 10 }))).toEqual(["Again"]);
+});
+
+it("stores with a key that may only write", async () => {
+  await using server = await startServer();
+  const bob = await server.world.user({ scopes: ["memories:write"] });
+  const body = { id: randomUUID(), type: "fix", title: "A title", content: "Some content." };
+  const store = () => ask(`${server.url}/memories`, { headers: { "x-api-key": bob.key }, body });
+
+  expect([(await store()).status, (await store()).status]).toEqual([201, 200]);
+});
+
+it("reads, changes and deletes by the client's id", async () => {
+  await using server = await startServer();
+  const { call, store } = server;
+  const memory = await store({ id: "m 1/a", title: "A title" });
+  const path = `/memories/${encodeURIComponent("m 1/a")}`;
+
+  const changed = await call(path, { method: "PUT", body: { title: "Another", unheard_of: true } });
+  const unchanged = await call(path, { method: "PUT", body: {} });
+  const deleted = await call(path, { method: "DELETE" });
+
+  expect([changed.status, changed.body]).toMatchObject([
+    200,
+    { id: memory["id"], title: "Another", content: "Some content." },
+  ]);
+  expect(unchanged.body).toEqual(changed.body);
+  expect([deleted.status, deleted.body]).toEqual([204, ""]);
+  expect((await call(path)).status).toBe(404);
+  expect((await call(path, { method: "DELETE" })).status).toBe(404);
+  expect((await call(path, { method: "PUT", body: { title: "x" } })).status).toBe(404);
+});
+
+it("cuts titles and summaries to what the published parser takes", async () => {
+  await using server = await startServer();
+  const { call, store } = server;
+  await store({ id: "long", title: "\u{1F600}".repeat(201), summary: "x".repeat(600) });
+  await store({ id: "right", title: "x".repeat(200), summary: "x".repeat(500) });
+
+  const long = (await call("/memories/long")).body as { title: string; summary: string };
+  const right = (await call("/memories/right")).body as { title: string; summary: string };
+
+  expect(long.title).toBe(`${"\u{1F600}".repeat(199)}…`);
+  expect(long.summary).toBe(`${"x".repeat(499)}…`);
+  expect([right.title.length, right.summary.length]).toEqual([200, 500]);
+});
+
+it("searches by words, and narrows by any tag, types, importance and project", async () => {
+  await using server = await startServer();
+  const { call, store, search } = server;
+  await store({ title: "Redis red", tags: ["red"], context: { project_path: "/a" } });
+  await store({ title: "Redis blue", tags: ["blue"], type: "problem", importance: 0.9 });
+  await store({ title: "Redis plain", tags: ["a,b"] });
+
+  expect(titlesOf(await search({ tags: ["red", "blue"], limit: 20 }))).toEqual(["Redis blue", "Redis red"]);
+  expect(titlesOf(await search({ tags: ["a,b"], limit: 20 }))).toEqual(["Redis plain"]);
+  expect(titlesOf(await search({ query: "redis", memory_types: ["problem"], limit: 20 }))).toEqual(["Redis blue"]);
+  expect(titlesOf(await search({ query: "redis", min_importance: 0.8, limit: 20 }))).toEqual(["Redis blue"]);
+  expect(titlesOf(await search({ project_path: "/a", limit: 20 }))).toEqual(["Redis red"]);
+  const recalled = await call("/search/recall", { body: { query: "what about redis", limit: 2, memory_types: [] } });
+  expect([recalled.status, listOf(recalled).length]).toEqual([200, 2]);
+  expect(listOf(recalled)[0]).toHaveProperty("content", "Some content.");
+});
+
+it("reads a graph page by page, a thousand memories at a time", async () => {
+  await using server = await startServer();
+  const { world, ann, search } = server;
+  await world.database.pool.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Note ' || n, 'Something.', '{}', $2, now(), $2, now()
+     FROM generate_series(1, 1205) AS n`,
+    [ann.caller.personalGraphId, ann.caller.userId],
+  );
+
+  const first = listOf(await search({ limit: 1_000 }));
+  const second = listOf(await search({ limit: 1_000, offset: 1_000 }));
+
+  expect([first.length, second.length]).toEqual([1_000, 205]);
+  expect(new Set([...first, ...second].map(({ id }) => id)).size).toBe(1_205);
+});
+
+it("says that memories are too large for one page, and loses none", async () => {
+  await using server = await startServer();
+  const { world, ann, search } = server;
+  await world.database.pool.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Note ' || n, repeat('x', 50000), '{}', $2, now(), $2, now()
+     FROM generate_series(1, 400) AS n`,
+    [ann.caller.personalGraphId, ann.caller.userId],
+  );
+
+  const all = await search({ limit: 1_000 });
+  const some = await search({ limit: 120 });
+
+  expect([all.status, all.body]).toMatchObject([400, { detail: expect.stringContaining("ask for fewer") as string }]);
+  expect([some.status, listOf(some).length]).toEqual([200, 120]);
+});
+
+it("links memories, a second time with the same answer, and follows them", async () => {
+  await using server = await startServer();
+  const { call, store, link } = server;
+  const one = await store({ id: "one", title: "One" });
+  const two = await store({ id: "two", title: "Two" });
+  const made = await link("one", "two", { context: "x".repeat(10_000) });
+  await link("one", "two", { relationship_type: "CAUSES", strength: 0.9 });
+  await link("two", "one", { relationship_type: "FOLLOWS" });
+  const again = await link("one", "two");
+  const related = async (id: string, wishes: string) =>
+    listOf(await call(`/search/memories/${id}/related?${wishes}`), "related_memories");
+
+  expect([made.status, again.status, again.body]).toEqual([201, 200, made.body]);
+  expect(await related("one", "max_depth=1")).toEqual([
+    { memory: two, relationship: { type: "CAUSES", strength: 0.9, confidence: 0.8, context: null } },
+    { memory: two, relationship: { type: "SOLVES", strength: 0.5, confidence: 0.8, context: "x".repeat(10_000) } },
+  ]);
+  expect((await related("two", "max_depth=1")).map(({ memory }) => memory)).toEqual([one]);
+  expect(await related("two", "max_depth=2")).toHaveLength(3);
+  expect(await related("two", "max_depth=1&relationship_types=SOLVES,CAUSES")).toHaveLength(2);
+  expect((await call("/search/memories/nobody/related?max_depth=1")).status).toBe(404);
+});
+
+it("exports every relationship once, the right way round", async () => {
+  await using server = await startServer();
+  const { call, store, link, search } = server;
+  for (const id of ["a", "b", "c"]) await store({ id });
+  const links = [
+    ["a", "b"],
+    ["b", "a"],
+    ["b", "c"],
+    ["c", "a"],
+  ] as const;
+  for (const [from, to] of links) await link(from, to);
+
+  const exported: unknown[] = [];
+  for (const { id } of listOf(await search({ limit: 1_000 }))) {
+    const found = await call(`/search/memories/${String(id)}/related?max_depth=1`);
+    for (const { memory } of listOf(found, "related_memories")) exported.push([id, (memory as Fields)["id"]]);
+  }
+
+  expect(exported.sort()).toEqual([...links].sort());
+});
+
+it("refuses an export of more relationships than one answer holds, and shows a walk the nearest", async () => {
+  await using server = await startServer();
+  const { world, ann, call, store } = server;
+  const hub = await store({ title: "Hub" });
+  const others = await manyMemories(world, ann, 1_001);
+  await manyLinks(
+    world,
+    ann,
+    others.map(({ id }) => [String(hub["id"]), id] as const),
+  );
+  const related = (wishes: string) => call(`/search/memories/${String(hub["id"])}/related?${wishes}`);
+
+  const [exported, walk, typed] = [
+    await related("max_depth=1"),
+    await related("max_depth=2"),
+    await related("max_depth=1&relationship_types=RELATED_TO"),
+  ];
+  await world.database.pool.query("DELETE FROM relationship WHERE to_id = $1", [others[0]?.id]);
+
+  expect([exported.status, exported.body]).toMatchObject([
+    400,
+    { detail: expect.stringContaining("more than 1,000 relationships") as string },
+  ]);
+  expect([walk, typed].map((answer) => listOf(answer, "related_memories").length)).toEqual([1_000, 1_000]);
+  expect(listOf(await related("max_depth=1"), "related_memories")).toHaveLength(1_000);
+});
+
+it("refuses an export of relationships to memories that are too large, and hits that are", async () => {
+  await using server = await startServer();
+  const { world, ann, call, store, search } = server;
+  const hub = await store({ title: "Hub" });
+  const others = await manyMemories(world, ann, 90, `needle ${"x".repeat(49_000)}`);
+  await manyLinks(
+    world,
+    ann,
+    others.map(({ id }) => [String(hub["id"]), id] as const),
+  );
+
+  const exported = await call(`/search/memories/${String(hub["id"])}/related?max_depth=1`);
+  const found = await search({ query: "note", limit: 90 });
+
+  expect([exported.status, exported.body]).toMatchObject([400, { detail: expect.stringContaining("4 MiB") as string }]);
+  expect([found.status, found.body]).toMatchObject([
+    400,
+    { detail: expect.stringContaining("ask for fewer") as string },
+  ]);
+  expect(listOf(await search({ query: "note", limit: 20 }))).toHaveLength(20);
+});
+
+it("tells recent activity and statistics", async () => {
+  await using server = await startServer();
+  const { call, store, link } = server;
+  expect((await call("/graphs/statistics")).body).toMatchObject({
+    avg_importance: { avg_importance: 0 },
+    avg_confidence: { avg_confidence: 0 },
+  });
+  const problem = await store({ title: "Problem", type: "problem", importance: 1, context: { project_path: "/a" } });
+  const solved = await store({ title: "Solved", type: "error" });
+  const fix = await store({ title: "Fix", type: "fix" });
+  await link(fix["id"], solved["id"]);
+
+  const recent = await call("/memories/recent?days=7");
+  const here = await call("/memories/recent?days=9999&project=%2Fa");
+  const statistics = await call("/graphs/statistics");
+
+  expect([recent.status, recent.body]).toEqual([
+    200,
+    {
+      total_count: 3,
+      memories_by_type: { problem: 1, error: 1, fix: 1 },
+      recent_memories: [fix, solved, problem],
+      unresolved_problems: [problem],
+      ...{ days: 7, project: null },
+    },
+  ]);
+  expect(here.body).toMatchObject({ total_count: 1, recent_memories: [problem], days: 365, project: "/a" });
+  expect([statistics.status, statistics.body]).toEqual([
+    200,
+    {
+      total_memories: { count: 3 },
+      memories_by_type: { problem: 1, error: 1, fix: 1 },
+      total_relationships: { count: 1 },
+      avg_importance: { avg_importance: expect.closeTo(2 / 3) as number },
+      avg_confidence: { avg_confidence: expect.closeTo(0.8) as number },
+    },
+  ]);
+});
+
+it("says when a limit of requests is reached, in whole seconds", async () => {
+  await using server = await startServer();
+  const { world, url } = server;
+  const bob = await world.user({ plan: "free" });
+  const headers = { "x-api-key": bob.key };
+
+  const answers: Answer[] = [];
+  for (let count = 0; count <= 60; count++) answers.push(await ask(`${url}/memories/recent`, { headers }));
+
+  expect(answers.slice(0, 60).map(({ status }) => status)).toEqual(Array<number>(60).fill(200));
+  const { status, headers: told, body } = answers[60] ?? {};
+  expect(status).toBe(429);
+  expect(told?.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  expect(body).toMatchObject({ error: { code: "rate_limited" }, detail: expect.any(String) as string });
+});
+
+it("lists memories that have expired, and what leads to them, to exporters alone", async () => {
+  await using server = await startServer();
+  const { ann, call, store, link, search, url } = server;
+  const lasting = await store({ title: "Lasting", tags: ["one"] });
+  const passing = await store({ title: "Passing", tags: ["one"] });
+  await link(lasting["id"], passing["id"]);
+  const past = new Date(Date.now() - 1_000).toISOString();
+  await server.world.services.database.models.memory.updateMany({
+    where: { title: "Passing" },
+    data: { expiresAt: past },
+  });
+  const bearer = { headers: { authorization: `Bearer ${ann.key}` } };
+
+  const whole = await search({ limit: 1_000, offset: 0 });
+  const whole2 = await ask(`${url}/api/v1/memories?limit=100`, bearer);
+  const walked = await call(`/search/memories/${String(lasting["id"])}/related?max_depth=1`);
+  const others = [
+    await search({ limit: 1_000, tags: ["one"] }),
+    await search({ limit: 1_000, query: "title passing content" }),
+    await call("/search/recall", { body: { limit: 10 } }),
+    await ask(`${url}/api/v1/memories/recall?limit=10`, bearer),
+  ];
+
+  expect([titlesOf(whole), titlesOf(whole2)]).toEqual([
+    ["Passing", "Lasting"],
+    ["Passing", "Lasting"],
+  ]);
+  expect(listOf(walked, "related_memories")).toMatchObject([{ memory: { title: "Passing" } }]);
+  for (const other of others) expect(titlesOf(other)).not.toContain("Passing");
+});

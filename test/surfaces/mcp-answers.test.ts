@@ -1,0 +1,195 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { fitObject, jsonBytes } from "../../src/surfaces/mcp/fit.js";
+import { callTool } from "../support/mcp.js";
+import { operationNamed } from "../support/operations.js";
+import { createWorld } from "../support/world.js";
+
+const { answerBytes } = LIMITS.mcp;
+const createMemory = operationNamed("createMemory");
+const createRelationship = operationNamed("createRelationship");
+
+/** As JSON writes it: an escape whose backslash is not itself escaped. */
+const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/i;
+
+interface Answer {
+  readonly id: string;
+  readonly content: string;
+  readonly truncated?: boolean;
+  readonly hint?: string;
+  readonly memories: ReadonlyArray<{ id: string; title: string; summary?: string; snippet: string; tags: string[] }>;
+  readonly total: number;
+}
+
+it("cuts a long content, says where, and gives the rest when it is asked for as the hint says", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const content = Array.from({ length: 4_000 }, (_, n) => `\u{1F600} "${n}" é\n`).join("");
+  const { id } = await ann.did<object, { id?: string }>(createMemory, { type: "general", title: "Long", content });
+
+  const parts: string[] = [];
+  let from = 0;
+  for (let call = 0; call < 20; call++) {
+    const { answer, bytes } = await callTool(url, ann.key, "get_memory", { id, content_from: from });
+    const { content: part, truncated, hint } = answer as unknown as Answer;
+    expect(bytes).toBeLessThanOrEqual(answerBytes);
+    const cut = /… \[cut at character (\d+) of (\d+)\]$/.exec(part);
+    parts.push(part.slice(0, cut?.index));
+    if (!cut) break;
+    expect([truncated, hint]).toEqual([true, expect.stringContaining("get_memory with content_from") as string]);
+    expect(Number(cut[2])).toBe(content.length);
+    expect(Number(cut[1])).toBeGreaterThan(from);
+    from = Number(cut[1]);
+  }
+  expect(parts.length).toBeGreaterThan(2);
+  expect(parts.join("")).toBe(content);
+  expect(world.bugs).toEqual([]);
+});
+
+it("keeps null within a client's own context, and has no field of its own that is null", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const context = { a: null, list: [null, { b: null }] };
+  const said = { type: "general", title: "A title", content: "Some content." };
+  const stored = await callTool(url, ann.key, "store_memory", { ...said, context });
+
+  const { answer } = await callTool(url, ann.key, "get_memory", { id: stored.answer["id"] });
+
+  expect(answer).toMatchObject({ ...said, context });
+  expect(Object.entries(answer).filter(([, value]) => value === null)).toEqual([]);
+  expect(answer).not.toHaveProperty("summary");
+});
+
+it("ends a context of a thousand keys early, and leaves room to read the content", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const content = "word ".repeat(6_000).trimEnd();
+  const context = Object.fromEntries(Array.from({ length: 1_100 }, (_, n) => [`key${n}`, n]));
+  const { id } = await ann.did<object, { id?: string }>(createMemory, {
+    type: "general",
+    title: "Long",
+    content,
+    context,
+  });
+
+  let read = "";
+  for (let call = 0; read.length < content.length && call < 20; call++) {
+    const { answer, bytes } = await callTool(url, ann.key, "get_memory", { id, content_from: read.length });
+    expect(bytes).toBeLessThanOrEqual(answerBytes);
+    expect(answer["context"]).toMatchObject({ key0: 0, "…": expect.stringMatching(/^\d+ more fields$/) as string });
+    read += String(answer["content"]).replace(/… \[cut at .*\]$/, "");
+  }
+  expect(read).toBe(content);
+  expect(world.bugs).toEqual([]);
+});
+
+it("ends a list of hits early, and gives the others when it is asked for them as the hint says", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const titles = Array.from({ length: 20 }, (_, n) => `Backoff ${n}`);
+  for (const title of titles) {
+    const long = {
+      summary: `${title}. ${"s".repeat(900)}`,
+      content: `${"word ".repeat(500)}backoff`,
+      tags: ["retry", title],
+    };
+    await ann.did(createMemory, { type: "solution", title, ...long });
+  }
+
+  const found: Answer["memories"][number][] = [];
+  let calls = 0;
+  for (;;) {
+    const { answer, bytes } = await callTool(url, ann.key, "search_memories", {
+      query: "backoff",
+      offset: found.length,
+    });
+    const { memories, total, truncated, hint } = answer as unknown as Answer;
+    calls++;
+    expect(bytes).toBeLessThanOrEqual(answerBytes);
+    expect(total).toBe(titles.length);
+    found.push(...memories);
+    if (!truncated) break;
+    expect(hint).toContain("search_memories with offset");
+    expect(memories.length).toBeGreaterThan(2);
+  }
+  expect(calls).toBeGreaterThan(1);
+  expect(found.map(({ title }) => title).toSorted()).toEqual(titles.toSorted());
+  for (const { summary, snippet, tags } of found) {
+    expect(summary).toMatch(/^Backoff \d+\. s+/);
+    expect(snippet).toContain("backoff");
+    expect(snippet.length).toBeLessThanOrEqual(300);
+    expect(tags).toContain("retry");
+  }
+  expect(world.bugs).toEqual([]);
+});
+
+it("keeps the bound for the largest memories that there can be", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const wide = "\u{1F600}";
+  const largest = {
+    type: "problem",
+    title: wide.repeat(500),
+    content: `find ${"\u0001".repeat(49_000)}`,
+    summary: "\u0001".repeat(1_000),
+    tags: Array.from({ length: 50 }, (_, n) => `${n}${wide.repeat(98)}`),
+    context: { project_path: "p".repeat(15_000) },
+  };
+  const ids: string[] = [];
+  for (let n = 0; n < 12; n++) {
+    ids.push((await ann.did<object, { id?: string }>(createMemory, largest)).id ?? "");
+    if (n > 0) {
+      const link = { fromMemoryId: ids[n], toMemoryId: ids[0], relationshipType: "SOLVES" };
+      await ann.did(createRelationship, { ...link, context: "c".repeat(1_000) });
+    }
+  }
+  const [id, from_memory_id] = ids;
+  const calls = {
+    search_memories: { query: "find" },
+    get_memory: { id },
+    get_related_memories: { id },
+    get_recent_activity: {},
+    find_path: { from_memory_id, to_memory_id: id },
+    update_memory: { id, tags: largest.tags },
+    store_memory: largest,
+  };
+  for (const [name, args] of Object.entries(calls)) {
+    const { isError, bytes, answer } = await callTool(url, ann.key, name, args);
+    expect([name, isError, answer["truncated"]]).toEqual([name, false, name === "find_path" ? undefined : true]);
+    expect(bytes, name).toBeLessThanOrEqual(answerBytes);
+    // Nothing is lost whole: of each list there is at least one.
+    for (const list of Object.values(answer).filter((part) => Array.isArray(part)))
+      expect(list.length).toBeGreaterThan(0);
+  }
+  expect(world.bugs).toEqual([]);
+});
+
+it("fits any JSON into its room, and leaves alone what has room", () => {
+  const leaf = fc.oneof(fc.string({ maxLength: 400, unit: "binary" }), fc.integer(), fc.boolean());
+  const record = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), leaf, { maxKeys: 6 });
+  const wide = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.oneof(leaf, record), { maxKeys: 200 });
+  const any = fc.record({
+    id: fc.uuid(),
+    text: fc.string({ maxLength: 3_000, unit: "grapheme" }),
+    tags: fc.array(fc.string({ maxLength: 100 }), { maxLength: 40 }),
+    items: fc.array(record, { maxLength: 40 }),
+    inner: fc.oneof(record, wide),
+  });
+  fc.assert(
+    fc.property(any, fc.integer({ min: 1_000, max: 8_192 }), (value, room) => {
+      const fitted = fitObject(value, room);
+      expect(jsonBytes(fitted)).toBeLessThanOrEqual(room);
+      if (jsonBytes(value) <= room) expect(fitted).toEqual(value);
+      expect(Object.keys(fitted)).toEqual(Object.keys(value));
+      expect((fitted as typeof value).id).toBe(value.id);
+      expect(JSON.stringify(fitted)).not.toMatch(HALF_CHARACTER);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunningApp } from "../../src/app.js";
+import { LIMITS } from "../../src/limits.js";
+import { takeUseOfNetwork } from "../../src/operation/use-limit.js";
+import { REGISTRATIONS, STARTS } from "../../src/surfaces/oauth/routes.js";
+import { ask } from "../support/http.js";
+import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { type World, createWorld } from "../support/world.js";
+
+let world: World;
+let app: RunningApp;
+let url: string;
+let walker: OAuthWalker;
+
+beforeAll(async () => {
+  world = await createWorld();
+  app = await serveWithOAuth(world);
+  ({ url } = app);
+});
+beforeEach(() => void (walker = new OAuthWalker(url, world)));
+afterEach(() => expect(world.bugs).toEqual([]));
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("strangers", () => {
+  const { redirectUris, redirectUriLength, nameLength, waiting, bodyBytes } = LIMITS.oauth;
+  const uriOf = (length: number) => CALLBACK.padEnd(length, "x");
+
+  it("register clients within bounds", async () => {
+    const many = (count: number) => ({ redirect_uris: Array.from({ length: count }, (_, n) => `${CALLBACK}/${n}`) });
+    const statuses = [
+      await walker.register(many(redirectUris)),
+      await walker.register({ redirect_uris: [uriOf(redirectUriLength)] }),
+      await walker.register({ redirect_uris: ["http://127.0.0.1:1/callback", "my-app://callback"] }),
+      await walker.register(many(redirectUris + 1)),
+      await walker.register({ redirect_uris: [uriOf(redirectUriLength + 1)] }),
+      await walker.register({ redirect_uris: [] }),
+      await walker.register({ redirect_uris: CALLBACK }),
+      await walker.register({ redirect_uris: ["no address"] }),
+      await walker.register({ redirect_uris: ["http://app.example.com/callback"] }),
+      await walker.register({ redirect_uris: ["javascript:alert(1)"] }),
+      await walker.register({ redirect_uris: [{}] }),
+      await walker.register([]),
+    ].map(({ status, body }) => [status, body.error]);
+    expect(statuses.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => [201, undefined]));
+    const refused = [400, expect.stringMatching(/^invalid_(?:client_metadata|redirect_uri)$/)];
+    expect(statuses.slice(3)).toEqual(Array.from({ length: 9 }, () => refused));
+
+    const { body } = await walker.register({
+      ...{ redirect_uris: [CALLBACK], client_name: "n".repeat(nameLength + 1), client_secret: "mine", scope: "all" },
+      ...{ token_endpoint_auth_method: "client_secret_post", jwks_uri: "https://127.0.0.1/", logo_uri: 1 },
+    });
+    expect(body).toMatchObject({ client_name: "n".repeat(nameLength), token_endpoint_auth_method: "none" });
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining([expect.stringMatching(/secret|scope|jwks|logo/)]));
+  });
+
+  it("send small bodies, of the right kind", async () => {
+    const send = async (path: string, body: string, type = "application/json") => {
+      const answer = await ask(`${url}/oauth${path}`, { body, headers: { "content-type": type } });
+      return [answer.status, (answer.body as { error?: string }).error];
+    };
+    const registration = JSON.stringify({ redirect_uris: [CALLBACK] });
+    const form = "application/x-www-form-urlencoded";
+
+    expect((await send("/register", registration.padEnd(bodyBytes)))[0]).toBe(201);
+    expect(await send("/register", registration.padEnd(bodyBytes + 1))).toEqual([413, "invalid_request"]);
+    expect(await send("/register", "{")).toEqual([400, "invalid_client_metadata"]);
+    expect(await send("/register", registration, "text/plain")).toEqual([415, "invalid_request"]);
+    expect(await send("/token", "a=".padEnd(bodyBytes + 1, "a"), form)).toEqual([413, "invalid_request"]);
+    expect(await send("/token", "client_id=%00&client_id=b&grant_type=x", form)).toEqual([400, "invalid_request"]);
+    expect(await send("/token", "client_id=a&grant_type[]=\ud800", form)).toEqual([401, "invalid_client"]);
+    expect(await send("/token", "client_id=a", `${form}; charset=none`)).toEqual([401, "invalid_client"]);
+    expect(await send("/token", "{}")).toEqual([400, "invalid_request"]);
+    expect(await send("/revoke", "client_id=a&token=b", form)).toEqual([401, "invalid_client"]);
+    for (const path of ["/token", "/register", "/revoke"]) {
+      const { status, headers } = await ask(`${url}/oauth${path}`);
+      expect([path, status, headers.get("allow")]).toEqual([path, 405, "POST"]);
+    }
+    for (const path of ["/authorize/x", "/connect/x", "/authorize?client_id=a&client_id=b", "/authorize?%FF=%00"]) {
+      expect([path, (await ask(`${url}/oauth${path}`)).status]).toEqual([path, 400]);
+    }
+  });
+
+  it("register and begin as often as a network may, and no more", async () => {
+    const network = { ...app.services, clientAddress: walker.address };
+    const useUp = async (uses: Parameters<typeof takeUseOfNetwork>[1]) => {
+      for (let used = 1; used < uses.limit; used++) await takeUseOfNetwork(network, uses);
+    };
+    await useUp(REGISTRATIONS);
+    await useUp(STARTS);
+
+    const registered = [await walker.register(), await walker.register()];
+    const id = registered[0]?.body.client_id ?? "";
+    const begun = [await walker.begin(id), await walker.begin(id)];
+
+    expect(registered.map(({ status }) => status)).toEqual([201, 429]);
+    expect(registered[1]?.body.error).toBe("temporarily_unavailable");
+    expect(begun.map(({ status }) => status)).toEqual([303, 429]);
+    expect((await new OAuthWalker(url, world).begin(id)).status).toBe(303);
+  });
+
+  it("fill a bounded part of the database: the oldest clients that nobody connected give way", async () => {
+    const { clientId, ...tokens } = await walker.connect();
+    await world.database.pool.query(
+      `INSERT INTO oauth_record (kind, hash, payload, expires_at)
+       SELECT 'Client', sha256(n::text::bytea), '{}', now() + n * interval '1 second'
+       FROM generate_series(1, $1::int) n`,
+      [waiting],
+    );
+    const { body: newest } = await walker.register();
+
+    const { oAuthRecord } = world.database.models;
+    expect(await oAuthRecord.count({ where: { kind: "Client" } })).toBeLessThanOrEqual(waiting + 100);
+    const first = await world.database.pool.query("SELECT 1 FROM oauth_record WHERE hash = sha256('1')");
+    expect(first.rowCount).toBe(0);
+    expect((await walker.begin(newest.client_id)).status).toBe(303);
+    expect((await walker.refresh(clientId, tokens.refresh_token)).status).toBe(200);
+  });
+});
+
+it("leads below the path of its public address, whatever the request says, by cookies for TLS alone", async () => {
+  const { url: inner } = await world.serve({ PUBLIC_URL: "https://memory.example.com/graph" });
+  const proxied = new OAuthWalker(inner, world);
+  const { body: client } = await proxied.register();
+  const { location, headers } = await proxied.begin(client.client_id, { resource: undefined });
+  const { body } = await ask(`${inner}/.well-known/oauth-authorization-server/graph/oauth`);
+  const page = await proxied.visit(location.replace("/graph", ""));
+  const refused = await proxied.visit(`${location.replace("/graph", "")}/answer`, { answer: "refuse" });
+
+  expect(location).toMatch(/^\/graph\/oauth\/connect\/[\w-]+$/);
+  expect(headers.getSetCookie()).toHaveLength(2);
+  for (const cookie of headers.getSetCookie()) {
+    expect(cookie).toMatch(/; path=\/graph\/oauth\/(?:connect|authorize)\/.*; samesite=lax; secure; httponly$/);
+  }
+  expect(body).toMatchObject({ token_endpoint: "https://memory.example.com/graph/oauth/token" });
+  expect(page.text).toContain(`action="${location}/code"`);
+  expect(refused.location).toMatch(/^https:\/\/memory\.example\.com\/graph\/oauth\/authorize\//);
+});
+
+it("is off without a public address", async () => {
+  await using other = await createWorld();
+  const { url: silent } = await other.serve();
+  for (const path of [
+    "/mcp/oauth",
+    "/oauth/authorize",
+    "/oauth/token",
+    "/oauth/register",
+    "/oauth/connect/x",
+    "/.well-known/oauth-protected-resource/mcp/oauth",
+    "/.well-known/oauth-authorization-server/oauth",
+  ]) {
+    for (const wish of [{}, { body: {} }]) expect([path, (await ask(silent + path, wish)).status]).toEqual([path, 404]);
+  }
+});

@@ -1,0 +1,367 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { ask } from "../support/http.js";
+import { messageOf } from "../support/mcp.js";
+import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** One for all: each test has a client of its own. */
+let world: World;
+let url: string;
+let walker: OAuthWalker;
+
+beforeAll(async () => {
+  world = await createWorld();
+  ({ url } = await serveWithOAuth(world));
+});
+beforeEach(() => void (walker = new OAuthWalker(url, world)));
+afterEach(() => expect(world.bugs).toEqual([]));
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Sends a message to a door of agents. */
+async function say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
+  const { headers, body } = messageOf(method, params);
+  const answer = await ask(url + path, { key: token, headers, body });
+  return { ...answer, body: answer.body as { result?: Record<string, unknown>; error?: { message: string } } };
+}
+const note = { type: "general", title: "A note", content: "Something." };
+const store = (token: string) => say(token, "tools/call", { name: "store_memory", arguments: note });
+
+const expire = (kind: string) =>
+  world.database.models.oAuthRecord.updateMany({ where: { kind }, data: { expiresAt: new Date(0) } });
+
+const newestKey = () => world.database.models.apiKey.findFirstOrThrow({ orderBy: { id: "desc" } });
+
+describe("a client without a token", () => {
+  it("is led from the door to the authorization server", async () => {
+    const refused = await say(undefined, "tools/list");
+    const wrong = await say("wrong", "tools/list");
+    const resource = await ask(`${url}/.well-known/oauth-protected-resource/mcp/oauth`);
+    const server = await ask(`${url}/.well-known/oauth-authorization-server/oauth`);
+
+    const described = `${url}/.well-known/oauth-protected-resource/mcp/oauth`;
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${described}"`);
+    expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    expect(resource.body).toMatchObject({ resource: `${url}/mcp/oauth`, authorization_servers: [`${url}/oauth`] });
+    expect(server.body).toMatchObject({
+      issuer: `${url}/oauth`,
+      code_challenge_methods_supported: ["S256"],
+      token_endpoint_auth_methods_supported: ["none"],
+      scopes_supported: ["memories:read", "memories:write"],
+    });
+  });
+
+  it("is not led there by the door that takes keys", async () => {
+    expect((await say(undefined, "tools/list", {}, "/mcp")).headers.get("www-authenticate")).toBe("Bearer");
+    for (const path of [
+      "/.well-known/oauth-protected-resource",
+      "/.well-known/oauth-protected-resource/mcp",
+      "/.well-known/oauth-authorization-server",
+      "/.well-known/openid-configuration",
+      "/.well-known/openid-configuration/oauth",
+      "/oauth/jwks",
+      "/oauth/.well-known/openid-configuration",
+    ]) {
+      expect([path, (await ask(url + path)).status]).toEqual([path, 404]);
+    }
+  });
+});
+
+describe("a connected client", () => {
+  it("acts as a key of the person, which lists it, and ends it when it is revoked", async () => {
+    const { clientId, ...tokens } = await walker.connect();
+    const ann = await world.database.models.user.findUniqueOrThrow({ where: { email: walker.email } });
+    const key = await newestKey();
+
+    expect(tokens).toMatchObject({ expires_in: 900, scope: "memories:read memories:write" });
+    expect((await store(tokens.access_token)).body.result).toMatchObject({ structuredContent: { title: "A note" } });
+    expect(key).toMatchObject({
+      ...{ userId: ann.id, name: "A program", client: "app.example.com", prefix: "oauth" },
+      scopes: ["memories:read", "memories:write"],
+    });
+    const made = await world.database.models.auditEntry.findMany({ where: { keyId: key.id } });
+    expect(made.map(({ action, door }) => [action, door])).toEqual([["connectClient", "page"]]);
+
+    await world.database.models.apiKey.update({ where: { id: key.id }, data: { revokedAt: new Date() } });
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  });
+
+  it("calls nothing else with its token, and no key opens its door", async () => {
+    const { access_token: token } = await walker.connect();
+    const { key } = await world.user();
+
+    expect((await say(token, "tools/list")).status).toBe(200);
+    expect((await say(token, "tools/list", {}, "/mcp")).status).toBe(401);
+    expect((await ask(`${url}/v1/memories`, { key: token })).status).toBe(401);
+    expect((await say(key, "tools/list")).status).toBe(401);
+  });
+
+  it("is shown no tool for which it has no scope", async () => {
+    const { access_token: token, scope } = await walker.connect({ scope: "memories:read openid" });
+    const { body } = await say(token, "tools/list");
+
+    expect(scope).toBe("memories:read");
+    expect(JSON.stringify(body.result)).not.toContain("store_memory");
+    expect((await store(token)).body.error?.message).toContain("Unknown tool: store_memory");
+  });
+
+  it("may take a token for less than it was allowed", async () => {
+    const { clientId, refresh_token: token } = await walker.connect();
+    const { body } = await walker.refresh(clientId, token, { scope: "memories:read" });
+
+    expect((await say(body.access_token, "tools/list")).status).toBe(200);
+    expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
+  });
+
+  it("is refused by a server with another address", async () => {
+    const { access_token: token } = await walker.connect();
+    const { url: other } = await world.serve({ PUBLIC_URL: "https://other.example.com" });
+    const { headers, body } = messageOf("tools/list", {});
+
+    expect((await ask(`${other}/mcp/oauth`, { key: token, headers, body })).status).toBe(401);
+  });
+
+  it("gets every scope of the tools if it asks for none, and nothing if it asks only for others", async () => {
+    expect((await walker.connect({ scope: undefined, resource: undefined })).scope).toBe(
+      "memories:read memories:write",
+    );
+
+    const { body } = await walker.register();
+    const { location } = await walker.begin(body.client_id, { scope: "openid" });
+    const back = await walker.visit((await walker.visit(location)).location);
+    expect(back.location).toMatch(/error=invalid_scope/);
+  });
+
+  it("gets new tokens for each refresh token once; a second use ends the connection", async () => {
+    const { clientId, ...first } = await walker.connect();
+    const second = await walker.refresh(clientId, first.refresh_token);
+    const worked = await say(second.body.access_token, "tools/list");
+
+    const again = await walker.refresh(clientId, first.refresh_token);
+
+    expect([second.status, worked.status]).toEqual([200, 200]);
+    expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
+    expect((await say(second.body.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.refresh(clientId, second.body.refresh_token)).status).toBe(400);
+    expect((await newestKey()).revokedAt).not.toBeNull();
+  });
+
+  it("gets tokens for one of many uses of a refresh token at once, and none stays valid", async () => {
+    const { clientId, ...first } = await walker.connect();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => walker.refresh(clientId, first.refresh_token)));
+
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+    for (const { body } of answers) {
+      if (body.access_token) expect((await say(body.access_token, "tools/list")).status).toBe(401);
+    }
+  });
+
+  it("is disconnected when it gives up a token, which no other client can do for it", async () => {
+    const { clientId, ...tokens } = await walker.connect();
+    const { body: other } = await walker.register();
+    const revoke = (client_id: string) =>
+      fetch(`${url}/oauth/revoke`, {
+        method: "POST",
+        body: new URLSearchParams({ client_id, token: tokens.refresh_token }),
+      });
+
+    await revoke(other.client_id);
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(200);
+    expect((await revoke(clientId)).status).toBe(200);
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
+    const { id } = await newestKey();
+    const entries = await world.database.models.auditEntry.findMany({ where: { keyId: id }, orderBy: { id: "asc" } });
+    expect(entries.map(({ action }) => action)).toEqual(["connectClient", "disconnectClient"]);
+  });
+
+  it("asks for a new token when one has expired, and begins anew when its refresh token has", async () => {
+    const { clientId, ...tokens } = await walker.connect();
+
+    await expire("AccessToken");
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
+    await expire("RefreshToken");
+    expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  });
+
+  it("lasts as long as its newest token, and is known as long as it may last", async () => {
+    const { clientId } = await walker.connect();
+    const key = await newestKey();
+    const hash = createHash("sha256").update(clientId).digest();
+    const { oAuthRecord } = world.database.models;
+    const known = await oAuthRecord.findFirstOrThrow({ where: { kind: "Client", hash: new Uint8Array(hash) } });
+    const daysUntil = (end: Date | null) => Math.round(((end?.getTime() ?? 0) - Date.now()) / 86_400_000);
+
+    expect(daysUntil(key.expiresAt)).toBe(LIMITS.oauth.refreshDays);
+    expect(daysUntil(known.expiresAt)).toBe(LIMITS.oauth.grantDays);
+  });
+
+  it("keeps a bounded number of tokens, however often it refreshes", async () => {
+    let { clientId, ...tokens } = await walker.connect();
+    const { id: keyId } = await newestKey();
+    for (let round = 0; round < LIMITS.oauth.tokensPerGrant + 2; round++) {
+      tokens = (await walker.refresh(clientId, tokens.refresh_token)).body;
+    }
+
+    for (const kind of ["AccessToken", "RefreshToken"]) {
+      expect(await world.database.models.oAuthRecord.count({ where: { kind, keyId } })).toBe(
+        LIMITS.oauth.tokensPerGrant,
+      );
+    }
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(200);
+  });
+
+  it("is refused while its user is suspended", async () => {
+    const { clientId, ...tokens } = await walker.connect();
+    await world.database.models.user.update({ where: { email: walker.email }, data: { suspendedAt: new Date() } });
+
+    expect((await say(tokens.access_token, "tools/list")).status).toBe(403);
+    expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  });
+});
+
+describe("a code", () => {
+  it("is worth tokens once; a second use ends the connection", async () => {
+    const { body: client } = await walker.register();
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+    const first = await walker.exchange(client.client_id, code);
+    const second = await walker.exchange(client.client_id, code);
+
+    expect(first.status).toBe(200);
+    expect([second.status, second.body.error]).toEqual([400, "invalid_grant"]);
+    expect((await say(first.body.access_token, "tools/list")).status).toBe(401);
+  });
+
+  it.each([
+    ["another verifier", { code_verifier: "x".repeat(43) }, "invalid_grant"],
+    ["no verifier", { code_verifier: "" }, "invalid_grant"],
+    ["another address", { redirect_uri: "https://app.example.com/other" }, "invalid_grant"],
+    ["another audience", { resource: "https://other.example.com/mcp" }, "invalid_target"],
+  ])("is worth nothing with %s", async (_name, changed, error) => {
+    const { body: client } = await walker.register();
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+
+    const { status, body } = await walker.exchange(client.client_id, code, changed);
+
+    expect([status, body.error]).toEqual([400, error]);
+  });
+
+  it("is worth nothing to another client, or when it has expired", async () => {
+    const [{ body: client }, { body: other }] = [await walker.register(), await walker.register()];
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+
+    expect((await walker.exchange(other.client_id, code)).body.error).toBe("invalid_grant");
+    await expire("AuthorizationCode");
+    expect((await walker.exchange(client.client_id, code)).body.error).toBe("invalid_grant");
+  });
+
+  it("comes with the issuer and the client's own state", async () => {
+    const { body: client } = await walker.register();
+    const answer = await walker.agree(client.client_id);
+
+    expect([answer.get("iss"), answer.get("state")]).toEqual([`${url}/oauth`, "a state"]);
+  });
+});
+
+describe("a request of a client", () => {
+  it.each([
+    ["an address that it has not registered", { redirect_uri: "https://evil.example/callback" }],
+    ["an unknown client", { client_id: "nobody" }],
+    ["no client", { client_id: undefined }],
+    ["an address within the server's network as its name", { client_id: "https://127.0.0.1/client.json" }],
+    ["a name with a NUL as its client", { client_id: "\0" }],
+  ])("leads nowhere with %s", async (_name, changed) => {
+    const { body: client } = await walker.register();
+    const { status, location, text } = await walker.begin(client.client_id, changed);
+
+    expect([status, location]).toEqual([400, ""]);
+    expect(text).toContain("That did not work");
+  });
+
+  it.each([
+    ["no challenge", { code_challenge: undefined, code_challenge_method: undefined }, "invalid_request"],
+    ["a plain challenge", { code_challenge_method: "plain" }, "invalid_request"],
+    ["another audience", { resource: "https://other.example.com/mcp" }, "invalid_target"],
+    ["another kind of answer", { response_type: "token" }, "unsupported_response_type"],
+    ["nobody to be asked", { prompt: "none" }, "login_required"],
+  ])("is refused with %s, and the client is told", async (_name, changed, error) => {
+    const { body: client } = await walker.register();
+    const { location } = await walker.begin(client.client_id, changed);
+
+    expect(location).toMatch(new RegExp(`^${CALLBACK}[?#]error=${error}&`));
+  });
+
+  it("reads a document about a client from no internal address", async () => {
+    let connections = 0;
+    const internal = createServer((socket) => void (connections++, socket.destroy())).listen(0, "127.0.0.1");
+    await once(internal, "listening");
+    const { port } = internal.address() as AddressInfo;
+    for (const host of ["localhost", "127.0.0.1", "[::1]", "service.local", "x.localhost"]) {
+      const { status } = await walker.begin(`https://${host}:${port}/client.json`);
+      expect([host, status]).toEqual([host, 400]);
+    }
+    internal.close();
+
+    expect(connections).toBe(0);
+  });
+
+  it("is shown with the client's name, where it leads, and what it asks for", async () => {
+    const { body: client } = await walker.register({ redirect_uris: [CALLBACK], client_name: "<b>Evil\u202e \n name" });
+    const { location } = await walker.begin(client.client_id, { scope: "memories:read" });
+    const { text, headers } = await walker.visit(location);
+
+    expect(text).toContain("<strong>&#60;b&#62;Evil name</strong> wants to use");
+    expect(text).toContain("sent back to <strong>app.example.com</strong>");
+    expect(text).toContain("Read memories");
+    expect(text).not.toContain("Store, change");
+    expect(headers.get("content-security-policy")).toContain("form-action 'self' https://app.example.com;");
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("is answered only in the browser where it began, and only once", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    const other = new OAuthWalker(url, world);
+    const stranger = await other.visit(page);
+    await other.begin(client.client_id);
+    const confused = await other.visit(page);
+
+    expect([stranger.status, confused.status]).toEqual([400, 400]);
+    expect(stranger.text).toContain("was answered or has expired");
+
+    const refused = await walker.visit(`${page}/answer`, { answer: "refuse" });
+    const back = await walker.visit(refused.location);
+    expect(back.location).toMatch(/\?error=access_denied&/);
+    expect((await walker.visit(page)).status).toBe(400);
+  });
+
+  it("asks again after a wrong code or address, and says why", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    const { email } = walker;
+    const noAddress = await walker.visit(`${page}/code`, { email: "bob" });
+    const sent = await walker.visit(`${page}/code`, { email });
+    await world.giveCode(email, CODE);
+    const wrong = await walker.visit(`${page}/answer`, { code: "00000000", answer: "allow" });
+    const right = await walker.visit(`${page}/answer`, { code: "1234 5678", answer: "allow" });
+
+    expect(noAddress.status).toBe(400);
+    expect(noAddress.text).toMatch(/role="alert">.*must be an e-mail address/);
+    expect([sent.status, sent.location]).toEqual([303, page]);
+    expect((await walker.visit(`${page}?address`)).text).not.toContain(email);
+    expect([wrong.status, right.status]).toEqual([400, 303]);
+    expect(wrong.text).toContain("This code is wrong or has expired. Try again");
+  });
+
+  it("expires", async () => {
+    const { body: client } = await walker.register();
+    const { location } = await walker.begin(client.client_id);
+    await expire("Interaction");
+
+    expect((await walker.visit(location)).status).toBe(400);
+  });
+});

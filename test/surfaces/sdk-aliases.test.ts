@@ -1,0 +1,206 @@
+import { expect, it } from "vitest";
+import { aMemory } from "../support/memories.js";
+import { type Answer, type Ask, ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A server, and the requests of the published SDKs to it, as they send them. */
+async function startServer() {
+  const world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = (path: string, wish: Ask = {}): Promise<Answer> =>
+    ask(`${url}/api/v1${path}`, { key: ann.key, ...wish });
+  const make = async (wishes: Fields): Promise<Fields> => {
+    const said = { type: "solution", title: "A title", content: "Some content.", tags: [], importance: 0.5, ...wishes };
+    return (await call("/memories", { body: said })).body as Fields;
+  };
+  const link = (from: unknown, to: unknown, wishes: Fields = {}) => {
+    const ends = { from_memory_id: from, to_memory_id: to, relationship_type: "SOLVES" };
+    return call("/relationships", { body: { ...ends, strength: 0.5, confidence: 0.8, ...wishes } });
+  };
+  return { world, url, ann, call, make, link, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+const titlesOf = ({ body }: Answer, list = "memories"): unknown[] =>
+  (body as Readonly<Record<string, Fields[]>>)[list]?.map(({ title }) => title) ?? [];
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(\d{3}|\d{6})Z$/;
+
+it("stores, reads, changes and deletes a memory", async () => {
+  await using server = await startServer();
+  const { call } = server;
+  const context = { session_id: "s-1", role: "user" };
+  const said = { type: "conversation", title: "A title", content: "Some content.", tags: ["One"], importance: 0.7 };
+
+  const stored = await call("/memories", { body: { ...said, context, summary: "In short.", unheard_of: 1 } });
+  const memory = stored.body as Fields;
+  const read = await call(`/memories/${memory["id"]}?include_relationships=true`);
+  const changed = await call(`/memories/${memory["id"]}`, { method: "PATCH", body: { title: "Another" } });
+  const unchanged = await call(`/memories/${memory["id"]}`, { method: "PATCH", body: {} });
+  const deleted = await call(`/memories/${memory["id"]}`, { method: "DELETE" });
+  const gone = await call(`/memories/${memory["id"]}?include_relationships=false`);
+
+  expect(stored.status).toBe(201);
+  expect(memory).toEqual({
+    ...{ ...said, tags: ["one"], context, summary: "In short.", confidence: 0.8 },
+    id: expect.any(String) as string,
+    created_at: expect.stringMatching(TIME) as string,
+    updated_at: expect.stringMatching(TIME) as string,
+  });
+  expect([read.status, read.body]).toEqual([200, memory]);
+  expect([changed.status, changed.body]).toMatchObject([
+    200,
+    { ...memory, title: "Another", updated_at: expect.any(String) as string },
+  ]);
+  expect([unchanged.status, unchanged.body]).toEqual([200, changed.body]);
+  expect([deleted.status, deleted.body]).toEqual([204, ""]);
+  expect([gone.status, gone.body]).toMatchObject([
+    404,
+    { error: { code: "not_found" }, detail: expect.any(String) as string },
+  ]);
+});
+
+it("lists without a query, newest first, and narrows by all tags, types and importance", async () => {
+  await using server = await startServer();
+  const { call, make } = server;
+  await make({ title: "Red", tags: ["red"], importance: 0.2 });
+  await make({ title: "Both", tags: ["red", "blue"], type: "problem" });
+  await make({ title: "Blue", tags: ["blue"], importance: 0.9 });
+
+  expect(titlesOf(await call("/memories?limit=20&offset=0"))).toEqual(["Blue", "Both", "Red"]);
+  expect(titlesOf(await call("/memories?limit=1&offset=1"))).toEqual(["Both"]);
+  expect(titlesOf(await call("/memories?limit=20&offset=3"))).toEqual([]);
+  expect(titlesOf(await call("/memories?limit=20&offset=0&tags=red&tags=blue"))).toEqual(["Both"]);
+  expect(titlesOf(await call("/memories?limit=20&offset=0&tags=red%2Cblue"))).toEqual(["Both"]);
+  expect(titlesOf(await call("/memories?limit=20&offset=0&memory_types=problem,task"))).toEqual(["Both"]);
+  expect(titlesOf(await call("/memories?limit=20&offset=0&memory_types=&tags="))).toHaveLength(3);
+  expect(titlesOf(await call("/memories?limit=20&offset=0&min_importance=0.5"))).toEqual(["Blue", "Both"]);
+});
+
+it("searches and recalls with whole memories", async () => {
+  await using server = await startServer();
+  const { call, make } = server;
+  const found = await make({ title: "Redis timeout", content: "Wait longer.", context: { project_path: "/a" } });
+  await make({ title: "Redis elsewhere", context: { project_path: "/b" } });
+  await make({ title: "Another thing" });
+
+  const searched = await call("/memories?limit=20&offset=0&query=redis+timeout");
+  const recalled = await call("/memories/recall?query=redis&limit=20&project_path=%2Fa");
+  const long = await call(`/memories/recall?query=${"redis+".repeat(400)}&limit=20`);
+
+  expect(searched.status).toBe(200);
+  expect((searched.body as { memories: Fields[] }).memories[0]).toEqual(found);
+  expect([recalled.status, recalled.body]).toEqual([200, { memories: [found] }]);
+  expect([long.status, titlesOf(long).length]).toEqual([200, 2]);
+  expect(titlesOf(await call("/memories?limit=20&offset=1000&query=redis"))).toEqual([]);
+});
+
+it("links memories, and answers a second time with the relationship that is there", async () => {
+  await using server = await startServer();
+  const { make, link } = server;
+  const [one, two] = [await make({}), await make({})];
+
+  const first = await link(one["id"], two["id"], { context: "Since Tuesday." });
+  const again = await link(one["id"], two["id"], { strength: 0.9 });
+
+  expect(first.status).toBe(201);
+  expect(first.body).toEqual({
+    ...{ from_memory_id: one["id"], to_memory_id: two["id"], relationship_type: "SOLVES" },
+    ...{ strength: 0.5, confidence: 0.8, context: "Since Tuesday." },
+    id: expect.any(String) as string,
+    created_at: expect.stringMatching(TIME) as string,
+  });
+  expect([again.status, again.body]).toEqual([200, first.body]);
+});
+
+it("follows relationships both ways", async () => {
+  await using server = await startServer();
+  const { call, make, link } = server;
+  const [one, two, three] = [await make({ title: "1" }), await make({ title: "2" }), await make({ title: "3" })];
+  await link(one["id"], two["id"]);
+  await link(three["id"], two["id"], { relationship_type: "CAUSES", strength: 0.3 });
+
+  const near = await call(`/memories/${two["id"]}/related?max_depth=1`);
+  const far = await call(`/memories/${one["id"]}/related?max_depth=99`);
+  const typed = await call(
+    `/memories/${two["id"]}/related?max_depth=1&relationship_types=CAUSES&relationship_types=FIXES`,
+  );
+
+  expect([near.status, near.body]).toEqual([
+    200,
+    {
+      related: [
+        { memory: one, relationship_type: "SOLVES", strength: 0.5, depth: 1 },
+        { memory: three, relationship_type: "CAUSES", strength: 0.3, depth: 1 },
+      ],
+    },
+  ]);
+  expect((far.body as { related: Fields[] }).related.map(({ depth }) => depth)).toEqual([1, 2]);
+  expect((typed.body as { related: Fields[] }).related.map(({ memory }) => memory)).toEqual([three]);
+});
+
+it("takes the key from either header, cuts limits, and says in `detail` what is wrong", async () => {
+  await using server = await startServer();
+  const { url, ann, call } = server;
+  const path = `${url}/api/v1/memories`;
+
+  const statuses = await Promise.all(
+    [
+      ask(path, { headers: { "x-api-key": ann.key } }),
+      ask(path, { headers: { "x-api-key": `${ann.key}x` } }),
+      ask(path),
+      call("/memories?limit=100000"),
+      call("/memories?limit=0&offset=-1"),
+      call("/memories?limit=many"),
+      call("/memories?min_importance=2"),
+      call("/memories", { body: { type: "solution", title: "" } }),
+      call("/memories", { body: "[1]" }),
+      call("/memories", { method: "PUT", body: {} }),
+      call("/unheard-of"),
+      call("/relationships", { body: { from_memory_id: "a", to_memory_id: "b", relationship_type: "SOLVES" } }),
+    ].map(async (asked) => {
+      const { status, body } = await asked;
+      const { error, detail } = body as { error?: { message: string }; detail?: string };
+      return [status, detail === error?.message ? "told" : detail];
+    }),
+  );
+
+  expect(statuses).toEqual([
+    ...[
+      [200, "told"],
+      [401, "told"],
+      [401, "told"],
+    ],
+    ...[
+      [200, "told"],
+      [200, "told"],
+      [200, "told"],
+    ],
+    ...[
+      [400, "told"],
+      [400, "told"],
+      [400, "told"],
+      [405, "told"],
+      [404, undefined],
+      [404, "told"],
+    ],
+  ]);
+});
+
+it("lets nobody reach another's memories", async () => {
+  await using server = await startServer();
+  const { world, call } = server;
+  const bobs = await aMemory(await world.user(), { title: "Secret" });
+
+  const asked = [
+    call(`/memories/${bobs.id}`),
+    call(`/memories/${bobs.id}`, { method: "PATCH", body: { title: "Mine" } }),
+    call(`/memories/${bobs.id}`, { method: "DELETE" }),
+    call(`/memories/${bobs.id}/related?max_depth=1`),
+  ];
+
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  expect(titlesOf(await call("/memories?query=secret"))).toEqual([]);
+});
