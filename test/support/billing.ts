@@ -100,3 +100,11 @@ export async function endGrace({ database }: World): Promise<void> {
 export async function seatsOf({ database }: World, { teamId }: Payer): Promise<number> {
   return (await database.models.team.findUniqueOrThrow({ where: { id: teamId } })).maxMembers;
 }
+
+/** Holds the lock of the team's account, like another server. */
+export async function holdLock({ database }: World, teamId: string): Promise<{ release(): Promise<void> }> {
+  const set = (until: string) =>
+    database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
+  await set("now() + interval '1 minute'");
+  return { release: async () => void (await set("NULL")) };
+}

@@ -13,6 +13,7 @@ import {
   accountNow,
   createBillingWorld,
   customerOf,
+  holdLock,
   seatsOf,
 } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
@@ -303,11 +304,3 @@ describe.concurrent("the chore that reconciles accounts", () => {
     expect(world.stripe.requests.length).toBe(asked);
   });
 });
-
-/** Holds the lock of the team's account, like another server. */
-async function holdLock({ database }: BillingWorld, teamId: string): Promise<{ release(): Promise<void> }> {
-  const set = (until: string) =>
-    database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
-  await set("now() + interval '1 minute'");
-  return { release: async () => void (await set("NULL")) };
-}

@@ -9,6 +9,7 @@ import {
   aSubscriber,
   createBillingWorld,
   customerOf,
+  holdLock,
   subscriptionOf,
 } from "../../support/billing.js";
 
@@ -30,7 +31,7 @@ it("never shows the seats of a second subscription, not even after the end of th
 });
 
 it("withdraws a checkout whose price has changed, and opens one at the new price", async () => {
-  await using world = await createBillingWorld();
+  await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 5 });
   const old = await owner.did(createTeamCheckout);
   const prices = stripeOf(world).prices;
@@ -45,8 +46,13 @@ it("withdraws a checkout whose price has changed, and opens one at the new price
   const payments = new Payments({ ...settings, secretKey: world.stripe.secretKey, webhookSecret: "whsec_x" });
   const services = { ...world.services, billing: { ...world.services.billing, payments } };
 
-  // A server with the previous price reads the account at the same moment.
-  await Promise.all([reconcileAccount(world.services, teamId), reconcileAccount(services, teamId)]);
+  const { release } = await holdLock(world, teamId);
+  const waiting = reconcileAccount(services, teamId);
+  await new Promise((done) => setTimeout(done, 200));
+  // Simulates a server with the previous price that reads the account in between.
+  await world.database.pool.query("UPDATE billing_account SET mirrored_at = now()");
+  await release();
+  await waiting;
 
   await expect(world.stripe.pay(old.sessionId)).rejects.toThrow();
   expect((await owner.did(createTeamCheckout)).sessionId).not.toBe(old.sessionId);
