@@ -7,9 +7,9 @@ export type SomeLimits = { readonly [Room in keyof Rooms]?: { readonly [Name in 
 
 /** Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one. */
 export function useLimits<Room extends "mails" | "budgets">(room: Room, limits: SomeLimits[Room]): void {
-  const before = { ...LIMITS[room] };
-  beforeAll(() => void Object.assign(LIMITS[room], limits));
-  afterAll(() => void Object.assign(LIMITS[room], before));
+  let limited: Disposable;
+  beforeAll(() => void (limited = withLimits(room, limits)));
+  afterAll(() => limited[Symbol.dispose]());
 }
 
 /** Sets these limits until the end of the block. */

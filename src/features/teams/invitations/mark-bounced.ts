@@ -11,7 +11,7 @@ export async function markBounced(
   const [bounced] = await models.invitation.updateManyAndReturn({
     where: { id, status: "pending" },
     data: { bouncedAt: await timeOf(database) },
-    select: { email: true, invitedBy: true, team: { select: { name: true } } },
+    select: { email: true, invitedBy: true },
   });
   const inviter = bounced && (await models.user.findUnique({ where: { id: bounced.invitedBy } }));
   if (!inviter) return;
@@ -19,7 +19,7 @@ export async function markBounced(
     id: newId(),
     email: inviter.email,
     subject: `Your invitation to ${bounced.email} could not be delivered`,
-    body: `The mail server of ${bounced.email} accepts no mail for this address, so your invitation to the team "${bounced.team.name}" did not arrive.
+    body: `The mail server of ${bounced.email} accepts no mail for this address, so your invitation did not arrive.
 
 If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE /teams/{team_id}/invitations/{id}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST /teams/{team_id}/invitations/{id}/resend).`,
   });
