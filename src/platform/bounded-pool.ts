@@ -110,10 +110,10 @@ class Connection {
 
   constructor(client: pg.Client) {
     this.#client = client;
-    const query = client.query.bind(client) as (...values: unknown[]) => unknown;
     const counted = (...values: unknown[]): unknown => {
       if (this.#pending++ === 0) this.#since = performance.now();
-      return query(...values);
+      // Looked up at each call, so that a test which watches it sees connections that were open before.
+      return Reflect.apply(pg.Client.prototype.query, client, values);
     };
     client.query = counted as pg.Client["query"];
     wireOf(client).connection.on("readyForQuery", () => {

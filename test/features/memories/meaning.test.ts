@@ -10,6 +10,7 @@ import { Meaning } from "../../../src/platform/meaning.js";
 import { VectorIndex } from "../../../src/platform/vector-index.js";
 import { type Trouble, startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -181,18 +182,37 @@ it("tries again what failed, and is not stopped by one bad text", async () => {
   await embedDueMemories(context);
   expect(await at.world.database.models.memoryVector.count()).toBe(0);
   for (let attempt = 0; attempt < 3; attempt++) {
-    await at.world.database.pool.query("UPDATE embedding_due SET due_at = now()");
+    await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
     await embedDueMemories(context);
   }
 
   expect((await find(ann, "vehicle")).titles.toSorted()).toEqual(["The automobile", "The wagen"]);
   expect(await waiting(at.world)).toBe(1);
-  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now(), attempts = 19");
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 19");
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
 });
 
 const waiting = ({ database }: World) => database.models.embeddingDue.count();
+
+it("embeds a memory that is being stored while the first server begins to embed", async () => {
+  await using at = await meaningfulWorld();
+  const { pool } = at.world.database;
+  const ann = await at.world.user();
+  const counter = await pool.connect();
+  await counter.query("BEGIN");
+  await counter.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [ann.caller.personalGraphId]);
+
+  const storing = aMemory(ann, { title: "The automobile" });
+  await expect.poll(() => waitingForLocks(at.world)).toBe(1);
+  const embedding = at.embed();
+  await expect.poll(() => waitingForLocks(at.world)).toBe(2);
+  await counter.query("COMMIT");
+  counter.release();
+  await Promise.all([storing, embedding]);
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
+});
 
 it("forgets the vectors of the graph searched least recently, and loads them again", async () => {
   await using at = await meaningfulWorld(PATIENT, new VectorIndex(200_000));
