@@ -1,18 +1,23 @@
 import { defineStatement } from "../platform/statement.js";
 import { forgetStatement, isPast } from "./forget-statement.js";
 
-/** SQL, because no model takes an advisory lock. */
-export const tryLock = defineStatement({
-  name: "idempotency_try_lock",
-  values: { number: "int8" },
-  row: { locked: "bool" },
-  text: "SELECT pg_try_advisory_xact_lock(:number) AS locked",
+const KEY = { userId: "uuid", keyHash: "bytea", keptHours: "int4" } as const;
+
+/**
+ * Locks a key and reads its results; one row with `locked` false while another transaction holds it. SQL, because no
+ * model takes an advisory lock.
+ */
+export const lockResults = defineStatement({
+  name: "idempotency_lock_results",
+  values: { number: "int8", ...KEY },
+  row: { locked: "bool", part: "text", fingerprint: "bytea", result: "bytea" },
+  text: "SELECT locked, part, fingerprint, result FROM lock_results(:number, :userId, :keyHash, :keptHours)",
 });
 
 /** SQL, because it runs for every creation with an Idempotency-Key. */
 export const resultsOfKey = defineStatement({
   name: "idempotency_results_of_key",
-  values: { userId: "uuid", keyHash: "bytea", keptHours: "int4" },
+  values: KEY,
   row: { part: "text", fingerprint: "bytea", result: "bytea" },
   text: `
     SELECT part, fingerprint, result FROM idempotent_result

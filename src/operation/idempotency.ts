@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 import type { Retention } from "../config.js";
 import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database.js";
+import type { RowOf } from "../platform/statement.js";
 import { CommonFailure } from "./failure.js";
-import { forgetResults, keepResult, resultsOfKey, tryLock } from "./idempotency-statements.js";
+import { forgetResults, keepResult, lockResults, resultsOfKey } from "./idempotency-statements.js";
 import { forget } from "./retention.js";
 
 /** What identifies a request that may be repeated. */
@@ -64,17 +65,15 @@ export async function once<Output extends object>(
   { key, part, request }: Idempotency,
   work: () => Promise<Output>,
 ): Promise<Output> {
-  const keyHash = sha256(key);
-  const [lock] = await database.run(tryLock, { number: lockNumber(userId, keyHash) });
-  if (!lock?.locked) throw new IdempotencyInProgress();
-
-  // A separate statement after the lock, so it sees what the previous holder of the lock has stored.
-  const earlier = await earlierResult<Output>(database, { userId, keptHours }, { key, part, request });
+  const [keyHash, fingerprint] = [sha256(key), sha256(request)];
+  const rows = await database.run(lockResults, { number: lockNumber(userId, keyHash), userId, keyHash, keptHours });
+  if (rows.some(({ locked }) => !locked)) throw new IdempotencyInProgress();
+  const earlier = resultAmong<Output>(rows, { key, part, fingerprint });
   if (earlier) return earlier;
 
   const output = await work();
   const result = encrypt(JSON.stringify(output), key);
-  await database.run(keepResult, { userId, keyHash, part, fingerprint: sha256(request), result, keptHours });
+  await database.run(keepResult, { userId, keyHash, part, fingerprint, result, keptHours });
   return output;
 }
 
@@ -88,7 +87,16 @@ export async function earlierResult<Output extends object>(
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
   const rows = await database.run(resultsOfKey, { userId, keyHash: sha256(key), keptHours });
-  const fingerprint = sha256(request);
+  return resultAmong(rows, { key, part, fingerprint: sha256(request) });
+}
+
+type StoredResult = RowOf<typeof resultsOfKey>;
+
+/** @throws IdempotencyKeyReused when the key was used for another request. */
+function resultAmong<Output>(
+  rows: readonly StoredResult[],
+  { key, part, fingerprint }: { readonly key: string; readonly part: string; readonly fingerprint: Buffer },
+): Output | undefined {
   if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
   const same = rows.find((row) => row.part === part);
   return same && (JSON.parse(decrypt(same.result, key)) as Output);

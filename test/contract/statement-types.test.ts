@@ -1,8 +1,8 @@
 import pg from "pg";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import "../../src/operations.js";
 import { allStatements } from "../../src/platform/statement.js";
-import { createWorld } from "../support/world.js";
+import { type World, createWorld } from "../support/world.js";
 
 /** The types of PostgreSQL by their numbers. */
 const TYPES = new Map<number, string>([
@@ -23,20 +23,34 @@ it("knows the declared statements", () => {
   expect(new Set(allStatements().map(({ name }) => name)).size).toBe(allStatements().length);
 });
 
-describe.each(allStatements().map((statement) => [statement.name, statement] as const))("%s", (_name, statement) => {
-  it("takes and answers with what it declares", async () => {
-    await using world = await createWorld();
-    const client = await world.database.pool.connect();
-    const { parameters, columns } = await new Promise<Described>((done, fail) => {
-      client.query(new Describe(statement.text, done, fail));
-    }).finally(() => client.release());
-
-    const plain = (type: string | undefined) => type?.replace("?", "");
-    expect(parameters).toEqual(statement.names.map((name) => plain(statement.values[name])));
-    expect(columns).toEqual(
-      Object.fromEntries(Object.entries(statement.row).map(([name, type]) => [name, plain(type)])),
-    );
+describe("each statement", () => {
+  let world: World;
+  let client: pg.Client;
+  beforeAll(async () => {
+    world = await createWorld();
+    // Of its own: one of the pool takes no other queries than node-postgres's.
+    client = new pg.Client(world.databaseUrl);
+    await client.connect();
   });
+  afterAll(async () => {
+    await client.end();
+    await world[Symbol.asyncDispose]();
+  });
+
+  it.each(allStatements().map((statement) => [statement.name, statement] as const))(
+    "%s takes and answers with what it declares",
+    async (_name, statement) => {
+      const { parameters, columns } = await new Promise<Described>((done, fail) => {
+        client.query(new Describe(statement.text, done, fail));
+      });
+
+      const plain = (type: string | undefined) => type?.replace("?", "");
+      expect(parameters).toEqual(statement.names.map((name) => plain(statement.values[name])));
+      expect(columns).toEqual(
+        Object.fromEntries(Object.entries(statement.row).map(([name, type]) => [name, plain(type)])),
+      );
+    },
+  );
 });
 
 interface Described {
