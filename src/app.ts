@@ -8,6 +8,7 @@ import { createDoors, formatRestError } from "./doors.js";
 import { LIMITS } from "./limits.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
 import { DatabaseShares } from "./operation/shares.js";
+import { tracedDatabase } from "./operation/traced-database.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
@@ -20,6 +21,7 @@ import { Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { StartError } from "./platform/start-error.js";
+import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
 import type { Health } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
@@ -34,8 +36,9 @@ export interface RunningApp extends AsyncDisposable {
   readonly services: Services;
 }
 
-/** Settings that only the benchmark and tests change. */
+/** What is not part of the configuration. All but the tracer only the benchmark and tests change. */
 export interface AppOverrides {
+  readonly tracer?: Tracer | undefined;
   readonly budgets?: Budgets;
   readonly http?: HttpLimits;
   readonly storage?: Services["storage"];
@@ -52,11 +55,12 @@ export async function startApp(
   log: Logger,
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
-  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits } = overrides;
+  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits, tracer } = overrides;
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
   const isOpen = typeof where === "object";
-  const database = isOpen ? where : openDatabase(where, onError, waits);
+  const opened = isOpen ? where : openDatabase(where, onError, waits);
+  const database = tracer ? tracedDatabase(opened, tracer) : opened;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
   const metrics =
@@ -66,11 +70,11 @@ export async function startApp(
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
   const services: Services = createServices({
     database,
-    meter: metrics,
-    shares: new DatabaseShares(database, waits),
+    ...{ meter: metrics, tracer },
+    shares: new DatabaseShares(database, waits, tracer),
     budgets,
     storage,
-    billing: billingOf(config, log, paymentWaits),
+    billing: billingOf(config, log, paymentWaits, tracer),
     meaning,
     log,
     publicUrl: () => config.publicUrl ?? url,

@@ -49,6 +49,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Where metrics are served, on a port of their own; undefined: nowhere. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  /** What OpenTelemetry sends; undefined: nothing, and none of it is loaded. */
+  readonly telemetry: { readonly traces: boolean; readonly logs: boolean } | undefined;
   readonly retention: Retention;
 }
 
@@ -74,6 +76,9 @@ const GRACE_DAYS_MAX = 60;
 
 /** Stripe allows 730 days. */
 const TRIAL_DAYS_MAX = 730;
+
+/** The samplers of OpenTelemetry's SDK. */
+const SAMPLERS = ["always_on", "always_off", "traceidratio"].flatMap((name) => [name, `parentbased_${name}`]);
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -174,6 +179,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     problems.push("  EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL: the name by which the server knows the model.");
   }
 
+  // OpenTelemetry's packages read these and further variables themselves, and would only warn.
+  const toCollector = url("OTEL_EXPORTER_OTLP_ENDPOINT", ["http:", "https:"]);
+  const exported = (signal: "TRACES" | "LOGS"): boolean => {
+    const own = url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, ["http:", "https:"]);
+    const exporter = choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
+    return (own ?? toCollector) !== undefined && exporter === "otlp";
+  };
+  choice("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/json", "http/protobuf"], "http/json");
+  choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
+  const telemetry = { traces: exported("TRACES"), logs: exported("LOGS") };
+  const isTold = value("OTEL_SDK_DISABLED") !== "true" && (telemetry.traces || telemetry.logs);
+
   const metricsHost = value("METRICS_HOST") ?? "127.0.0.1";
   const metricsPort = value("METRICS_PORT") === undefined ? undefined : whole("METRICS_PORT", 0, 65_535);
   const config: Config = {
@@ -202,6 +219,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedOrigins: origins,
     trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    telemetry: isTold ? telemetry : undefined,
     metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
     retention: {
       resultsHours: whole("RETENTION_RESULTS_HOURS", keptHours, 24 * 365, keptHours),

@@ -69,7 +69,7 @@ export interface DoorParts {
 
 /** The HTTP application: every door, in the order in which a request passes them. */
 export async function createDoors({ config, services, http, work, health, waitMs }: DoorParts): Promise<Express> {
-  const { budgets, log, meter } = services;
+  const { budgets, log, meter, tracer } = services;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -83,7 +83,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const { database } = servicesFor(services, "keys");
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
-  app.use(requestScope({ log, meter, work, waitMs }));
+  app.use(requestScope({ log, meter, tracer, work, waitMs }));
   app.use(closeWhenStopping(health));
   app.use(assertHeadFits(http));
   app.use(knownMethods);

@@ -16,17 +16,27 @@ async function main(): Promise<void> {
   assertBillingWhole(config);
   // Registered first, so that a signal during the start also leads to a graceful shutdown.
   const signal = stopSignal();
-  await using log = createLogger(config.logLevel, { buffered: !config.development });
+  await using telemetry = await telemetryOf(config);
+  await using log = createLogger(config.logLevel, { buffered: !config.development, also: telemetry?.writeLog });
+  telemetry?.complainTo(log);
   await using dataFolder = await openDataFolder(config, { log });
   const applied = await migrate(dataFolder.databaseUrl, (message) => console.error(message));
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
-  await using app = await startApp({ ...config, ...standIn?.settings }, () => dataFolder.databaseUrl, log);
+  const { tracer } = telemetry ?? {};
+  await using app = await startApp({ ...config, ...standIn?.settings }, () => dataFolder.databaseUrl, log, { tracer });
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
   const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing running requests");
+}
+
+/** OpenTelemetry is loaded only where it is configured. */
+async function telemetryOf({ telemetry }: Config) {
+  if (!telemetry) return undefined;
+  const { startTelemetry } = await import("./platform/telemetry.js");
+  return startTelemetry(telemetry);
 }
 
 /** In development a stand-in replaces Stripe, unless a key of an account is set. Production never loads it. */

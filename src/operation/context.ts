@@ -6,6 +6,7 @@ import type { Meaning } from "../platform/meaning.js";
 import type { Meter } from "../platform/meter.js";
 import type { Billing } from "../platform/payments.js";
 import type { Budgets } from "../platform/rate-limiter.js";
+import type { Tracer } from "../platform/tracer.js";
 import type { AnswerBudget } from "./answer-budget.js";
 import { networkOf, spendRequests } from "./budget.js";
 import { Unauthorized } from "./failure.js";
@@ -56,6 +57,8 @@ export interface Services {
   readonly log: Logger;
   /** Counts what operators watch; undefined unless metrics are served. */
   readonly meter?: Meter | undefined;
+  /** Records the parts of requests; undefined unless OpenTelemetry is configured. */
+  readonly tracer?: Tracer | undefined;
   /** For finding memories by meaning; undefined without an embeddings server. */
   readonly meaning?: Meaning | undefined;
   /** The maximum size of graphs, by the plan that counts for them. */
@@ -93,7 +96,7 @@ export interface Context extends Services {
   charge(requests: number): Promise<void>;
 }
 
-type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "meaning">>;
+type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "tracer" | "meaning">>;
 type Parts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl"> & OptionalParts;
 
 /** The services of a running process. A test gives its own clock, small graphs and short waits. */

@@ -22,6 +22,17 @@ export async function execute<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
+  const { tracer, door } = context;
+  if (!tracer) return perform(operation, context, input);
+  const part = { name: operation.name, facts: { "memory_graph.door": door } };
+  return tracer.during(part, () => perform(operation, context, input));
+}
+
+async function perform<Input extends object, Output extends object>(
+  operation: Operation<Input, Output>,
+  context: Context,
+  input: Input,
+): Promise<Output> {
   const checked = withinBounds(input);
   for (const scope of scopesOf(operation.permission)) requireScope(context, scope);
   try {

@@ -1,5 +1,6 @@
 import { LIMITS } from "../limits.js";
 import type { Database, LockPatience, Models, WaitBounds } from "../platform/database.js";
+import type { Tracer } from "../platform/tracer.js";
 import { Unavailable } from "./failure.js";
 import { Gate } from "./gate.js";
 import { Patience } from "./patience.js";
@@ -21,6 +22,7 @@ export class DatabaseShares {
   constructor(
     private readonly database: Database,
     private readonly bounds: WaitBounds = LIMITS.database,
+    private readonly tracer?: Tracer,
   ) {}
 
   /**
@@ -53,7 +55,7 @@ export class DatabaseShares {
     try {
       for (const gate of gates) {
         const turn = gate.enter(patience.leftMs);
-        if (turn) await patience.during(turn);
+        if (turn) await this.#during(patience.during(turn));
         entered.push(gate);
       }
       return await work(this.#locksFor(patience));
@@ -67,6 +69,11 @@ export class DatabaseShares {
       for (const gate of entered.reverse()) gate.leave();
       if (share.all.isIdle && share.searches.isIdle) this.#accounts.delete(account);
     }
+  }
+
+  /** A wait that an operator sees. */
+  #during(wait: Promise<void>): Promise<void> {
+    return this.tracer ? this.tracer.during({ name: "wait for the database" }, () => wait) : wait;
   }
 
   #locksFor({ leftMs }: Patience): LockPatience | undefined {
@@ -120,5 +127,7 @@ function gateModels(database: Database, pass: Pass): Models {
 }
 
 /** A view of an object with changed properties. */
-const mapProperties = <T extends object>(target: T, change: (value: unknown, name: string | symbol) => unknown): T =>
-  new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name), name) });
+export const mapProperties = <T extends object>(
+  target: T,
+  change: (value: unknown, name: string | symbol) => unknown,
+): T => new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name), name) });

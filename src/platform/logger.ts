@@ -6,11 +6,18 @@ export type { Logger } from "pino";
 
 /**
  * Structured logs, one JSON object per line on standard output. In production lines are buffered for up to a second:
- * this saves system calls, and a kill loses at most the last second.
+ * this saves system calls, and a kill loses at most the last second. `also` gets each line too.
  */
-export function createLogger(level: string, { buffered }: { buffered: boolean }): Logger & AsyncDisposable {
+export function createLogger(
+  level: string,
+  { buffered, also }: { buffered: boolean; also?: ((line: string) => void) | undefined },
+): Logger & AsyncDisposable {
   const stream = new LogStream(STANDARD_OUTPUT, { buffered });
-  return Object.assign(loggerTo(stream, level), { [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose]() });
+  const write = (line: string): void => {
+    stream.write(line);
+    also?.(line);
+  };
+  return Object.assign(loggerTo({ write }, level), { [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose]() });
 }
 
 /** A logger with any destination. Field names are snake_case, as in REST. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
+import type { Tracer } from "./tracer.js";
 
 /** What billing needs at run time. */
 export interface Billing {
@@ -68,7 +69,12 @@ export interface BillingSettings {
 export type PaymentWaits = { readonly [Name in keyof typeof LIMITS.payments]: number };
 
 /** Billing through Stripe, or without `payments` if a setting is missing. */
-export function billingOf(settings: BillingSettings, log: Logger, waits: PaymentWaits = LIMITS.payments): Billing {
+export function billingOf(
+  settings: BillingSettings,
+  log: Logger,
+  waits: PaymentWaits = LIMITS.payments,
+  tracer?: Tracer,
+): Billing {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
   if (secretKey !== undefined && !isComplete) {
@@ -82,6 +88,7 @@ export function billingOf(settings: BillingSettings, log: Logger, waits: Payment
             ...{ yearlyPriceId: settings.stripeYearlyPriceId, apiBase: settings.stripeApiBase },
           },
           waits,
+          tracer,
         )
       : undefined,
     freeSeats: settings.freeTeamSeats,
@@ -143,10 +150,11 @@ export class Payments {
   constructor(
     { secretKey, webhookSecret, priceId, yearlyPriceId, apiBase }: PaymentSettings,
     readonly waits: PaymentWaits = LIMITS.payments,
+    tracer?: Tracer,
   ) {
     this.prices = { month: priceId, year: yearlyPriceId };
     this.#webhookSecret = webhookSecret;
-    this.#stripe = stripeClient(secretKey, apiBase);
+    this.#stripe = stripeClient(secretKey, apiBase, tracer);
   }
 
   /**
@@ -209,7 +217,7 @@ const isWhole = (answer: { readonly object: string; readonly id?: unknown; reado
   answer.object === "list" ? Array.isArray(answer.data) : typeof answer.id === "string" && answer.id !== "";
 
 /** A client of Stripe, or of the stand-in at another address. */
-export function stripeClient(secretKey: string, apiBase: string | undefined): Stripe {
+export function stripeClient(secretKey: string, apiBase: string | undefined, tracer?: Tracer): Stripe {
   const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
   return new Stripe(secretKey, {
     protocol: protocol === "http:" ? "http" : "https",
@@ -218,7 +226,7 @@ export function stripeClient(secretKey: string, apiBase: string | undefined): St
     timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
-    httpClient: objectsOnly(Stripe.createNodeHttpClient()),
+    httpClient: traced(objectsOnly(Stripe.createNodeHttpClient()), tracer),
     appInfo: { name: "memory-graph-gateway" },
   });
 }
@@ -238,6 +246,23 @@ function objectsOnly(client: HttpClient): HttpClient {
         return json;
       };
       return response;
+    },
+  };
+}
+
+/** A span for each request, retries as well. Ids are left out of its name. */
+function traced(client: HttpClient, tracer: Tracer | undefined): HttpClient {
+  if (!tracer) return client;
+  return {
+    getClientName: () => client.getClientName(),
+    makeRequest(...request) {
+      const [, , path, method] = request;
+      const route = path.replace(/\?.*/, "").replaceAll(/\/[a-z]+_\w*[A-Z0-9]\w*/g, "/:id");
+      return tracer.during({ name: `Stripe ${method} ${route}`, isElsewhere: true }, async (note) => {
+        const response = await client.makeRequest(...request);
+        note({ "http.response.status_code": response.getStatusCode() });
+        return response;
+      });
     },
   };
 }

@@ -3,12 +3,9 @@ import type { Caller } from "../operation/context.js";
 import { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
-import { scopeOf } from "./http.js";
+import { isHealthCheck, scopeOf } from "./http.js";
 import { Slots } from "./slots.js";
 import type { Work } from "./work.js";
-
-/** Health checks are always admitted: they decide whether the process is restarted. */
-const HEALTH = /^\/(?:healthz|readyz)(?:$|\?)/;
 
 /** Limits the concurrent requests of one address, before bodies are read and keys are looked up. */
 export function admitAddress(work: Work, limits: HttpLimits): Handler {
@@ -19,7 +16,8 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
   };
   const slots = new Slots(room);
   return (request, response, next) => {
-    if (HEALTH.test(request.url)) return next();
+    // They decide whether the process is restarted.
+    if (isHealthCheck(request)) return next();
     work.assertNotOverloaded();
     const admission = takeSlot(slots, networkOf(scopeOf(response).clientAddress), response);
     if (admission === true) return next();

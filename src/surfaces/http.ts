@@ -7,6 +7,7 @@ import { whyUnavailable } from "../platform/database-errors.js";
 import { Patience } from "../operation/patience.js";
 import { type Logger, firstFew } from "../platform/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/meter.js";
+import type { RequestSpan, Tracer } from "../platform/tracer.js";
 import { LIMITS } from "../limits.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
@@ -49,6 +50,7 @@ export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
 interface ScopeParts {
   readonly log: Logger;
   readonly meter?: Meter | undefined;
+  readonly tracer?: Tracer | undefined;
   readonly work: Work;
   /** How long a request may wait in total. */
   readonly waitMs: number;
@@ -66,6 +68,8 @@ export class RequestScope {
   readonly work: Work;
   readonly patience: Patience;
   readonly meter?: Meter | undefined;
+  /** Undefined unless requests are traced. */
+  readonly span: RequestSpan | undefined;
   caller?: Caller;
   /** Reads the caller again: the request's own changes may have changed it, such as its team. */
   readCaller?: () => Promise<Caller>;
@@ -80,7 +84,7 @@ export class RequestScope {
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, { log, meter, work, waitMs }: ScopeParts) {
+  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = request.ip ?? "";
@@ -90,11 +94,12 @@ export class RequestScope {
     this.patience = new Patience(waitMs);
     this.#log = log;
     this.meter = meter;
+    this.span = isHealthCheck(request) ? undefined : tracer?.request(request.headers);
   }
 
   /** Created on use: most requests log only their one line. */
   get log(): Logger {
-    return this.#log.child({ request_id: this.id });
+    return this.#log.child({ request_id: this.id, ...this.span?.ids });
   }
 
   /** Adds a failure to the request's log line. Causes of 503 are also logged in lines of their own. */
@@ -112,6 +117,8 @@ export class RequestScope {
   }
 }
 
+export const isHealthCheck = ({ url }: Pick<Request, "url">): boolean => /^\/(?:healthz|readyz)(?:$|\?)/.test(url);
+
 export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
 
 /** Gives each request an id, and one log line when it is answered. No key, body or path with a token is logged. */
@@ -125,14 +132,14 @@ export function requestScope(parts: ScopeParts): Handler {
     response.once("close", () => {
       const status = response.writableFinished ? response.statusCode : "aborted";
       const milliseconds = performance.now() - startedAt;
-      parts.meter?.request({
-        door: doorOf(request, scope),
-        operations: scope.operations,
-        outcome: status === "aborted" ? status : (scope.failures[0] ?? "ok"),
-        seconds: milliseconds / 1_000,
-      });
+      const { operations, span } = scope;
+      const door = doorOf(request, scope);
+      const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
+      parts.meter?.request({ door, operations, outcome, seconds: milliseconds / 1_000 });
+      if (span) endSpan(span, { request, response, scope, door, outcome });
       parts.log.info({
         request_id: scope.id,
+        ...span?.ids,
         user_id: scope.caller?.userId,
         method: request.method,
         operations: firstFew(scope.operations),
@@ -141,8 +148,34 @@ export function requestScope(parts: ScopeParts): Handler {
         duration_ms: Math.round(milliseconds * 100) / 100,
       });
     });
-    next();
+    if (scope.span) scope.span.bind(next)();
+    else next();
   };
+}
+
+interface Ended {
+  readonly request: Request;
+  readonly response: Response;
+  readonly scope: RequestScope;
+  readonly door: string;
+  readonly outcome: string;
+}
+
+function endSpan(span: RequestSpan, { request, response, scope, door, outcome }: Ended): void {
+  const { caller, operations, id } = scope;
+  span.end({
+    name: `${request.method} ${door}`,
+    isFault: response.statusCode >= 500,
+    facts: {
+      "http.request.method": request.method,
+      "http.response.status_code": response.statusCode,
+      "memory_graph.door": door,
+      "memory_graph.operations": firstFew(operations),
+      "memory_graph.outcome": outcome,
+      "memory_graph.request_id": id,
+      ...(caller && { "user.id": caller.userId }),
+    },
+  });
 }
 
 function doorOf({ originalUrl }: Request, { operations }: RequestScope): MeteredRequest["door"] {

@@ -24,7 +24,25 @@ it.each([
   [{ BILLING_MAILS: "payment_failed,all" }, "BILLING_MAILS must be none, or some of payment_failed, plan_suspended"],
   [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],
+  [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on"],
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it("sends traces and logs where the standard variables say so, and nothing without them", () => {
+  const to = "http://127.0.0.1:4318";
+  const both = { traces: true, logs: true };
+
+  expect(readConfig({}).telemetry).toBeUndefined();
+  expect(readConfig({ OTEL_TRACES_EXPORTER: "otlp" }).telemetry).toBeUndefined();
+  expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to }).telemetry).toEqual(both);
+  expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to, OTEL_SDK_DISABLED: "true" }).telemetry).toBeUndefined();
+  expect(readConfig({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: to }).telemetry).toEqual({ ...both, traces: false });
+  expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to, OTEL_LOGS_EXPORTER: "none" }).telemetry).toEqual({
+    ...both,
+    logs: false,
+  });
 });

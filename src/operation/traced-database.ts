@@ -1,0 +1,49 @@
+import type { Database, Models } from "../platform/database.js";
+import type { Tracer } from "../platform/tracer.js";
+import { mapProperties } from "./shares.js";
+
+/**
+ * The same database, in which each statement of a request, each call of a model, search and transaction has a span.
+ * Spans have names, and no SQL and no values. A span contains the wait for a connection and for locks.
+ */
+export const tracedDatabase = <Whole extends Database>(database: Whole, tracer: Tracer): Whole => ({
+  ...database,
+  ...partsOf(database, tracer),
+});
+
+function partsOf(database: Database, tracer: Tracer): Database {
+  const during = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+    tracer.during({ name, isElsewhere: true, facts: { "db.system.name": "postgresql" } }, work);
+  const traceRun =
+    (run: Database["run"]): Database["run"] =>
+    (statement, values, patience) =>
+      during(statement.name, () => run(statement, values, patience));
+  const traceInner = (inner: Database): Database => {
+    const traced: Database = {
+      ...partsOf(inner, tracer),
+      search: (work) => work(traced.run),
+      transaction: (work) => work(traced),
+    };
+    return traced;
+  };
+  return {
+    models: traceModels(database.models, during),
+    run: traceRun(database.run),
+    search: (work, patience) => during("search", () => database.search((run) => work(traceRun(run)), patience)),
+    transaction: (work, patience) =>
+      during("transaction", () => database.transaction((inner) => work(traceInner(inner)), patience)),
+    waitedInVain: (error) => database.waitedInVain(error),
+  };
+}
+
+type During = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+const traceModels = (models: Models, during: During): Models =>
+  mapProperties(models, (model, modelName) =>
+    mapProperties(model as object, (method, name) =>
+      typeof method === "function"
+        ? (...values: unknown[]) =>
+            during(`${String(modelName)}.${String(name)}`, async () => Reflect.apply(method, model, values) as unknown)
+        : method,
+    ),
+  );

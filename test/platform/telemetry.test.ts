@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { aPayer, createStripeWorld } from "../support/billing.js";
+import { type Collector, type Span, startCollector, treeOf } from "../support/collector.js";
+import { ask } from "../support/http.js";
+import { callTool } from "../support/mcp.js";
+import { startServerProcess } from "../support/server-process.js";
+import { createWorld, environmentOf } from "../support/world.js";
+
+/** Sent soon, so that tests need not wait. */
+const SOON = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BLRP_SCHEDULE_DELAY: "50" };
+const CALLER = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
+const traceparent = (sampled = "01") => ({ traceparent: `00-${CALLER.trace}-${CALLER.span}-${sampled}` });
+
+const requestOf = ({ spans }: Collector, operation: string): Span | undefined =>
+  spans.find(({ attributes }) => JSON.stringify(attributes["memory_graph.operations"])?.includes(`"${operation}"`));
+
+/** The names below the request that ran the operation, as soon as that is there: it is sent last. */
+async function treeBelow(collector: Collector, operation: string): Promise<string[]> {
+  await expect.poll(() => requestOf(collector, operation)?.name, { timeout: 60_000 }).toBeDefined();
+  const { traceId, spanId, name } = requestOf(collector, operation) as Span;
+  return [name, ...treeOf(ofTrace(collector, traceId), spanId, 1)];
+}
+
+const ofTrace = ({ spans }: Collector, id: string) => spans.filter(({ traceId }) => traceId === id);
+
+it("sends a span for each request, operation, statement and call of Stripe, at every door", async () => {
+  await using collector = await startCollector();
+  await using world = await createStripeWorld();
+  await using server = await startServerProcess({
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
+    ...{ ...environmentOf(world.stripe), OTEL_SERVICE_NAME: "graph-of-tests" },
+  });
+  const { url } = server;
+  const { owner } = await aPayer(world);
+  const secret = "a content that nobody may see";
+  const body = { type: "fix", title: secret, content: secret };
+
+  await ask(`${url}/v1/memories`, { key: owner.key, body, headers: traceparent() });
+  await ask(`${url}/graphql`, { key: owner.key, body: { query: "{ memories { memories { id } } }" } });
+  await callTool(url, owner.key, "search_memories", { query: secret });
+  await ask(`${url}/billing/team-checkout`, { key: owner.key, body: {} });
+
+  expect(await treeBelow(collector, "createMemory")).toEqual([
+    "POST rest",
+    "  caller_by_key",
+    "  createMemory",
+    "    create_memory",
+  ]);
+  expect(await treeBelow(collector, "memories")).toEqual([
+    "POST graphql",
+    "  caller_by_key",
+    "  memories",
+    "    memory.findMany",
+  ]);
+  const searched = await treeBelow(collector, "searchMemories");
+  expect(searched.slice(0, 4)).toEqual(["POST mcp", "  caller_by_key", "  searchMemories", "    search"]);
+  expect(searched[4]).toMatch(/^ {6}\w+$/);
+  const paid = await treeBelow(collector, "createTeamCheckout");
+  expect(paid.slice(0, 3)).toEqual(["POST rest", "  caller_by_key", "  createTeamCheckout"]);
+  expect(paid.filter((line) => line.includes("Stripe"))).toEqual(
+    expect.arrayContaining(["    Stripe POST /v1/customers", "    Stripe POST /v1/checkout/sessions"]),
+  );
+  const request = requestOf(collector, "createMemory");
+  expect(request).toMatchObject({
+    ...{ traceId: CALLER.trace, parentSpanId: CALLER.span },
+    resource: { "service.name": "graph-of-tests" },
+    attributes: { "user.id": owner.caller.userId, "memory_graph.outcome": "ok" },
+  });
+
+  // The same ids stand in the log, here and at the collector.
+  const ids = `"trace_id":"${CALLER.trace}","span_id":"${request?.spanId}"`;
+  await expect.poll(server.printed, { timeout: 60_000 }).toContain(ids);
+  await expect
+    .poll(() => collector.logs.filter(({ traceId }) => traceId === CALLER.trace), { timeout: 60_000 })
+    .toEqual([expect.objectContaining({ severityText: "info", body: { stringValue: "request" } })]);
+  const sent = collector.bodies.join("\n");
+  for (const hidden of [secret, owner.key, owner.email]) expect(sent).not.toContain(hidden);
+});
+
+it("keeps requests at the same time apart, which wait for their turns", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  const endpoint = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` };
+  await using server = await startServerProcess(
+    { DATABASE_URL: world.databaseUrl, ...endpoint, ...SOON },
+    { http: { turnMs: 0 } },
+  );
+  const ann = await world.user();
+  const body = { type: "fix", title: "t", content: "c" };
+  const statements = () => collector.spans.filter(({ name }) => name === "create_memory");
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ask(`${server.url}/v1/memories`, { key: ann.key, body })),
+  );
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  await expect.poll(() => statements().length, { timeout: 60_000 }).toBe(20);
+  // Requests that come together share the look-up of their key, and wait for the account's share of the database.
+  const trees = statements().map(({ traceId }) =>
+    treeOf(ofTrace(collector, traceId), undefined).filter((line) => !/caller_by_key|wait/.test(line)),
+  );
+  expect(new Set(trees.map(String))).toEqual(new Set(["POST rest,  createMemory,    create_memory"]));
+  expect(new Set(statements().map(({ traceId }) => traceId)).size).toBe(20);
+});
+
+it("records nothing that the caller does not sample, and still names its trace in the log", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_LOGS_EXPORTER: "none" };
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, ...endpoint, ...SOON });
+  const ann = await world.user();
+
+  await ask(`${server.url}/v1/memories`, { key: ann.key, headers: traceparent("00") });
+  await ask(`${server.url}/v1/graph/statistics`, { key: ann.key });
+
+  await expect.poll(server.printed, { timeout: 60_000 }).toContain(`"trace_id":"${CALLER.trace}"`);
+  await expect.poll(() => collector.spans.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  expect(ofTrace(collector, CALLER.trace)).toEqual([]);
+  expect(collector.logs).toEqual([]);
+});
+
+it("serves without the collector, and says in the log that it is missing", async () => {
+  await using world = await createWorld();
+  await using server = await startServerProcess({
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...SOON },
+    ...{ OTEL_EXPORTER_OTLP_TIMEOUT: "100", OTEL_LOGS_EXPORTER: "none" },
+  });
+  const ann = await world.user();
+
+  expect((await ask(`${server.url}/v1/memories`, { key: ann.key })).status).toBe(200);
+
+  await expect.poll(server.printed, { timeout: 60_000 }).toContain("telemetry could not be sent");
+  expect(await server.kill("SIGTERM")).toBe(0);
+});
+
+it("loads nothing of OpenTelemetry's SDK without its variables", () => {
+  const loaded = loadedBy("dist/main.js");
+  const texts = loaded.map((file) => readFileSync(file, "utf8"));
+
+  expect(loaded.length).toBeGreaterThan(3);
+  expect(
+    texts.filter((text) => /node_modules\/@opentelemetry\/(?:sdk|exporter|otlp|core|resources)/.test(text)),
+  ).toEqual([]);
+  expect(texts.some((text) => /import\("[^"]*\/telemetry-[^"]*"\)/.test(text))).toBe(true);
+});
+
+/** The files of the build that the start loads: what is imported, and what main.js loads at once. */
+function loadedBy(file: string, found: string[] = []): string[] {
+  if (found.includes(file)) return found;
+  found.push(file);
+  const text = readFileSync(file, "utf8");
+  const places = text.matchAll(/^(?:import|export) (?:[^;"]*? from )?"(\.[^"]+)";$/gm);
+  const first = basename(file) === "main.js" ? text.matchAll(/await import\("(\.[^"]+)"\)/g) : [];
+  for (const [, place = ""] of [...places, ...first]) loadedBy(join(dirname(file), place), found);
+  return found;
+}
