@@ -68,8 +68,8 @@ export async function once<Output extends object>(
   const [keyHash, fingerprint] = [sha256(key), sha256(request)];
   const rows = await database.run(lockResults, { number: lockNumber(userId, keyHash), userId, keyHash, keptHours });
   if (rows.some(({ locked }) => !locked)) throw new IdempotencyInProgress();
-  const earlier = resultAmong<Output>(rows, { key, part, fingerprint });
-  if (earlier) return earlier;
+  const earlier = resultAmong(rows, { key, part, fingerprint });
+  if (earlier) return earlier as Output;
 
   const output = await work();
   const result = encrypt(JSON.stringify(output), key);
@@ -87,19 +87,19 @@ export async function earlierResult<Output extends object>(
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
   const rows = await database.run(resultsOfKey, { userId, keyHash: sha256(key), keptHours });
-  return resultAmong(rows, { key, part, fingerprint: sha256(request) });
+  return resultAmong(rows, { key, part, fingerprint: sha256(request) }) as Output | undefined;
 }
 
 type StoredResult = RowOf<typeof resultsOfKey>;
 
 /** @throws IdempotencyKeyReused when the key was used for another request. */
-function resultAmong<Output>(
+function resultAmong(
   rows: readonly StoredResult[],
   { key, part, fingerprint }: { readonly key: string; readonly part: string; readonly fingerprint: Buffer },
-): Output | undefined {
+): unknown {
   if (rows.some((row) => !fingerprint.equals(row.fingerprint))) throw new IdempotencyKeyReused();
   const same = rows.find((row) => row.part === part);
-  return same && (JSON.parse(decrypt(same.result, key)) as Output);
+  return same && JSON.parse(decrypt(same.result, key));
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
