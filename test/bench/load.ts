@@ -7,16 +7,18 @@ export interface Reply {
   readonly text: string;
 }
 
-/** How many requests are under way at once, each on a connection of its own that is kept. */
-const CONNECTIONS = 4;
-
-/** Asks one server, over connections that are kept. */
+/** Asks one server, over so many connections that are kept. */
 export class Client {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  readonly #agent: Agent;
   /** How far each case's requests have been sent; they are sent round and round. */
   readonly #sent = new Map<Case, number>();
 
-  constructor(private readonly port: number) {}
+  constructor(
+    private readonly port: number,
+    private readonly connections: number,
+  ) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
 
   ask({ method, path, key, body }: Ask): Promise<Reply> {
     const headers = {
@@ -46,17 +48,31 @@ export class Client {
   async load(bench: Case, durationMs: number): Promise<{ readonly elapsedMs: number; readonly latenciesMs: number[] }> {
     const latenciesMs: number[] = [];
     const startedAt = performance.now();
+    await this.#work(bench, (begin, end) => {
+      latenciesMs.push(end - begin);
+      return end - startedAt < durationMs;
+    });
+    return { elapsedMs: performance.now() - startedAt, latenciesMs };
+  }
+
+  /** Asks at least so many times. */
+  async send(bench: Case, times: number): Promise<void> {
+    let done = 0;
+    await this.#work(bench, () => ++done < times);
+  }
+
+  /** Asks on all connections, each time until told to stop. Throws at the first answer that is not what it should be. */
+  async #work(bench: Case, goesOn: (begin: number, end: number) => boolean): Promise<void> {
     const worker = async () => {
-      for (let begin = startedAt; begin - startedAt < durationMs;) {
+      for (let begin = performance.now(), on = true; on;) {
         const { status, text } = await this.ask(this.#next(bench));
         if (status !== bench.status || text.includes('"errors":')) throw new Error(`${bench.name}: ${status} ${text}`);
         const end = performance.now();
-        latenciesMs.push(end - begin);
+        on = goesOn(begin, end);
         begin = end;
       }
     };
-    await Promise.all(Array.from({ length: CONNECTIONS }, worker));
-    return { elapsedMs: performance.now() - startedAt, latenciesMs };
+    await Promise.all(Array.from({ length: this.connections }, worker));
   }
 
   #next(bench: Case): Ask {

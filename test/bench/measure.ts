@@ -2,23 +2,28 @@ import type pg from "pg";
 import type { Ask, Case } from "./cases.js";
 import type { Reply } from "./load.js";
 import { backendTimes, usedBetween } from "./postgres-cpu.js";
+import { pinServer } from "./cpu-share.js";
 import type { Server } from "./server.js";
-
-export interface Servers {
-  readonly service: Server;
-  readonly floor: Server;
-}
-type Name = keyof Servers;
 
 export interface Plan {
   readonly rounds: number;
   readonly turnMs: number;
   readonly warmUpMs: number;
+  /** How many requests are under way at once, each on a connection of its own that is kept. */
+  readonly connections: number;
+}
+
+/** One of the servers that take turns, and the case as it is asked. */
+export interface Contender {
+  readonly name: string;
+  readonly server: Server;
+  readonly asked: Case;
 }
 
 /** What one of the servers took for the requests of one case. */
 export interface Figures {
-  readonly requestsPerSecond: number;
+  /** In each round. */
+  readonly requestsPerSecond: readonly number[];
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly nodeCpuMicroseconds: number;
@@ -28,35 +33,43 @@ export interface Figures {
 
 export interface Result {
   readonly name: string;
-  readonly target: number | undefined;
-  /** The floor's time by the service's, of each round: 1 is as fast as the floor. */
-  readonly ratios: readonly number[];
-  readonly service: Figures;
-  readonly floor: Figures;
+  readonly target: number;
+  /** By the servers' names. */
+  readonly servers: Readonly<Record<string, Figures>>;
 }
 
 const COMPARED = 40;
 
-/** @throws Error when the two servers do not answer alike: then their times say nothing. */
-export async function compareAnswers(bench: Case, { service, floor }: Servers): Promise<void> {
-  for (const ask of bench.requests.slice(0, COMPARED)) {
-    const [ours, theirs] = [await service.client.ask(ask), await floor.client.ask(ask)];
-    const [one, other] = [ours, theirs].map((reply) => comparable(reply, bench.creates));
-    if (ours.status === bench.status && one === other) continue;
-    throw new Error(`${bench.name}: the servers answer differently to ${JSON.stringify(ask)}:\n${one}\n${other}`);
+/** @throws Error when a server answers otherwise than the floor: then their times say nothing. */
+export async function compareAnswers(floor: Contender, other: Contender): Promise<void> {
+  for (const [index, ask] of floor.asked.requests.slice(0, COMPARED).entries()) {
+    const asked = other.asked.requests[index] ?? ask;
+    const replies = [await other.server.ask(asked), await floor.server.ask(ask)];
+    const [one, two] = replies.map((reply) => comparable(reply, floor.asked.creates));
+    if (replies[0]?.status === floor.asked.status && one === two) continue;
+    throw new Error(
+      `${floor.asked.name}: ${other.name} and ${floor.name} answer differently to ${JSON.stringify(ask)}:\n${one}\n${two}`,
+    );
   }
 }
 
-/** Ids and times of what was just made differ; Apollo ends its answers with a line break. */
-function comparable({ status, type, text }: Reply, isNew: boolean): string {
-  const own = /"(id|created_?at|updated_?at)":"[^"]+"/gi;
-  return `${status} ${type} ${(isNew ? text.replace(own, '"$1":"…"') : text).trimEnd()}`;
+const OWN = /"(id|created_?at|updated_?at)":"[^"]+"/gi;
+const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"/g;
+
+/**
+ * An answer's text without what may differ: ids and times of what was just made, the form of times, the spelling of the
+ * media type, and the line break at the end of Apollo's.
+ */
+export function comparable({ status, type = "", text }: Reply, isNew: boolean): string {
+  const old = isNew ? text.replace(OWN, '"$1":"…"') : text;
+  const sameTimes = old.replace(TIME, (_quoted, time: string) => JSON.stringify(new Date(time)));
+  return `${status} ${type.toLowerCase().replace(/;\s*/, "; ")} ${sameTimes.trimEnd()}`;
 }
 
 /** @throws Error when the floor spares itself a check that the service makes. */
-export async function compareRefusals({ service, floor }: Servers, asks: readonly Ask[]): Promise<void> {
+export async function compareRefusals(service: Server, floor: Server, asks: readonly Ask[]): Promise<void> {
   for (const ask of asks) {
-    const statuses = [(await service.client.ask(ask)).status, (await floor.client.ask(ask)).status];
+    const statuses = [(await service.ask(ask)).status, (await floor.ask(ask)).status];
     if (statuses[0] === statuses[1] && statuses[0] !== undefined && statuses[0] >= 400) continue;
     throw new Error(`One server refuses what the other does not: ${JSON.stringify(ask)} is ${statuses.join(" and ")}.`);
   }
@@ -69,28 +82,30 @@ interface Turn {
   readonly postgresCpuMicroseconds: number | undefined;
 }
 
-/** Lets the two take turns, so that whatever else the machine does meets both; who begins changes with each round. */
-export async function measure(bench: Case, servers: Servers, plan: Plan, monitor: pg.Client): Promise<Result> {
-  for (const { client } of [servers.floor, servers.service]) await client.load(bench, plan.warmUpMs);
-  const turns: Record<Name, Turn[]> = { floor: [], service: [] };
+/** Lets them take turns, so that whatever else the machine does meets all; who begins changes with each round. */
+export async function measure(
+  { name, target }: Case,
+  contenders: readonly Contender[],
+  plan: Plan,
+  monitor: pg.Client,
+): Promise<Result> {
+  for (const { server, asked } of contenders) await server.client(plan).load(asked, plan.warmUpMs);
+  const turns = new Map<string, Turn[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < plan.rounds; round++) {
-    const order: readonly Name[] = round % 2 === 0 ? ["floor", "service"] : ["service", "floor"];
-    for (const name of order) turns[name].push(await turn(bench, servers[name], plan.turnMs, monitor));
+    const first = round % contenders.length;
+    for (const contender of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+      turns.get(contender.name)?.push(await turn(contender, plan, monitor));
+    }
   }
-  const times = { floor: turns.floor.map(timeOfRequest), service: turns.service.map(timeOfRequest) };
-  return {
-    name: bench.name,
-    target: bench.target,
-    ratios: times.floor.map((time, round) => time / (times.service[round] ?? NaN)),
-    service: figuresOf(turns.service),
-    floor: figuresOf(turns.floor),
-  };
+  const servers = Object.fromEntries(Array.from(turns, ([name, all]) => [name, figuresOf(all)]));
+  return { name, target, servers };
 }
 
-async function turn(bench: Case, { client, usage }: Server, durationMs: number, monitor: pg.Client): Promise<Turn> {
-  const [usedBefore, backendsBefore] = [await usage(), await backendTimes(monitor)];
-  const { elapsedMs, latenciesMs } = await client.load(bench, durationMs);
-  const [usedAfter, backendsAfter] = [await usage(), await backendTimes(monitor)];
+async function turn({ server, asked }: Contender, plan: Plan, monitor: pg.Client): Promise<Turn> {
+  const [usedBefore, backendsBefore] = [await server.usage(), await backendTimes(monitor)];
+  pinServer([...(backendsBefore?.keys() ?? [])]);
+  const { elapsedMs, latenciesMs } = await server.client(plan).load(asked, plan.turnMs);
+  const [usedAfter, backendsAfter] = [await server.usage(), await backendTimes(monitor)];
   return {
     elapsedMs,
     latenciesMs,
@@ -99,24 +114,22 @@ async function turn(bench: Case, { client, usage }: Server, durationMs: number, 
   };
 }
 
-const timeOfRequest = ({ elapsedMs, latenciesMs }: Turn): number => elapsedMs / latenciesMs.length;
-
 function figuresOf(turns: readonly Turn[]): Figures {
   const latencies = turns.flatMap(({ latenciesMs }) => latenciesMs).sort((one, other) => one - other);
-  const requests = latencies.length;
-  const postgres = turns.map(({ postgresCpuMicroseconds }) => postgresCpuMicroseconds);
+  const each = (used: (turn: Turn) => number) => median(turns.map((one) => used(one) / one.latenciesMs.length));
+  const isKnown = turns.every(({ postgresCpuMicroseconds }) => postgresCpuMicroseconds !== undefined);
   return {
-    requestsPerSecond: requests / (sum(turns.map(({ elapsedMs }) => elapsedMs)) / 1_000),
+    requestsPerSecond: turns.map(({ elapsedMs, latenciesMs }) => (latenciesMs.length / elapsedMs) * 1_000),
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    nodeCpuMicroseconds: sum(turns.map(({ nodeCpuMicroseconds }) => nodeCpuMicroseconds)) / requests,
-    postgresCpuMicroseconds: postgres.every(isKnown) ? sum(postgres) / requests : undefined,
+    nodeCpuMicroseconds: each(({ nodeCpuMicroseconds }) => nodeCpuMicroseconds),
+    postgresCpuMicroseconds: isKnown ? each(({ postgresCpuMicroseconds = NaN }) => postgresCpuMicroseconds) : undefined,
   };
 }
 
-const isKnown = (time: number | undefined): time is number => time !== undefined;
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+/** The speed of one server as a share of another's, in each round. */
+export const ratios = (one: Figures, other: Figures): number[] =>
+  one.requestsPerSecond.map((rate, round) => rate / (other.requestsPerSecond[round] ?? NaN));
 
 export const median = (values: readonly number[]): number =>
   quantile(

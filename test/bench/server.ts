@@ -3,29 +3,45 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Answer, Order, Question, Usage } from "./child.js";
-import { Client } from "./load.js";
+import type { Ask } from "./cases.js";
+import { Client, type Reply } from "./load.js";
 
-/** One of the two servers, in a process of its own. */
+/** One of the servers that are compared, in a process of its own. */
 export interface Server extends AsyncDisposable {
-  readonly client: Client;
+  readonly pid: number;
+  ask(ask: Ask): Promise<Reply>;
+  /** The client that asks it over so many connections; the same one each time. */
+  client(plan: { readonly connections: number }): Client;
   usage(): Promise<Usage>;
 }
 
-/** Starts `service` or `floor` as in production; what it logs goes to the file. */
-export async function startServer(name: "service" | "floor", order: Order, logFile: string): Promise<Server> {
+/** Starts `service`, `floor` or a `peer` with its arguments, as in production; what it logs goes to the file. */
+export async function startServer(
+  name: "service" | "floor" | "peer",
+  order: Order,
+  logFile: string,
+  args: readonly string[] = [],
+): Promise<Server> {
   const log = openSync(logFile, "a");
-  const child = fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), {
+  const child = fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), args, {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", log, "inherit", "ipc"],
   });
   closeSync(log);
   const { port } = (await told(child, { start: order })) as { port: number };
-  const client = new Client(port);
+  const clients = new Map<number, Client>();
+  const client: Server["client"] = ({ connections }) => {
+    const known = clients.get(connections) ?? new Client(port, connections);
+    clients.set(connections, known);
+    return known;
+  };
   return {
+    pid: child.pid ?? 0,
+    ask: (ask) => client({ connections: 1 }).ask(ask),
     client,
     usage: async () => (await told(child, { usage: true })) as Usage,
     async [Symbol.asyncDispose]() {
-      client.close();
+      for (const one of clients.values()) one.close();
       child.disconnect();
       await once(child, "exit");
     },

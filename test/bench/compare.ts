@@ -1,0 +1,142 @@
+import { rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { built } from "./built.js";
+import type { Case } from "./cases.js";
+import type { Order } from "./child.js";
+import { CORES, pinClient, pinServer, saysShares } from "./cpu-share.js";
+import { GRAPHS, MEMORIES, RELATIONSHIPS, openDataset } from "./dataset.js";
+import { type Contender, type Plan, type Result, compareAnswers, compareRefusals, measure } from "./measure.js";
+import { type Peer, caseFor, installPeers, serverFileOf } from "./peers.js";
+import { REFUSED } from "./refused.js";
+import { type Report, sayRatio } from "./report.js";
+import { type Server, startServer } from "./server.js";
+import { statements } from "./statements.js";
+
+const { openDatabase } = await built<typeof import("../../src/platform/database.js")>("platform/database.js");
+
+export interface Wishes {
+  readonly cases: readonly Case[];
+  readonly plan: Plan;
+  readonly peers: readonly Peer[];
+  /** Only compares the answers. */
+  readonly onlyAnswers: boolean;
+  /** How many memories are stored before, without tidying the database up afterwards. */
+  readonly inserts: number;
+}
+type Say = (message: string) => void;
+
+/** Answers with undefined where only the answers were to be compared. */
+export async function compare(serverUrl: string, wishes: Wishes, say: Say): Promise<Report | undefined> {
+  installPeers(wishes.peers, say);
+  await using dataset = await openDataset(serverUrl, say);
+  const databaseUrl = dataset.url;
+  const monitor = new pg.Client({ connectionString: databaseUrl });
+  await monitor.connect();
+  try {
+    const order = { databaseUrl, pool: await poolOptions(databaseUrl), statements: await statements() };
+    await using servers = await startServers(order, wishes.peers);
+    const { floor, service } = servers;
+    await compareRefusals(service, floor, REFUSED);
+    for (const each of wishes.cases) {
+      const [first, ...others] = contendersOf(each, servers);
+      for (const other of others) await compareAnswers(first, other);
+    }
+    say(wishes.peers.length > 0 ? "All answer alike." : "Both answer alike.");
+    if (wishes.onlyAnswers) return undefined;
+    if (wishes.inserts > 0) await write(servers, wishes, monitor);
+    pinClient();
+    pinServer([floor, service, ...servers.peers.values()].map(({ pid }) => pid));
+    say(`${wishes.plan.rounds} rounds of ${wishes.plan.turnMs / 1_000} s for each case and server …`);
+    const results: Result[] = [];
+    for (const each of wishes.cases) {
+      const result = await measure(each, contendersOf(each, servers), wishes.plan, monitor);
+      say(`  ${each.name} ${sayRatio(result)}`);
+      results.push(result);
+    }
+    return { machine: await machineOf(monitor, wishes), plan: wishes.plan, results, memoryMb: await memoryOf(servers) };
+  } finally {
+    await monitor.end();
+  }
+}
+
+interface Servers extends AsyncDisposable {
+  readonly floor: Server;
+  readonly service: Server;
+  readonly peers: ReadonlyMap<Peer, Server>;
+}
+
+async function startServers(order: Order, wanted: readonly Peer[]): Promise<Servers> {
+  const logFile = join(tmpdir(), `memory-graph-bench-${process.pid}.log`);
+  const started: Server[] = [];
+  const start = async (...[name, args]: [Parameters<typeof startServer>[0], string[]?]) => {
+    const server = await startServer(name, order, logFile, args);
+    started.push(server);
+    return server;
+  };
+  const stop = async () => {
+    for (const server of started) await server[Symbol.asyncDispose]();
+    rmSync(logFile, { force: true });
+  };
+  try {
+    const [floor, service, peers] = [await start("floor"), await start("service"), new Map<Peer, Server>()];
+    for (const peer of wanted) peers.set(peer, await start("peer", [serverFileOf(peer)]));
+    return { floor, service, peers, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The floor first, which the others are compared with. */
+function contendersOf(bench: Case, { floor, service, peers }: Servers): [Contender, ...Contender[]] {
+  const others = Array.from(peers, ([peer, server]): Contender[] => {
+    const asked = caseFor(peer, bench);
+    return asked ? [{ name: peer.name, server, asked }] : [];
+  });
+  return [
+    { name: "floor", server: floor, asked: bench },
+    { name: "service", server: service, asked: bench },
+    ...others.flat(),
+  ];
+}
+
+/** Taken from the service, so that the others connect as it does. */
+async function poolOptions(databaseUrl: string): Promise<Order["pool"]> {
+  await using database = openDatabase(databaseUrl);
+  const { max, options, statement_timeout } = database.pool.options;
+  return { max, ...(options === undefined ? {} : { options }), statement_timeout: statement_timeout ?? false };
+}
+
+/** A database that was written to, and that nothing has tidied up since. */
+async function write({ floor }: Servers, { inserts, cases, plan }: Wishes, monitor: pg.Client): Promise<void> {
+  const creating = cases.find(({ creates }) => creates);
+  if (!creating) throw new Error("To write before measuring takes a case that creates memories.");
+  await monitor.query("ALTER TABLE memory SET (autovacuum_enabled = off)");
+  await floor.client(plan).send(creating, inserts);
+}
+
+async function memoryOf({ floor, service, peers }: Servers): Promise<Record<string, number>> {
+  const named: Array<[string, Server]> = [
+    ["floor", floor],
+    ["service", service],
+  ];
+  named.push(...Array.from(peers, ([{ name }, server]): [string, Server] => [name, server]));
+  const used: Record<string, number> = {};
+  for (const [name, server] of named) used[name] = Math.round((await server.usage()).memoryBytes / 1_048_576);
+  return used;
+}
+
+async function machineOf(monitor: pg.Client, { inserts }: Wishes): Promise<Report["machine"]> {
+  const { rows } = await monitor.query<{ server_version: string }>("SHOW server_version");
+  return {
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: CORES,
+    node: process.version,
+    postgres: rows[0]?.server_version.split(" ")[0] ?? "unknown",
+    load: loadavg()[0] ?? NaN,
+    shares: saysShares(),
+    data: { memories: MEMORIES + inserts, relationships: RELATIONSHIPS, graphs: GRAPHS },
+  };
+}

@@ -1,0 +1,100 @@
+/** What the floor answers with, field by field. */
+import { Refusal } from "./floor-input.js";
+import type { Hits, Memory, Related, Relationship } from "./floor-work.js";
+
+export const restMemory = (memory: Memory): object => ({
+  id: memory.id,
+  type: memory.type,
+  title: memory.title,
+  content: memory.content,
+  summary: memory.summary,
+  tags: memory.tags,
+  importance: memory.importance,
+  context: memory.context,
+  confidence: memory.confidence,
+  external_id: memory.externalId,
+  expires_at: memory.expiresAt,
+  created_at: memory.createdAt,
+  updated_at: memory.updatedAt,
+  version: memory.version,
+  created_by: memory.createdBy,
+  relationships: memory.relationships.map((item) => ({
+    id: item.relationshipId,
+    type: item.type,
+    direction: item.direction,
+    from: item.from,
+    to: item.to,
+    memory: { id: item.memory.id, type: item.memory.type, title: item.memory.title },
+    strength: item.strength,
+    confidence: item.confidence,
+    created_at: new Date(item.createdAt),
+  })),
+  relationships_total: memory.relationshipsTotal,
+  superseded_by: supersededBy(memory),
+});
+
+/** Memories here have few relationships: all of them are there. */
+function supersededBy({ relationships }: Memory): object | null {
+  const newest = relationships.find(
+    ({ type, direction }) => type === (direction === "in" ? "REPLACES" : "DEPRECATED_BY"),
+  );
+  return newest ? { id: newest.memory.id, title: newest.memory.title } : null;
+}
+
+export const graphqlMemory = (memory: Memory): object => ({
+  id: memory.id,
+  type: memory.type,
+  title: memory.title,
+  content: memory.content,
+  summary: memory.summary,
+  tags: memory.tags,
+  importance: memory.importance,
+  context: memory.context,
+  confidence: memory.confidence,
+  externalId: memory.externalId,
+  expiresAt: memory.expiresAt,
+  createdAt: memory.createdAt,
+  updatedAt: memory.updatedAt,
+  version: memory.version,
+  createdBy: memory.createdBy,
+});
+
+export const graphqlHits = ({ memories, ...rest }: Hits): object => ({
+  memories: memories.map(({ id: memoryId, ...hit }) => ({ memoryId, ...hit })),
+  ...rest,
+});
+
+export const graphqlRelated = ({ id, type, title, relationship, direction, depth, strength }: Related): object => ({
+  memoryId: id,
+  type,
+  title,
+  relationship,
+  direction: direction.toUpperCase(),
+  depth,
+  strength,
+});
+
+/** A memory, those related to it, and their relationships. */
+export function graphqlNested({ id, title, relationships }: Memory, others: readonly Memory[]): object {
+  const otherAt = new Map(others.map((other) => [other.id, other]));
+  return {
+    id,
+    title,
+    relationships: relationships.map(({ type, direction, memory }) => {
+      const other = otherAt.get(memory.id);
+      if (!other) throw new Refusal(404);
+      const { content, tags, relationships: further } = other;
+      return {
+        type,
+        direction: direction.toUpperCase(),
+        memory: { id: other.id, title: other.title, content, tags, relationships: further.map(lastLevel) },
+      };
+    }),
+  };
+}
+
+const lastLevel = ({ type, direction, memory: { id, title } }: Relationship): object => ({
+  type,
+  direction: direction.toUpperCase(),
+  memory: { id, title },
+});

@@ -1,0 +1,175 @@
+/**
+ * What the cases ask for, with the service's own SQL statements and by hand otherwise: shared by the floor and by the
+ * peers, so that these differ from each other only in their doors.
+ */
+import { hash, randomBytes } from "node:crypto";
+import pg from "pg";
+import type { Statement } from "../../src/platform/database.js";
+import { built } from "./built.js";
+import type { Order } from "./child.js";
+import { type Json, Refusal, idOf, notBlank, textOf } from "./floor-input.js";
+
+const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
+/** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
+const { findMemories } =
+  await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
+const { finderOf } = await built<typeof import("../../src/features/memories/search-occurrences.js")>(
+  "features/memories/search-occurrences.js",
+);
+const { snippetOf } = await built<typeof import("../../src/features/memories/search-snippet.js")>(
+  "features/memories/search-snippet.js",
+);
+const { memoryBytes } = await built<typeof import("../../src/features/memories/memory-columns.js")>(
+  "features/memories/memory-columns.js",
+);
+
+export interface Caller {
+  readonly keyId: string;
+  readonly userId: string;
+  readonly scopes: readonly string[];
+  readonly personalGraphId: string;
+  readonly teamGraphId: string | null;
+  readonly useToNote: Date | null;
+}
+export interface Relationship {
+  readonly relationshipId: string;
+  readonly type: string;
+  readonly direction: "in" | "out";
+  readonly from: string;
+  readonly to: string;
+  readonly memory: { readonly id: string; readonly type: string; readonly title: string };
+  readonly strength: number;
+  readonly confidence: number;
+  readonly createdAt: string;
+}
+export interface NewMemory {
+  readonly type: string;
+  readonly title: string;
+  readonly content: string;
+  readonly summary: string | null;
+  readonly tags: string[];
+  readonly importance: number;
+  readonly context: Json;
+  readonly confidence: number;
+  readonly externalId: string | null;
+  readonly expiresAt: Date | null;
+}
+export interface Memory extends NewMemory {
+  readonly id: string;
+  readonly version: number;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly relationships: readonly Relationship[];
+  readonly relationshipsTotal: number;
+}
+export interface Related {
+  readonly id: string | null;
+  readonly type: string;
+  readonly title: string;
+  readonly relationship: string;
+  readonly direction: "in" | "out";
+  readonly depth: number;
+  readonly strength: number;
+}
+
+export const graphOf = ({ teamGraphId, personalGraphId }: Caller): string => teamGraphId ?? personalGraphId;
+
+function requireScope({ scopes }: Caller, scope: string): void {
+  if (!scopes.includes(scope)) throw new Refusal(403);
+}
+
+const RELATED_LIMIT = 20;
+const markKeyUsed: Statement = {
+  name: "mark_key_used",
+  text: "UPDATE api_key SET last_used_at = now() WHERE id = $1",
+};
+
+export type Work = ReturnType<typeof openWork>;
+
+/** The pool is closed with the process. */
+export function openWork({ databaseUrl, pool: options, statements }: Order) {
+  const pool = new pg.Pool({ ...options, connectionString: databaseUrl });
+
+  async function run<Row, Values extends object = readonly unknown[]>(
+    { name, text, names = [] }: Statement<Values, Row>,
+    values: Values,
+  ): Promise<Row[]> {
+    const inOrder = Array.isArray(values) ? values : names.map((one) => Reflect.get(values, one) as unknown);
+    // node-postgres copies a configuration property by property; a query that is ready it takes as it is.
+    const query = Object.assign(new pg.Query(text, inOrder), { name }) as unknown as pg.QueryConfig;
+    return (await pool.query(query)).rows as Row[];
+  }
+
+  async function callerOf(authorization: string | undefined | null): Promise<Caller> {
+    const key = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
+    const [caller] = await run<Caller, object>(statements.caller, { hash: hash("sha256", key, "buffer") });
+    if (!caller) throw new Refusal(401);
+    if (caller.useToNote) run(markKeyUsed, [caller.keyId]).catch(() => {});
+    return caller;
+  }
+
+  async function memoriesAt(caller: Caller, ids: readonly string[], withRelationships: boolean): Promise<Memory[]> {
+    requireScope(caller, "memories:read");
+    const statement = withRelationships ? statements.memoryWithRelationships : statements.memoryAlone;
+    return run<Memory, object>(statement, { graphIds: ids.map(() => graphOf(caller)), ids, withContent: true });
+  }
+
+  async function memoryAt(caller: Caller, id: unknown, withRelationships: boolean): Promise<Memory> {
+    const [memory] = await memoriesAt(caller, [idOf(id)], withRelationships);
+    if (!memory) throw new Refusal(404);
+    return memory;
+  }
+
+  async function create(caller: Caller, memory: NewMemory): Promise<Memory> {
+    requireScope(caller, "memories:write");
+    const [id, time, { memories: memoriesMax, bytes: bytesMax }] = [newId(), new Date(), LIMITS.storage.pro];
+    const who = { graphId: graphOf(caller), id, userId: caller.userId, time };
+    await run(statements.createMemory, { ...memory, ...who, bytes: memoryBytes(memory), memoriesMax, bytesMax });
+    const told = { createdBy: caller.userId, createdAt: time, updatedAt: time };
+    return { id, ...memory, version: 1, ...told, relationships: [], relationshipsTotal: 0 };
+  }
+
+  async function related(caller: Caller, id: unknown): Promise<{ memories: Related[]; truncated: boolean }> {
+    requireScope(caller, "memories:read");
+    const rows = await run<Related, object>(statements.related, {
+      ...{ graphId: graphOf(caller), start: idOf(id), types: null, direction: "any", limit: RELATED_LIMIT + 1 },
+      ...{ now: new Date() },
+    });
+    if (rows.length === 0) throw new Refusal(404);
+    const memories = rows.slice(0, RELATED_LIMIT).filter((row) => row.id !== null);
+    return { memories, truncated: rows.length > RELATED_LIMIT };
+  }
+
+  async function find(caller: Caller, given: unknown, withText: boolean) {
+    requireScope(caller, "memories:read");
+    const query = notBlank(textOf(given, 1, 1_000));
+    const wishes = { query, limit: 20, offset: 0, explain: false, withText, expired: new Date() };
+    const { hits, total, concepts } = await findMemories(run, graphOf(caller), wishes);
+    const finder = finderOf(concepts);
+    return {
+      memories: hits.map(({ id, type, title, relevance, ...hit }) => {
+        const { summary, tags, matches, text, continues, newer } = hit;
+        if (text === null) return { id, type, title, relevance };
+        const snippet = snippetOf({ text, summary, goesOn: continues === true }, finder);
+        return { id, type, title, summary, tags, snippet, relevance, superseded_by: newer, matches };
+      }),
+      total: Math.min(total, 1_000),
+      totalIsCapped: total > 1_000,
+    };
+  }
+
+  return { callerOf, memoriesAt, memoryAt, create, related, find };
+}
+
+export type Hits = Awaited<ReturnType<Work["find"]>>;
+
+/** A UUIDv7. */
+function newId(): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const text = bytes.toString("hex");
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+}

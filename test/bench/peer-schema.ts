@@ -1,0 +1,113 @@
+import DataLoader from "dataloader";
+import type { GraphQLResolveInfo, SelectionNode } from "graphql";
+import { newMemory } from "./floor-input.js";
+import type { Caller, Memory, Related, Relationship, Work } from "./floor-work.js";
+
+/** What the cases' documents need of the service's schema; defaults are the resolvers', since graphql-jit knows none. */
+export const SCHEMA = `
+scalar DateTimeISO
+scalar JSONObject
+enum Direction { IN OUT }
+
+type Memory {
+  id: ID!
+  type: String!
+  title: String!
+  content: String!
+  summary: String
+  tags: [String!]!
+  importance: Float!
+  context: JSONObject
+  confidence: Float!
+  externalId: String
+  expiresAt: DateTimeISO
+  createdAt: DateTimeISO!
+  updatedAt: DateTimeISO!
+  version: Int!
+  createdBy: ID!
+  relationships: [MemoryRelationship!]
+}
+type MemoryRelationship {
+  relationshipId: ID!
+  type: String!
+  direction: Direction!
+  strength: Float!
+  confidence: Float!
+  memory: Memory!
+}
+type RelatedMemory {
+  memoryId: ID!
+  type: String!
+  title: String!
+  relationship: String!
+  direction: Direction!
+  depth: Int!
+  strength: Float!
+}
+type RelatedMemories { memories: [RelatedMemory!]! truncated: Boolean! }
+type SearchHit { memoryId: ID! type: String! title: String! relevance: Float! }
+type SearchHits { memories: [SearchHit!]! total: Int! totalIsCapped: Boolean! }
+input CreateMemoryInput {
+  type: String!
+  title: String!
+  content: String!
+  summary: String
+  tags: [String!]
+  importance: Float
+  context: JSONObject
+  confidence: Float
+}
+type Query {
+  memory(id: ID!): Memory
+  relatedMemories(id: ID!): RelatedMemories
+  searchMemories(query: String!): SearchHits
+}
+type Mutation { createMemory(input: CreateMemoryInput!): Memory }
+`;
+
+/** What resolvers get; made for each request, since each looks its key up. */
+export interface PeerContext {
+  readonly caller: Caller;
+  readonly others: DataLoader<string, Memory>;
+}
+
+export async function contextOf(work: Work, authorization: string | undefined | null): Promise<PeerContext> {
+  const caller = await work.callerOf(authorization);
+  const others = new DataLoader<string, Memory>(async (ids) => {
+    const found = new Map((await work.memoriesAt(caller, ids, true)).map((memory) => [memory.id, memory]));
+    return ids.map((id) => found.get(id) ?? new Error("Deleted meanwhile."));
+  });
+  return { caller, others };
+}
+
+type Asked<Arguments> = (root: unknown, given: Arguments, context: PeerContext, info: GraphQLResolveInfo) => unknown;
+
+/** The same statements as the floor's: with relationships only where they are asked for, and one for each level. */
+export function resolversOf(work: Work) {
+  const memory: Asked<{ id: string }> = (_root, { id }, { caller }, info) =>
+    work.memoryAt(caller, id, selectedOf(info).has("relationships"));
+  const relatedMemories: Asked<{ id: string }> = (_root, { id }, { caller }) => work.related(caller, id);
+  const searchMemories: Asked<{ query: string }> = (_root, { query }, { caller }) => work.find(caller, query, false);
+  const createMemory: Asked<{ input: Record<string, unknown> }> = (_root, { input }, { caller }) =>
+    work.create(caller, newMemory(input));
+  return {
+    Query: { memory, relatedMemories, searchMemories },
+    Mutation: { createMemory },
+    MemoryRelationship: {
+      direction: upperCaseDirection,
+      memory: ({ memory: known }: Relationship, _given: object, { others }: PeerContext, info: GraphQLResolveInfo) =>
+        [...selectedOf(info)].every((name) => name in known) ? known : others.load(known.id),
+    },
+    RelatedMemory: { memoryId: idOfRow, direction: upperCaseDirection },
+    SearchHit: { memoryId: idOfRow },
+  };
+}
+
+const upperCaseDirection = ({ direction }: Relationship | Related): string => direction.toUpperCase();
+const idOfRow = ({ id }: { readonly id: string | null }): string | null => id;
+
+/** The cases' documents have no fragments. */
+const selectedOf = ({ fieldNodes }: GraphQLResolveInfo): Set<string> =>
+  new Set(fieldNodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []).flatMap(nameOf));
+
+const nameOf = (node: SelectionNode): string[] => (node.kind === "Field" ? [node.name.value] : []);

@@ -1,0 +1,138 @@
+import { built } from "./built.js";
+import { type Figures, type Plan, type Result, median, ratios } from "./measure.js";
+import { PEERS } from "./peers.js";
+
+const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
+
+export interface Report {
+  readonly machine: {
+    readonly cpu: string;
+    readonly cores: number;
+    readonly node: string;
+    readonly postgres: string;
+    /** The mean number of processes that wanted to run, over the last minute. */
+    readonly load: number;
+    readonly shares: string;
+    readonly data: { readonly memories: number; readonly relationships: number; readonly graphs: number };
+  };
+  readonly plan: Plan;
+  readonly results: readonly Result[];
+  /** Resident memory at the end, by the servers' names. */
+  readonly memoryMb: Readonly<Record<string, number>>;
+}
+
+/** What a server is called where people read it. */
+export const titleOf = (name: string): string =>
+  ({ floor: "written by hand", service: "this service" })[name] ??
+  PEERS.find((peer) => peer.name === name)?.title ??
+  name;
+
+/** The service's speed as a share of the floor's: the median of the rounds. */
+export const sayRatio = ({ servers: { floor, service } }: Result): string =>
+  floor && service ? median(ratios(service, floor)).toFixed(2) : "?";
+
+const rangeOf = (values: readonly number[], digits: number): string =>
+  `${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)}`;
+
+/** What a table says of each server of a case: the last ratio is the service's speed as a share of this server's. */
+function rowsOf({ results }: Report): string[][] {
+  return results.flatMap(({ name, target, servers }) =>
+    Object.entries(servers).map(([server, figures]) => {
+      const { requestsPerSecond: rates, p50Ms, p99Ms, nodeCpuMicroseconds, postgresCpuMicroseconds } = figures;
+      const service = servers["service"];
+      const to = service && server !== "service" ? ratios(service, figures) : [];
+      const isMissed = server === "floor" && median(to) < target;
+      return [
+        name,
+        titleOf(server),
+        median(rates).toFixed(0),
+        rangeOf(rates, 0),
+        to.length === 0 ? "" : `${median(to).toFixed(2)}${isMissed ? ` (target ${target})` : ""}`,
+        to.length === 0 ? "" : rangeOf(to, 2),
+        p50Ms.toFixed(2),
+        p99Ms.toFixed(2),
+        nodeCpuMicroseconds.toFixed(0),
+        postgresCpuMicroseconds?.toFixed(0) ?? "?",
+        service && server !== "service" ? cpuRatio(service, figures) : "",
+      ];
+    }),
+  );
+}
+
+const HEAD = [
+  ...["case", "server", "requests/s", "range", "service by it", "range"],
+  ...["p50 ms", "p99 ms", "Node µs", "PostgreSQL µs", "CPU by service's"],
+];
+
+/** This server's CPU for a request by the service's: above 1 the service needs less. */
+function cpuRatio(service: Figures, other: Figures): string {
+  const used = [other, service].map((one) => one.nodeCpuMicroseconds + (one.postgresCpuMicroseconds ?? NaN));
+  return used.every(Number.isFinite) ? ((used[0] ?? NaN) / (used[1] ?? NaN)).toFixed(2) : "?";
+}
+
+const circumstances = ({ machine, plan }: Report): string[] => [
+  `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, PostgreSQL ${machine.postgres}, ` +
+    `load ${machine.load.toFixed(1)}.`,
+  `${machine.data.memories} memories, ${machine.data.relationships} relationships, ${machine.data.graphs} graphs.`,
+  `${plan.rounds} rounds of ${plan.turnMs / 1_000} s by turns, ${plan.connections} connections.`,
+  machine.shares,
+];
+
+/** For a terminal. */
+export const reportOf = (report: Report): string =>
+  [
+    ...circumstances(report),
+    "Medians of the rounds, with their ranges; µs of CPU for a request.",
+    "",
+    tableOf(HEAD, rowsOf(report)),
+    "",
+    `Memory (resident): ${memoryOf(report)}.`,
+  ].join("\n");
+
+const memoryOf = ({ memoryMb }: Report): string =>
+  Object.entries(memoryMb)
+    .map(([name, used]) => `${titleOf(name)} ${used} MB`)
+    .join(", ");
+
+/** For `docs/`. */
+export function documentOf(report: Report): string {
+  const asRow = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const notes = PEERS.filter(({ name }) => name in report.memoryMb).flatMap(({ title, note }) =>
+    note === undefined ? [] : inLines(`${title} ${note}`),
+  );
+  return [
+    "# Speed",
+    "",
+    "Written by `npm run bench -- --peers`, which repeats it: every server in a process of its own, on the same database,",
+    "with the same SQL, the same look at the API key in every request, and the same answers, which are compared first.",
+    "",
+    "![How fast each server answers, as a share of one that is written by hand](speed.svg)",
+    "",
+    ...circumstances(report).map((line) => `- ${line}`),
+    "- Medians of the rounds, with their ranges. \"Service by it\" is this service's requests per second by that server's:",
+    "  above 1 this service is faster. The times of CPU are for one request.",
+    ...inLines(`Memory (resident) after it: ${memoryOf(report)}.`).map((line, at) => `${at === 0 ? "-" : " "} ${line}`),
+    "",
+    asRow(HEAD),
+    asRow(HEAD.map(() => "---")),
+    ...rowsOf(report).map(asRow),
+    "",
+    ...notes,
+    "",
+  ]
+    .join("\n")
+    .replace(/\n+$/, "\n");
+}
+
+const COLUMNS = 115;
+
+/** Breaks a text into lines. */
+function inLines(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > COLUMNS) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
