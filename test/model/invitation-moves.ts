@@ -159,7 +159,7 @@ export const invitation = defineMove<{ token: string }>({
     return {
       output: {
         teamName: team.name,
-        invitedBy: by.name === null ? by.email : `${by.name} (${by.email})`,
+        invitedBy: model.users.includes(by) ? shownAs(by) : "somebody who has left",
         role,
         maskedEmail,
         ...until,
@@ -167,6 +167,8 @@ export const invitation = defineMove<{ token: string }>({
     };
   },
 });
+
+const shownAs = ({ name, email }: User): string => (name === null ? email : `${name} (${email})`);
 
 /** @throws Refused for an invitation that is not the caller's. */
 function ownInvitation(model: Model, { user }: Caller, token: string): Invitation {
