@@ -4,6 +4,10 @@ import { expect, it } from "vitest";
 import { callerOf } from "../../src/features/access/caller.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import { memory } from "../../src/features/memories/get-memory.js";
+import {
+  type CreateRelationshipInput,
+  createRelationship,
+} from "../../src/features/relationships/create-relationship.js";
 import { contextOf, createServices } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
@@ -65,11 +69,17 @@ it("asks the database seldom: whose key it is, then one statement, or a transact
   const read = inputReader(inputTypeOf(await graphqlSchema(), createMemory as Operation), createMemory);
   const input = read({ path: {}, query: {}, body: { type: "general", title: "A note", content: "Something." } });
   const create = async (idempotencyKey?: string) => execute(createMemory, await request(idempotencyKey), input);
+  const link = async (from: string, to: string) => {
+    const ends = { fromMemoryId: from, toMemoryId: to, relationshipType: "SOLVES", strength: 1, confidence: 1 };
+    return execute(createRelationship, await request(), ends as CreateRelationshipInput);
+  };
   const { id } = await create();
-  await create("connects and prepares");
+  const other = await create("connects and prepares");
+  await link(id, other.id);
 
   expect(await counter.during(async () => execute(memory, await request(), { id }))).toBe(2);
   expect(await counter.during(() => create())).toBe(2);
   expect(await counter.during(() => create("new"))).toBe(5);
   expect(await counter.during(() => create("new"))).toBe(3);
+  expect(await counter.during(() => link(other.id, id))).toBe(9);
 });

@@ -153,9 +153,16 @@ async function assertPossible({ models }: Database, link: Link): Promise<void> {
   const key = { graphId_fromId_type_toId: link };
   const existing = await relationship.findUnique({ where: key, select: { id: true } });
   if (existing) throw new RelationshipExists(existing.id);
-  for (const id of [fromId, toId]) {
-    const outgoing = await relationship.count({ where: { graphId, fromId: id } });
-    const incoming = await relationship.count({ where: { graphId, toId: id } });
-    if (outgoing + incoming >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
+  const ends = [fromId, toId];
+  const outgoing = await relationship.groupBy({
+    by: ["fromId"],
+    where: { graphId, fromId: { in: ends } },
+    _count: true,
+  });
+  const incoming = await relationship.groupBy({ by: ["toId"], where: { graphId, toId: { in: ends } }, _count: true });
+  for (const id of ends) {
+    const from = outgoing.find((known) => known.fromId === id)?._count ?? 0;
+    const to = incoming.find((known) => known.toId === id)?._count ?? 0;
+    if (from + to >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
   }
 }
