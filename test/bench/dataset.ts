@@ -182,11 +182,23 @@ async function fillDatabase(url: string, fillTables: (client: pg.Client) => Prom
   });
 }
 
+/** A word that as many memories of `fillOneGraph` have, whatever its size. */
+export const RARE_WORD = "zephyrine";
+const RARE_MEMORIES = 20;
+
 /** One graph, that of the first user, with so many memories and without relationships. */
 export const fillOneGraph = (url: string, memories: number): Promise<void> =>
   fillDatabase(url, async (client) => {
     await fillUsers(client, 1);
     await fillMemories(client, memories, (index) => ({ ...memoryAt(index), graph: 0 }));
+    const rare = Array.from({ length: RARE_MEMORIES }, (_, place) =>
+      memoryId(Math.floor((place * memories) / RARE_MEMORIES)),
+    );
+    await client.query(
+      `WITH rare AS (UPDATE memory SET content = content || $2 WHERE id = ANY ($1) RETURNING graph_id, id)
+       SELECT learn_words_of(graph_id, array_agg(id)) FROM rare GROUP BY graph_id`,
+      [rare, ` ${capital(RARE_WORD)}.`],
+    );
   });
 
 async function fillUsers(client: pg.Client, graphs: number): Promise<void> {

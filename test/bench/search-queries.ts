@@ -1,5 +1,5 @@
 import { chanceOf, oneOf, prose, rareWords, subjectWords, whole } from "./text.js";
-import { memoryAt } from "./dataset.js";
+import { RARE_WORD, memoryAt } from "./dataset.js";
 
 /** What somebody asks a graph, and how. */
 export interface SearchQuestion {
@@ -24,13 +24,14 @@ const longWords = (count: number): string[] =>
     .filter((word) => word.length > 6)
     .slice(0, count);
 const sentence = (): string => prose(chance, 9).replace(".", "").split(".")[0] ?? "";
-const rare = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_000));
+const seldom = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_000));
 /** The most common words of the texts, which hardly anybody looks for alone. */
 const COMMON = "request server cache query client error retry timeout index connection table token release build test";
 
 /** Likely questions, then hostile ones. */
 export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
-  { name: "a rare word", query: rare() },
+  { name: "a rare word", query: RARE_WORD },
+  { name: "a word of 1 memory in 600", query: seldom() },
   { name: "two words", query: words(2).join(" ") },
   { name: "four words", query: words(4).join(" ") },
   { name: "a question", query: `how do we ${words(3).join(" the ")}?` },
@@ -57,5 +58,5 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a common word, filtered to few", query: "request", minImportance: 1, createdAfter: new Date("2026-01-02") },
   { name: "four words, filtered to none", query: words(4).join(" "), createdAfter: new Date("2126-01-01") },
   { name: "a common word of a type that is not there", query: "request", types: ["nothing"] },
-  { name: "a common word with a rare tag", query: "request", tags: [rare()] },
+  { name: "a common word with a rare tag", query: "request", tags: [seldom()] },
 ];

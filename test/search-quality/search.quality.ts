@@ -35,7 +35,7 @@ it("finds what was meant among the memories of others", { timeout: 600_000 }, as
       memories,
     ),
   ).toEqual([]);
-  expect(of(all, "all").recall).toBeGreaterThanOrEqual(0.82);
+  expect(of(all, "all").recall).toBeGreaterThanOrEqual(0.83);
   expect(of(all, "all").reciprocalRank).toBeGreaterThanOrEqual(0.8);
   for (const name of ["exact", "ident"]) expect(of(all, name).reciprocalRank, name).toBeGreaterThanOrEqual(0.98);
   expect(of(all, "typo").recall).toBeGreaterThanOrEqual(0.93);

@@ -103,12 +103,15 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
   };
 }
 
-/** What the stem of a noun in -y is when the verb is asked for, and the other way round: "expiri" and "expir". */
-function kinOf({ piece }: QueryWord, known: Known): string | undefined {
+/**
+ * What the stem of a noun in -y or -a is when the verb is asked for, and the other way round: "expiri" and "expir",
+ * "replica" and "replic".
+ */
+function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
   const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
-  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return undefined;
-  const kin = stem.endsWith("i") ? stem.slice(0, -1) : `${stem}i`;
-  return Math.min(stem.length, kin.length) >= KIN_LENGTH_MIN ? kin : undefined;
+  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
+  const kin = /[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`];
+  return kin.filter((other) => Math.min(stem.length, other.length) >= KIN_LENGTH_MIN);
 }
 
 interface Asked {
@@ -126,7 +129,7 @@ async function alikeOf({ words, unknown, known }: Asked, lookups: Lookups): Prom
   const beginnings = begun
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isCjk(text));
-  const kin = words.flatMap((word) => kinOf(word, known) ?? []);
+  const kin = words.flatMap((word) => kinOf(word, known));
   const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin])];
   if (misspelt.length + beginnings.length + kin.length === 0) return [];
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
@@ -168,7 +171,7 @@ function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant
   add(near, "spelling");
   add(longer, begunNames ? "name" : "beginning");
   add(
-    alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && other === kin),
+    alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && kin.includes(other)),
     "word",
   );
   return variants;

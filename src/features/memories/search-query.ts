@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { QUESTION_WORDS, SYNONYMS } from "./search-vocabulary.js";
+import { IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -56,6 +56,15 @@ for (const group of SYNONYMS) {
     synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
 }
 
+/** What an English word may be a form of: "pictures", "erased", "deleting". */
+const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
+
+/** Names that mean the same as a word, or as what it is a form of. */
+function synonymsOf(word: string): readonly string[] {
+  const [, stem = word] = ENDING.exec(word) ?? [];
+  return synonyms.get(word) ?? synonyms.get(stem) ?? synonyms.get(`${stem}e`) ?? [];
+}
+
 /** Reads a query: what is to be looked up, without knowing yet what there is. */
 export function readQuery(query: string): SearchQuery {
   const text = fold(query);
@@ -65,8 +74,8 @@ export function readQuery(query: string): SearchQuery {
   }));
   const kept = terms.slice(0, LIMITS.search.terms);
   const all = kept.flatMap(({ term }) => wordsOf(term));
-  const asking = all.filter(({ text: word }) => !QUESTION_WORDS.has(word));
-  const words = distinct(withCompounds(asking.length > 0 ? asking : all)).slice(0, LIMITS.search.terms);
+  const telling = all.filter(({ text: word }) => !IDLE_WORDS.has(word));
+  const words = distinct(withCompounds(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
   const names = kept.flatMap(({ term }) =>
@@ -107,7 +116,7 @@ function plainWord(word: string): QueryWord {
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
     .split(" ");
-  const same = synonyms.get(word.toLowerCase()) ?? [];
+  const same = synonymsOf(word.toLowerCase());
   return {
     text: word.toLowerCase(),
     piece: pieceToStem(word),

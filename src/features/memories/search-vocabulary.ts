@@ -1,6 +1,6 @@
 /**
- * Words that mean the same to people who write software; each finds the others. A name of several words needs all of
- * them.
+ * Words that mean the same to people who write software; each finds the others, and so do its English forms. A name of
+ * several words needs all of them.
  */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["k8s", "kubernetes"],
@@ -42,7 +42,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["deps", "dep", "dependency"],
   ["pkg", "pkgs", "package"],
   ["lib", "libs", "library"],
-  ["dir", "dirs", "directory"],
+  ["dir", "dirs", "directory", "folder"],
   ["doc", "docs", "documentation"],
   ["app", "apps", "application"],
   ["admin", "administrator"],
@@ -90,14 +90,56 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["num", "number"],
   ["ms", "millisecond"],
   ["sec", "second"],
+  ["delete", "remove", "erase"],
+  ["undo", "revert", "rollback", "roll back"],
+  ["stale", "outdated", "obsolete"],
+  ["slow", "sluggish"],
+  ["freeze", "hang", "unresponsive"],
+  ["kill", "terminate"],
+  ["quit", "exit"],
+  ["fetch", "retrieve"],
+  ["upgrade", "bump"],
+  ["throttle", "rate limit"],
+  ["bug", "bugs", "defect"],
+  ["typo", "misspelling", "misspelt", "misspelled"],
+  ["outage", "downtime"],
+  ["alert", "alarm"],
+  ["postmortem", "retrospective"],
+  ["email", "mail"],
+  ["spam", "junk"],
+  ["photo", "picture"],
+  ["popup", "modal", "dialog"],
+  ["invoice", "bill"],
+  ["phone", "mobile", "smartphone"],
+  ["colleague", "coworker", "teammate"],
+  ["analyze", "analyse"],
+  ["authorize", "authorise"],
+  ["initialize", "initialise"],
+  ["normalize", "normalise"],
+  ["optimize", "optimise"],
+  ["organize", "organise"],
+  ["organization", "organisation"],
+  ["serialize", "serialise"],
+  ["behavior", "behaviour"],
+  ["color", "colour"],
+  ["favorite", "favourite"],
+  ["canceled", "cancelled"],
+  ["catalog", "catalogue"],
+  ["center", "centre"],
+  ["gray", "grey"],
+  ["license", "licence"],
 ];
 
 /**
- * Question words and words of asking that English stemming does not leave out, of the languages that PostgreSQL can
- * stem. Words that are names or words of the trade in English too ("comment", "var", "come") are not among them.
+ * Words that say nothing about what is looked for. English prepositions and the like that English stemming keeps, words of
+ * asking, and question words of the languages that PostgreSQL can stem. Words that are names or words of the trade in
+ * English too ("comment", "var", "come", "get", "inside") are not among them.
  */
-export const QUESTION_WORDS: ReadonlySet<string> = new Set(
-  `anyone anybody somebody someone please tell show explain wondering
+export const IDLE_WORDS: ReadonlySet<string> = new Set(
+  `across already also although among around behind besides beyond could despite might must onto perhaps shall since
+   though toward towards unless upon whereas whether within without would yet
+   anyone anybody anything everyone everybody everything somebody someone something
+   please tell show explain wondering
    wie warum wieso weshalb wann welche welcher welches wofur womit
    pourquoi quand quel quelle quels quelles combien quoi
    como cuando donde porque cual cuales quien cuanto

@@ -302,6 +302,27 @@ it("finds a compound that is written as two words, and a noun in -y by its verb"
   expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
 });
 
+it("finds what is said in another form or by another word of the trade", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Revert a bad release", "Removing old mail", "Replication lags", "One replica");
+
+  expect(await found(ann, "how to undo it")).toEqual(["Revert a bad release"]);
+  expect(await found(ann, "erased emails")).toEqual(["Removing old mail"]);
+  expect(await found(ann, "replica lags")).toEqual(["Replication lags"]);
+});
+
+it("leaves out words that say nothing, unless there are no others", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Websockets close at the proxy", "Somebody was behind something");
+
+  expect(await found(ann, "would something behind proxies close websockets")).toEqual([
+    "Websockets close at the proxy",
+  ]);
+  expect(await found(ann, "something behind")).toEqual(["Somebody was behind something"]);
+});
+
 it("puts what has the name that a query begins before what has its parts elsewhere", async () => {
   await using world = await createWorld();
   const ann = await world.user();
