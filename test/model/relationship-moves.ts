@@ -1,7 +1,7 @@
 import { type Link, type Model, newestFirst, presentOf } from "./model.js";
 import { type Caller, type GraphChoice, defineMove, drawGraph, drawId, graphOf, refuse } from "./move.js";
 import type { Draw } from "./draw.js";
-import { drawMemory } from "./memory-moves.js";
+import { drawMemory } from "./memory-drawing.js";
 
 interface Place {
   readonly graph?: GraphChoice;

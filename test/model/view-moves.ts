@@ -1,4 +1,4 @@
-import { drawMemory, memoryAt, shown } from "./memory-moves.js";
+import { drawMemory, memoryAt, shown } from "./memory-drawing.js";
 import { type Link, type Memory, presentOf } from "./model.js";
 import { type GraphChoice, Unasked, defineMove, drawGraph, graphOf } from "./move.js";
 
