@@ -34,13 +34,18 @@ it.each([
   ["a list", 3, "{ memories(limit: 20) { memories { relationshipsTotal relationships { memory { content } } } } }"],
   // The search itself runs on connections of its own.
   [
-    "a search",
+    "a memory, whole ones around it, and what is around those",
     2,
+    "query($id: ID!) { memory(id: $id) { relationships { memory { content relationships { memory { title } } } } } }",
+  ],
+  [
+    "a search",
+    1,
     '{ searchMemories(query: "note") { memories { memory { content relationships { relationshipId } } } } }',
   ],
   [
     "what is related",
-    4,
+    3,
     `query($id: ID!) {
       relatedMemories(id: $id, maxDepth: 3) { memories { memory { content relationships { memory { content } } } } }
     }`,

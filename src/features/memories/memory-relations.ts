@@ -5,7 +5,7 @@ import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
-import { LONG_FIELDS, type Place, readMemories, readSuperseding } from "./read-memories.js";
+import { LONG_FIELDS, type Place, type Wanted, readMemories, readSuperseding } from "./read-memories.js";
 import { SupersedingMemory } from "./superseding-memory.js";
 
 /** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
@@ -65,7 +65,7 @@ async function followOtherEnds(
   const isKnown = [...asked].every((field) => KNOWN_OF_OTHER_END.has(field));
   if (isKnown || relationships.length === 0) return relationships;
   const places = relationships.map(({ memory }) => memory);
-  const memories = await load(context, asksForLong(asked) ? listsAt : listsOfHeadsAt, places);
+  const memories = await load(context, READ[choiceOf(asked)].lists, places);
   // One whose memory was deleted a moment ago was deleted with it.
   return relationships.flatMap((relationship, index) => {
     const memory = memories[index];
@@ -86,7 +86,7 @@ export const defineMemoryRelation = <Source extends object>({
     permission: "memories:read",
     failures: [MemoryNotFound, TooManyFollowed],
     async follow(context, source, asked) {
-      const memory = await load(context, asksForLong(asked()) ? memoriesAt : headsAt, placeOf(source));
+      const memory = await load(context, READ[choiceOf(asked())].each, placeOf(source));
       if (!memory) throw new MemoryNotFound();
       return memory;
     },
@@ -119,32 +119,35 @@ export async function withMemories<Item extends { readonly graphId: string; read
 }
 
 const readRelationships = async (context: Context, memory: Place): Promise<Partial<Memory>> =>
-  (await load(context, relationshipsAt, memory)) ?? {};
-
-const asksForLong = (asked: ReadonlySet<string>): boolean => LONG_FIELDS.some((field) => asked.has(field));
-
-const memoriesAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, checkFollowed(places), { withContent: true });
-
-/** The same without the contents. */
-const headsAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, checkFollowed(places), { withContent: false });
+  (await load(context, READ.linkedHeads.each, memory)) ?? {};
 
 type ListBatch = Batch<readonly Place[], ReadonlyArray<Memory | undefined>>;
 
-/** Lists of memories: read together, and handed out again list by list. */
-const inLists =
-  (read: Batch<Place, Memory | undefined>): ListBatch =>
-  async (context, lists) => {
-    const memories = await read(context, lists.flat());
+/** Reads memories one by one, or lists of them: read together, and handed out again list by list. */
+function reading(wanted: Wanted): { readonly each: Batch<Place, Memory | undefined>; readonly lists: ListBatch } {
+  const each: Batch<Place, Memory | undefined> = (context, places) =>
+    readMemories(context, checkFollowed(places), wanted);
+  const lists: ListBatch = async (context, asked) => {
+    const memories = await each(context, asked.flat());
     let start = 0;
-    return lists.map(({ length }) => memories.slice(start, (start += length)));
+    return asked.map(({ length }) => memories.slice(start, (start += length)));
   };
-const listsAt = inLists(memoriesAt);
-const listsOfHeadsAt = inLists(headsAt);
+  return { each, lists };
+}
 
-const relationshipsAt: Batch<Place, Memory | undefined> = (context, places) =>
-  readMemories(context, checkFollowed(places), { withContent: false, withRelationships: true });
+/** A level of a query is one statement, whatever is asked for in it. `load` gathers by batch, so each choice has one. */
+const READ = {
+  heads: reading({ withContent: false }),
+  whole: reading({ withContent: true }),
+  linkedHeads: reading({ withContent: false, withRelationships: true }),
+  linked: reading({ withContent: true, withRelationships: true }),
+};
+
+function choiceOf(asked: ReadonlySet<string>): keyof typeof READ {
+  const isLong = LONG_FIELDS.some((field) => asked.has(field));
+  if (asked.has("relationships") || asked.has("relationshipsTotal")) return isLong ? "linked" : "linkedHeads";
+  return isLong ? "whole" : "heads";
+}
 
 const supersedingAt: Batch<Place, SupersedingMemory | null> = (context, places) =>
   readSuperseding(context, checkFollowed(places));

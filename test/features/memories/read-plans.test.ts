@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { memoriesAlone, memoriesWithRelationships } from "../../../src/features/memories/memory-statements.js";
+import { inOrder } from "../../../src/platform/statement.js";
+import { manyMemories } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
+
+it.each([memoriesAlone, memoriesWithRelationships])(
+  "plans $name once, for any number of memories",
+  async (statement) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const ids = (await manyMemories(world, ann, 20)).map(({ id }) => id);
+    const client = await world.database.pool.connect();
+
+    // PostgreSQL plans the first five executions for their values, and then decides.
+    for (let count = 1; count <= 20; count++) {
+      const graphIds = ids.slice(0, count).map(() => ann.caller.personalGraphId);
+      const values = inOrder(statement, { graphIds, ids: ids.slice(0, count), withContent: true });
+      await client.query({ name: statement.name, text: statement.text, values });
+    }
+    const { rows } = await client.query<{ once: string; anew: string }>(
+      "SELECT generic_plans AS once, custom_plans AS anew FROM pg_prepared_statements WHERE name = $1",
+      [statement.name],
+    );
+    client.release();
+
+    expect(rows).toEqual([{ once: "15", anew: "5" }]);
+  },
+);
