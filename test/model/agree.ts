@@ -23,6 +23,17 @@ export function difference(expected: unknown, actual: unknown, path = "answer"):
     .find(Boolean);
 }
 
+/** What is expected of the fields that there are. */
+export function partOf(expected: unknown, actual: unknown): unknown {
+  if (Array.isArray(expected) && Array.isArray(actual))
+    return expected.map((item, index) => partOf(item, actual[index]));
+  if (typeof expected !== "object" || typeof actual !== "object" || expected === null || actual === null)
+    return expected;
+  const parts = Object.entries(expected).filter(([name]) => name in actual);
+  const known = actual as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(parts.map(([name, value]) => [name, partOf(value, known[name])]));
+}
+
 const differs = (path: string, expected: unknown, actual: unknown) =>
   `${path} is ${inShort(actual)}, not ${inShort(expected)}`;
 

@@ -2,18 +2,19 @@ import { type GraphQLObjectType, type GraphQLSchema, getNamedType, isEnumType, i
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf, restNameOf } from "../../src/operation/output.js";
 import { followedFields } from "../../src/surfaces/json-schema.js";
+import { argumentsOf, askMcp } from "../support/mcp.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 
 /** What a door answered, in words that are the same for all doors: code's names, REST's values. */
 export type Verdict =
-  | { readonly ok: true; readonly output: Answered | undefined }
+  | { readonly ok: true; readonly output: Answered | undefined; readonly has?: "everything" | "some" | "what fits" }
   | { readonly ok: false; readonly code: string; readonly reason: string | undefined; readonly status: number };
 export type Answered = Readonly<Record<string, unknown>>;
 
 export interface Question {
   readonly url: string;
   readonly schema: GraphQLSchema;
-  readonly door: "rest" | "graphql";
+  readonly door: "rest" | "graphql" | "mcp";
   readonly operation: Operation;
   readonly input: Readonly<Record<string, unknown>>;
   readonly key: string | undefined;
@@ -22,6 +23,7 @@ export interface Question {
 
 export async function askDoor(question: Question): Promise<Verdict> {
   const { url, schema, door, operation, input, key, idempotencyKey } = question;
+  if (door === "mcp") return askByMcp(question);
   const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
   const type = outputTypeOf(schema, operation);
   if (door === "rest") {
@@ -42,6 +44,24 @@ export async function askDoor(question: Question): Promise<Verdict> {
     return { ok: false, code: code.toLowerCase(), reason, status };
   }
   return { ok: true, output: read(type, data?.[operation.name], "graphql") as Answered };
+}
+
+/** Agents get a part of an answer, in 8 KB; a tool that a key's scopes do not allow is not there. */
+async function askByMcp({ url, schema, operation, input, key }: Question): Promise<Verdict> {
+  const { status, body } = await askMcp(url, key, "tools/call", {
+    name: operation.mcp?.name,
+    arguments: argumentsOf(input),
+  });
+  if (status === 401) return { ok: false, code: "unauthorized", reason: undefined, status };
+  if (body.error) return { ok: false, code: "not_found", reason: "no_tool", status };
+  const { content, isError } = body.result as { content: [{ text: string }]; isError?: boolean };
+  const answer = JSON.parse(content[0].text) as Answered;
+  if (isError) {
+    const { code, reason } = answer["error"] as { code: string; reason?: string };
+    return { ok: false, code, reason, status };
+  }
+  const output = read(outputTypeOf(schema, operation), answer, "rest") as Answered;
+  return { ok: true, output, has: "hint" in answer ? "what fits" : "some" };
 }
 
 /** The operations that show a memory's relationships at every door; elsewhere GraphQL alone can follow them. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { scopesOf } from "../../src/operation/permission.js";
 import { keepsResults } from "../../src/operation/operation.js";
-import { Disagreement, difference } from "./agree.js";
+import { Disagreement, difference, partOf } from "./agree.js";
 import { type Answered, type Verdict, askDoor } from "./doors.js";
 import { assertInvariants } from "./invariants.js";
 import { KEPT_MS, type Kept, type Model } from "./model.js";
@@ -58,11 +58,13 @@ export async function judge(model: Model, real: Real, question: Question, verdic
   const expected = predicted(model, question);
   if (expected instanceof Refused) return assertRefused(verdict, expected);
   if (!verdict.ok) throw new Disagreement(`It was refused (${inWords(verdict)}); the model says it must be done.`);
-  const { output } = verdict;
+  const { output, has = "everything" } = verdict;
   const { list } = expected;
+  const told = list ? { [list.field]: list.items } : (expected.output ?? {});
   const differs =
     output &&
-    (difference(list ? { [list.field]: list.items } : (expected.output ?? {}), output) ?? expected.check?.(output));
+    has !== "what fits" &&
+    (difference(has === "some" ? partOf(told, output) : told, output) ?? expected.check?.(output));
   if (differs) throw new Disagreement(differs);
   if (!("isReplay" in expected)) await take(model, real, question, { expected, output: output ?? {} });
 }
@@ -82,10 +84,10 @@ function predicted(model: Model, question: Question): Expected | Replay | Refuse
   const isPublic = operation.permission === "public";
   try {
     if (!isPublic && (key !== me.key.secret || !model.opens(me.key))) throw new Refused("unauthorized");
+    const isAllowed = scopesOf(operation.permission).every((scope) => me.key.scopes.includes(scope));
+    if (!isAllowed && me.door === "mcp") throw new Refused("not_found", "no_tool");
     if (isSpoiled) throw new Refused("bad_request");
-    if (scopesOf(operation.permission).some((scope) => !me.key.scopes.includes(scope))) {
-      throw new Refused("forbidden", "scope_missing");
-    }
+    if (!isAllowed) throw new Refused("forbidden", "scope_missing");
     const move = moves.get(operation.name);
     if (!move) throw new Error(`No command asks for ${operation.name}.`);
     move.check?.(input);

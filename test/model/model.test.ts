@@ -22,7 +22,7 @@ it("has a command for every operation", () => {
 });
 
 it(
-  `says the same as a small model of it, through ${STEPS} steps at both doors`,
+  `says the same as a small model of it, through ${STEPS} steps at every door`,
   async () => {
     const { failure, steps } = await lookForDisagreement(
       { steps: STEPS, seed: SEED, path: process.env["MODEL_PATH"] },

@@ -123,7 +123,7 @@ export interface Kept {
   readonly user: User;
   readonly idempotencyKey: string;
   readonly operation: string;
-  readonly door: "rest" | "graphql";
+  readonly door: "rest" | "graphql" | "mcp";
   readonly input: object;
   readonly output: unknown;
   readonly keptAt: number;

@@ -7,7 +7,7 @@ import type { Real } from "./real.js";
 export interface Caller {
   readonly user: User;
   readonly key: Key;
-  readonly door: "rest" | "graphql";
+  readonly door: "rest" | "graphql" | "mcp";
 }
 
 /** What the model says comes of an operation. */

@@ -1,4 +1,5 @@
 import type { Operation } from "../../src/operation/operation.js";
+import { isOffered } from "../support/mcp.js";
 import { operationNamed } from "../support/operations.js";
 import type { Draw } from "./draw.js";
 import type { Kept, Model } from "./model.js";
@@ -37,14 +38,15 @@ export function questionOf(
   const isUnknown = draw.once(60);
   const idempotencyKey = operation.kind === "mutation" && draw.once(5) ? drawIdempotencyKey(model, draw) : undefined;
   const [wantsSpoiled, whichField, whichValue] = [draw.once(15), draw.number(1_000), draw.number(1_000)];
-  const me = { user, key, door };
-  const input = inputOf(move, model, me, draw);
-  if (!input) return undefined;
-  const wrong = wantsSpoiled && real && spoiled(real.schema, operation, input, [whichField, whichValue]);
+  const drawn = inputOf(move, model, { user, key, door }, draw);
+  if (!drawn) return undefined;
+  const wrong = wantsSpoiled && real && spoiled(real.schema, operation, drawn, [whichField, whichValue]);
+  const input = Object.fromEntries(Object.entries(wrong || drawn).filter(([, value]) => value !== undefined));
+  const isTool = operation.mcp && idempotencyKey === undefined && isOffered(operation, input);
   return {
     operation,
-    me,
-    input: Object.fromEntries(Object.entries(wrong || input).filter(([, value]) => value !== undefined)),
+    me: { user, key, door: door === "mcp" && !isTool ? "rest" : door },
+    input,
     isSpoiled: Boolean(wrong),
     key: operation.permission === "public" ? undefined : isUnknown ? "mg_live_unknown" : key.secret,
     idempotencyKey,

@@ -28,7 +28,7 @@ export interface Found {
 const COMMANDS_MAX = 250;
 
 const numbers = fc.array(fc.nat({ max: 65_535 }), { minLength: 24, maxLength: 24 });
-const door = fc.constantFrom("rest" as const, "graphql" as const);
+const door = fc.constantFrom("rest" as const, "graphql" as const, "mcp" as const);
 
 /** Every operation as often as its move says. */
 const choice: fc.Arbitrary<Choice> = fc.oneof(

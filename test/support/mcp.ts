@@ -84,9 +84,12 @@ export function callOperation(
   { mcp }: Operation,
   input: Readonly<Record<string, unknown>>,
 ): Promise<Called> {
-  const args = Object.fromEntries(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
-  return callTool(url, key, mcp?.name ?? "", args);
+  return callTool(url, key, mcp?.name ?? "", argumentsOf(input));
 }
+
+/** The names that an operation's inputs have for agents. */
+export const argumentsOf = (input: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
 
 /** The result of an operation as a tool. */
 export async function saidByMcp(...asked: Parameters<typeof callOperation>): Promise<Said> {
