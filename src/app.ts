@@ -19,6 +19,7 @@ import { Meaning } from "./platform/meaning.js";
 import type { Meter } from "./platform/meter.js";
 import { Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
+import { preparePooler } from "./platform/pooler.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
 import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
@@ -59,7 +60,8 @@ export async function startApp(
   const onError = (err: Error) =>
     warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
   const isOpen = typeof where === "object";
-  const opened = isOpen ? where : openDatabase(where, onError, waits);
+  const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
+  const opened = isOpen ? where : openDatabase(where, onError, waits, pooler);
   const database = tracer ? tracedDatabase(opened, tracer) : opened;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
@@ -120,6 +122,12 @@ export async function startApp(
   };
   let stopped: Promise<void> | undefined;
   return { url, metricsUrl, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+/** The pooler at `pooled`, if there is one, made ready. */
+async function poolerOf({ directDatabaseUrl: direct }: Config, pooled: DatabaseUrl, waits: WaitBounds) {
+  if (direct === undefined) return undefined;
+  return preparePooler({ direct, pooled: typeof pooled === "string" ? pooled : pooled() }, waits);
 }
 
 function addressOf(server: Server, host: string): string {

@@ -11,6 +11,8 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded PostgreSQL, in the data folder. */
   readonly databaseUrl: string | undefined;
+  /** The address of PostgreSQL itself, where DATABASE_URL leads to a pooler such as PgBouncer. */
+  readonly directDatabaseUrl: string | undefined;
   /** Whether root may run the embedded PostgreSQL in production; elsewhere it always may. */
   readonly embeddedDatabaseAsRoot: boolean;
   readonly redisUrl: string | undefined;
@@ -191,6 +193,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const telemetry = { traces: exported("TRACES"), logs: exported("LOGS") };
   const isTold = value("OTEL_SDK_DISABLED") !== "true" && (telemetry.traces || telemetry.logs);
 
+  const directDatabaseUrl = url("DIRECT_DATABASE_URL", ["postgres:", "postgresql:"]);
+  if (directDatabaseUrl !== undefined && value("DATABASE_URL") === undefined) {
+    problems.push("  DATABASE_URL must be set with DIRECT_DATABASE_URL: the address of the pooler.");
+  }
+
   const metricsHost = value("METRICS_HOST") ?? "127.0.0.1";
   const metricsPort = value("METRICS_PORT") === undefined ? undefined : whole("METRICS_PORT", 0, 65_535);
   const config: Config = {
@@ -199,6 +206,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: whole("PORT", 4000, 65_535),
     dataDir: value("DATA_DIR") ?? ".data",
     databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
+    directDatabaseUrl,
     embeddedDatabaseAsRoot: choice("EMBEDDED_DATABASE_AS_ROOT", ["yes", "no"], "no") === "yes",
     redisUrl: url("REDIS_URL", ["redis:", "rediss:"]),
     publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),

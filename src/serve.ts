@@ -24,7 +24,10 @@ async function main(): Promise<void> {
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
   const { tracer } = telemetry ?? {};
-  await using app = await startApp({ ...config, ...standIn?.settings }, () => dataFolder.databaseUrl, log, { tracer });
+  const { directDatabaseUrl, databaseUrl } = config;
+  const url = directDatabaseUrl === undefined ? undefined : databaseUrl;
+  const settings = { ...config, ...standIn?.settings };
+  await using app = await startApp(settings, url ?? (() => dataFolder.databaseUrl), log, { tracer });
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
   const reason = await Promise.race([signal, dataFolder.lost]);

@@ -10,7 +10,8 @@ import { EmbeddingsServer } from "../platform/embeddings.js";
 import { verifyMailServer } from "../platform/mailer.js";
 import { isMigrated } from "../platform/migrations.js";
 import { stripeClient } from "../platform/payments.js";
-import { explainDatabase } from "../platform/start-error.js";
+import { examinePooler } from "../platform/pooler.js";
+import { THROUGH_POOLER, explainDatabase } from "../platform/start-error.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { sentenceFor } from "./for-operator.js";
 import { tableOf } from "./table.js";
@@ -19,7 +20,7 @@ export const program = commandLine({
   script: "doctor",
   description:
     "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, " +
-    "migrations, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
+    "migrations, pooler, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
   examples: [
     "npm run doctor",
     "NODE_ENV=production DATABASE_URL=… npm run doctor",
@@ -53,6 +54,7 @@ type Check = (config: Config) => Promise<string | undefined>;
 
 const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without: string }>> = {
   database: { check: databaseWorks, without: "" },
+  pooler: { check: poolerWorks, without: "DIRECT_DATABASE_URL is not set: DATABASE_URL leads to PostgreSQL itself." },
   redis: { check: redisWorks, without: "REDIS_URL is not set: each server counts rate limits for itself." },
   mail: { check: mailWorks, without: "SMTP_URL is not set: mails wait, or in development become files." },
   stripe: { check: stripeWorks, without: "STRIPE_SECRET_KEY is not set: teams cannot buy seats." },
@@ -101,19 +103,27 @@ class Problem extends Error {}
 /** Clocks may differ so much; codes, sessions and signed events depend on them. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
+/** A setting of the connection, which a pooler would drop. */
+const STATEMENT_MS = 4_000;
+
 async function databaseWorks(config: Config): Promise<string> {
   await using dataFolder = await openDataFolder(config);
   const { databaseUrl } = dataFolder;
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
+  const client = new pg.Client({
+    ...{ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, query_timeout: 5_000 },
+    statement_timeout: STATEMENT_MS,
+  });
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await client.query<{ version: string; now: Date; readOnly: string }>(
+    const { rows } = await client.query<{ version: string; now: Date; readOnly: string; timeout: string }>(
       `SELECT current_setting('server_version') AS version, clock_timestamp() AS now,
-              current_setting('transaction_read_only') AS "readOnly"`,
+              current_setting('transaction_read_only') AS "readOnly",
+              (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
     );
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
+    if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
     if (row.readOnly === "on") throw new Problem("The database is read-only: name the primary server in DATABASE_URL.");
     const differenceMs = Math.abs(row.now.getTime() - Date.now());
     if (differenceMs > CLOCK_DIFFERENCE_MAX_MS) {
@@ -128,6 +138,14 @@ async function databaseWorks(config: Config): Promise<string> {
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function poolerWorks({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
+  if (directDatabaseUrl === undefined || databaseUrl === undefined) return undefined;
+  const { keepsNames } = await examinePooler(databaseUrl);
+  return keepsNames
+    ? "The pooler works, and keeps names of statements apart."
+    : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer with max_prepared_statements saves that.";
 }
 
 async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {

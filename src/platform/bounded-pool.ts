@@ -14,6 +14,8 @@ export interface PoolOptions {
   readonly timeoutMs: number;
   /** Settings of PostgreSQL, in the format of its command line. */
   readonly options: string;
+  /** The connections lead to a pooler, which takes no settings: there they belong to the role. */
+  readonly isPooled: boolean;
   onError(error: Error): void;
   /** Which of these PostgreSQL processes are idle, which means that they wait for a statement. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
@@ -38,19 +40,21 @@ export class BoundedPool extends pg.Pool {
     super({
       max: options.max,
       connectionTimeoutMillis: options.waitMs,
-      statement_timeout: options.timeoutMs,
       // Detects a dead peer on idle connections.
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: "memory-graph-gateway",
-      // Poolers such as PgBouncer refuse other parameters, but can be configured to ignore `options`.
-      options: `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
+      ...(!options.isPooled && {
+        statement_timeout: options.timeoutMs,
+        options: `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
+      }),
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super({ ...config, connectionString: typeof url === "string" ? url : url(), pipeline: true });
           // Between the pool's listener and that of the connection's user there is none, and PostgreSQL may end the
           // connection in the same packet that says it is ready: an unhandled error would end the process.
           this.on("error", () => {});
+          if (options.isPooled) askForUtc(this);
           const connection = new Connection(this);
           connections.add(connection);
           this.once("end", () => connections.delete(connection));
@@ -166,7 +170,15 @@ class NoAnswer extends Error {
 /** Properties of node-postgres' client that its types leave out. */
 const wireOf = (client: pg.Client): Wire => client as unknown as Wire;
 
+/** A pooler takes this setting from its clients, and sets it on each connection that it lends them. */
+function askForUtc(client: pg.Client): void {
+  const wire = wireOf(client);
+  const settings = wire.getStartupConf.bind(client);
+  wire.getStartupConf = () => ({ ...settings(), TimeZone: "UTC" });
+}
+
 interface Wire {
   readonly processID: number | null;
+  getStartupConf(): Readonly<Record<string, string>>;
   readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(error: Error): void } };
 }

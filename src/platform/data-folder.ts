@@ -4,7 +4,7 @@ import { makeFolder } from "./folder.js";
 import type { Logger } from "./logger.js";
 
 export interface DataFolder extends AsyncDisposable {
-  /** The address of the database. It changes when the embedded PostgreSQL must restart on another port. */
+  /** The address of PostgreSQL itself, not of a pooler. It changes when the embedded PostgreSQL must restart on another port. */
   readonly databaseUrl: string;
   /** Resolves when another server has taken over the data folder; this one must stop, with this error. */
   readonly lost: Promise<AnotherServer>;
@@ -14,6 +14,7 @@ interface DataFolderConfig {
   readonly development: boolean;
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
+  readonly directDatabaseUrl: string | undefined;
   /** Whether root may run the embedded PostgreSQL in production. */
   readonly embeddedDatabaseAsRoot: boolean;
 }
@@ -25,7 +26,8 @@ interface DataFolderConfig {
  * @throws CannotStart when no database can be used, or another server runs on the same data folder.
  */
 export async function openDataFolder(config: DataFolderConfig, server?: { readonly log: Logger }): Promise<DataFolder> {
-  const { development, dataDir, databaseUrl } = config;
+  const { development, dataDir } = config;
+  const databaseUrl = config.directDatabaseUrl ?? config.databaseUrl;
   if (development) await makeFolder(dataDir);
   // Any number of servers may share the operator's own database.
   if (databaseUrl) return { databaseUrl, lost: never(), async [Symbol.asyncDispose]() {} };

@@ -12,6 +12,7 @@ import {
   whyUnavailable,
 } from "./database-errors.js";
 import { idleProcesses } from "./idle-statement.js";
+import type { Pooler } from "./pooler.js";
 import { PrismaClient } from "./prisma/client.js";
 import { type Statement, inOrder } from "./statement.js";
 
@@ -72,19 +73,25 @@ export interface WaitBounds {
   readonly transactionTimeoutMs: number;
 }
 
-/** Opens the database at `url`; it connects when a connection is first needed. */
+/** Opens the database at `url`, by a pooler if one is given; it connects when a connection is first needed. */
 export function openDatabase(
   url: DatabaseUrl,
   onError: (error: Error) => void = () => {},
   waits: WaitBounds = LIMITS.database,
+  pooler?: Pooler,
 ): OpenDatabase {
-  const { pool, reservedPool, searchPool } = openPools(url, waits, onError);
+  const isNamed = pooler?.keepsNames ?? true;
+  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, isNamed }, onError);
+  const lend = pooler ? withTransaction : withClient;
+  // Without a pooler the connections of this pool have it.
+  const searchSettings = pooler ? [`statement_timeout=${searchTimeoutMs}`] : [];
   const transaction = {
     maxWait: waits.connectionWaitMs,
     timeout: waits.transactionTimeoutMs,
   };
   const names = new Map<string, string>();
   const statementNameGenerator = ({ sql }: { sql: string }) => {
+    if (!isNamed) return "";
     const name = names.get(sql) ?? `prisma_${names.size}`;
     if (names.size < 500) names.set(sql, name);
     return names.has(sql) ? name : "";
@@ -103,12 +110,13 @@ export function openDatabase(
       const onto = statement.reserved ? reservedPool : pool;
       const { rows } = await withRetries(() =>
         patience
-          ? withClient(onto, patience, (one) => ask(one, statement, values))
-          : onto.query(queryOf(statement, values)),
+          ? lend(onto, [lockTimeout(patience)], (one) => ask(one, statement, values, isNamed))
+          : onto.query(queryOf(statement, values, isNamed)),
       );
       return rows as Row[];
     },
-    search: (work, patience) => withClient(searchPool, patience, searchOn(work)),
+    search: (work, patience) =>
+      lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, isNamed)),
     transaction: (work, patience) =>
       withRetries(() =>
         client.$transaction(async (inner) => {
@@ -124,11 +132,17 @@ export function openDatabase(
   };
 }
 
-function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) => void) {
+interface PoolWishes {
+  readonly waits: WaitBounds;
+  readonly pooler: Pooler | undefined;
+  readonly isNamed: boolean;
+}
+
+function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolWishes, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = waits;
   const options = `${SETTINGS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
-  const common = { options, waitMs: waits.connectionWaitMs, onError };
+  const common = { options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError };
   const reservedPool = new BoundedPool(url, {
     ...common,
     max: reservedConnections,
@@ -140,7 +154,7 @@ function openPools(url: DatabaseUrl, waits: WaitBounds, onError: (error: Error) 
     timeoutMs: searchTimeoutMs,
   });
   const idleOf = async (processIds: readonly number[]) => {
-    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }));
+    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }, isNamed));
     return rows.map(({ pid }) => pid);
   };
   const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
@@ -153,8 +167,12 @@ const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 type Any = Statement<never, unknown>;
 
 /** Without `queryOf`: a client, unlike a pool, returns no promise for the query object that it makes. */
-const ask = (client: pg.PoolClient, statement: Any, values: object): Promise<pg.QueryResult> =>
-  client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) });
+const ask = (client: pg.PoolClient, statement: Any, values: object, isNamed: boolean): Promise<pg.QueryResult> =>
+  client.query({
+    ...(isNamed && { name: statement.name }),
+    text: statement.text,
+    values: inOrder(statement, values),
+  });
 
 /** Rounded to steps: Prisma's adapter caches each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
@@ -162,12 +180,14 @@ const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.c
 /** Changes a setting until the connection is released. */
 type Change = (setting: string) => Promise<void>;
 
-/** Runs `work` on a connection of the pool, then restores its settings. A broken connection is not used again. */
-async function withClient<T>(
+type Lend = <T>(
   pool: pg.Pool,
-  patience: LockPatience | undefined,
+  settings: readonly string[],
   work: (client: pg.PoolClient, change: Change) => Promise<T>,
-): Promise<T> {
+) => Promise<T>;
+
+/** Runs `work` on a connection of the pool, then restores its settings. A broken connection is not used again. */
+const withClient: Lend = async (pool, settings, work) => {
   const client = await pool.connect();
   let broken: Error | undefined;
   let isChanged = false;
@@ -178,24 +198,45 @@ async function withClient<T>(
   };
   client.on("error", note);
   try {
-    if (patience) await change(lockTimeout(patience));
+    for (const setting of settings) await change(setting);
     return await work(client, change);
   } finally {
     if (isChanged) await client.query("RESET ALL").catch(note);
     client.off("error", note);
     client.release(broken);
   }
-}
+};
+
+/** The same through a pooler: settings hold only within a transaction. */
+const withTransaction: Lend = async (pool, settings, work) => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const note = (error: Error) => void (broken = error);
+  const change = async (setting: string): Promise<void> => void (await client.query(`SET LOCAL ${setting}`));
+  client.on("error", note);
+  try {
+    await client.query(["BEGIN", ...settings.map((setting) => `SET LOCAL ${setting}`)].join("; "));
+    const answer = await work(client, change);
+    await client.query("COMMIT");
+    return answer;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(note);
+    throw error;
+  } finally {
+    client.off("error", note);
+    client.release(broken);
+  }
+};
 
 const searchOn =
-  <T>(work: (run: Database["run"]) => Promise<T>) =>
+  <T>(work: (run: Database["run"]) => Promise<T>, isNamed: boolean) =>
   (client: pg.PoolClient, change: Change): Promise<T> => {
     const begunAt = performance.now();
     return work(async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) => {
       const spentMs = performance.now() - begunAt;
       if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
       if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
-      return (await ask(client, statement, values)).rows as Row[];
+      return (await ask(client, statement, values, isNamed)).rows as Row[];
     });
   };
 
@@ -208,9 +249,9 @@ class SearchTimeout extends Error {
 export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
 
 /** A named query as an object, which is faster: node-postgres copies a configuration property by property. */
-const queryOf = (statement: Any, values: object): pg.QueryConfig =>
+const queryOf = (statement: Any, values: object, isNamed: boolean): pg.QueryConfig =>
   Object.assign(new pg.Query(statement.text, inOrder(statement, values)), {
-    name: statement.name,
+    name: isNamed ? statement.name : undefined,
   }) as unknown as pg.QueryConfig;
 
 function waitedInVain(error: unknown): WhyUnavailable | undefined {

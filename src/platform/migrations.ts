@@ -9,7 +9,7 @@ import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
 import { PROJECT } from "./project.js";
-import { StartError, explainDatabase } from "./start-error.js";
+import { StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
 /** Any constant works, as long as all servers on the same database use the same one. */
@@ -41,7 +41,7 @@ export async function migrate(
   const lock = lockClient(url, waits);
   try {
     await lock.connect();
-    await assertUsable(lock, new URL(url).host);
+    await assertUsable(lock, new URL(url).host, waits);
     await takeLock(lock, tell, waits);
     const pending = await pendingMigrations(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
@@ -68,11 +68,14 @@ function lockClient(url: string, { connectMs, catalogMs }: Waits): pg.Client {
   }
 }
 
-async function assertUsable(database: pg.Client, host: string): Promise<void> {
-  const { rows } = await database.query<{ version: string; read_only: string }>(
-    "SELECT current_setting('server_version') AS version, current_setting('transaction_read_only') AS read_only",
+async function assertUsable(database: pg.Client, host: string, { catalogMs }: Waits): Promise<void> {
+  const { rows } = await database.query<{ version: string; read_only: string; timeout: string }>(
+    `SELECT current_setting('server_version') AS version, current_setting('transaction_read_only') AS read_only,
+            (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
   );
-  const { version = "", read_only: readOnly } = rows[0] ?? {};
+  const { version = "", read_only: readOnly, timeout } = rows[0] ?? {};
+  // Neither would its locks hold.
+  if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (Number.parseInt(version, 10) < VERSION_MIN) {
     throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
   }

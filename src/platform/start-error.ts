@@ -3,6 +3,10 @@ import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database-errors.js";
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}
 
+export const THROUGH_POOLER =
+  "The address of the database leads through a pooler, which does not keep the settings of connections: set " +
+  "DIRECT_DATABASE_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.";
+
 /** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
 export function explainDatabase(error: unknown, url: string): unknown {
   if (error instanceof StartError) return error;
@@ -70,6 +74,7 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   if (error instanceof URIError) {
     return "DATABASE_URL cannot be decoded: write a percent sign as %25, also in a password.";
   }
+  if (/unsupported startup parameter/.test(said)) return THROUGH_POOLER;
   if (/configuration parameter|value for parameter/.test(said)) {
     return `PostgreSQL at ${place.host} refuses the options in DATABASE_URL: ${said}. Correct the options.`;
   }

@@ -39,7 +39,7 @@ it("finds nothing wrong where nothing is, and says what is not configured", asyn
     disk: "ok",
     embeddings: "ok",
   };
-  expect(states).toEqual({ ...working, redis: "off", stripe: "off" });
+  expect(states).toEqual({ ...working, pooler: "off", redis: "off", stripe: "off" });
   expect(by.get("embeddings")?.says).toContain("20 dimensions");
   expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);

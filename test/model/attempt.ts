@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { operations } from "../../src/operations.js";
 import { assertInvariants } from "./invariants.js";
 import type { Model } from "./model.js";
-import { type Real, startReal } from "./real.js";
+import { type Real, type Way, startReal } from "./real.js";
 
 /** A command, and where it stands among those of its seed. */
 export interface Candidate {
@@ -34,11 +34,14 @@ export class Place implements AsyncDisposable {
   #real: Real | undefined;
   #steps = 0;
 
-  constructor(private readonly newModel: (real: Real) => Promise<Model>) {}
+  constructor(
+    private readonly newModel: (real: Real) => Promise<Model>,
+    private readonly way?: Way,
+  ) {}
 
   async attempt(candidates: readonly Candidate[]): Promise<Passed | Failed> {
     if (this.#steps >= STEPS_OF_A_WORLD) await this[Symbol.asyncDispose]();
-    const real = (this.#real ??= await startReal());
+    const real = (this.#real ??= await startReal(this.way));
     const model = await this.newModel(real);
     const ran: Ran[] = [];
     const every = candidates.length <= FEW ? 1 : INVARIANTS_EVERY;

@@ -33,11 +33,16 @@ const WITHOUT_END: Budgets = {
   close: async () => {},
 };
 
-export async function startReal(): Promise<Real> {
-  const world = await createStripeWorld();
+/** The address of a pooler before the database at `url`. */
+export type Way = (url: string) => Promise<string>;
+
+export async function startReal(way?: Way): Promise<Real> {
+  const world = await createStripeWorld(way ? { fresh: true } : {});
   // In production without SMTP the server sends no mail, so that each can be read here at the moment it is due.
-  const config = readConfig({ ...environmentOf(world.stripe), NODE_ENV: "production", PORT: "0" });
-  const app = await startApp(config, world.databaseUrl, world.services.log, { budgets: WITHOUT_END });
+  const url = (await way?.(world.databaseUrl)) ?? world.databaseUrl;
+  const addresses = way && { DATABASE_URL: url, DIRECT_DATABASE_URL: world.databaseUrl };
+  const config = readConfig({ ...environmentOf(world.stripe), ...addresses, NODE_ENV: "production", PORT: "0" });
+  const app = await startApp(config, url, world.services.log, { budgets: WITHOUT_END });
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;
   const sent: Message[] = [];

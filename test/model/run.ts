@@ -8,7 +8,7 @@ import { CheckoutPaid, MonthPasses, NewsAgain, TimePasses } from "./events.js";
 import { type Candidate, type Failed, Place, shortened } from "./attempt.js";
 import { Model, type User } from "./model.js";
 import { moves } from "./moves.js";
-import type { Real } from "./real.js";
+import type { Real, Way } from "./real.js";
 import { Again, type Choice, Step, Together } from "./step.js";
 
 export interface Wishes {
@@ -16,6 +16,8 @@ export interface Wishes {
   readonly seed: number;
   /** Which commands of that seed to run again, as a failure says; undefined to look for a failure. */
   readonly path?: string | undefined;
+  /** How the service reaches its database. */
+  readonly way?: Way;
 }
 
 /** What was found: nothing, or the shortest sequence of commands that still shows it. */
@@ -67,7 +69,7 @@ function commandsOf(seed: number): Candidate[] {
 
 /** Runs sequences of commands, one after the other, until so many commands were done or one of them fails. */
 export async function lookForDisagreement(wishes: Wishes, progress: (steps: number) => void): Promise<Found> {
-  await using place = new Place(newModel);
+  await using place = new Place(newModel, wishes.way);
   const kept = wishes.path?.split(",").map(Number);
   for (let run = 0, steps = 0; ; run++) {
     const seed = wishes.seed + run;

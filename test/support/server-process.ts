@@ -87,7 +87,7 @@ let portsGiven = 0;
  * A port that only this process of tests gives out. One that the system chooses could be chosen again for another test's
  * server or connection before ours listens: then that server would be asked, which knows none of our keys.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const [first, perProcess, processes] = [10_000, 100, 200];
   for (;;) {
     const port = first + (process.pid % processes) * perProcess + (portsGiven++ % perProcess);

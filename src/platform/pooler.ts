@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { LIMITS } from "../limits.js";
+import type { WaitBounds } from "./database.js";
+import { StartError, explainDatabase } from "./start-error.js";
+
+/** A pooler in transaction mode, such as PgBouncer: each transaction may run on another connection to PostgreSQL. */
+export interface Pooler {
+  /** Whether it keeps the names of prepared statements apart, as PgBouncer does from 1.21 on if it is configured. */
+  readonly keepsNames: boolean;
+}
+
+/** Two servers that start at the same time must not change the role at the same time. Any constant works. */
+const LOCK = 7_301_984_266;
+
+/** What every connection of the service needs. The pooler opens them, so they belong to the role. */
+const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
+  TimeZone: "UTC",
+  statement_timeout: String(waits.statementTimeoutMs),
+  lock_timeout: String(waits.lockWaitMs),
+  idle_in_transaction_session_timeout: String(LIMITS.database.idleInTransactionMs),
+});
+
+/**
+ * Prepares the use of a pooler: stores the settings at the role, by a direct connection, and asks the pooler what it can
+ * do.
+ * @throws StartError when its connections do not have the settings, or one of the addresses cannot be used.
+ */
+export async function preparePooler(
+  urls: { readonly direct: string; readonly pooled: string },
+  waits: WaitBounds = LIMITS.database,
+): Promise<Pooler> {
+  await onConnection(urls.direct, (client) => storeSettings(client, settingsFor(waits)));
+  return examinePooler(urls.pooled, waits);
+}
+
+/**
+ * What the pooler can do.
+ * @throws StartError when its connections do not have the settings, or it cannot be used.
+ */
+export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database): Promise<Pooler> =>
+  onConnection(url, async (client) => {
+    const missing = await missingSettings(client, settingsFor(waits));
+    if (missing.length > 0) {
+      throw new StartError(
+        `Connections of the pooler in DATABASE_URL lack the role's settings (${missing.join(", ")}): run RECONNECT on ` +
+          "its console, then start the service, which stores them. DATABASE_URL and DIRECT_DATABASE_URL must name the " +
+          "same user and database.",
+      );
+    }
+    return { keepsNames: await keepsNames(client) };
+  });
+
+async function storeSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { rows } = await client.query<{ database: string }>("SELECT current_database() AS database");
+  const role = `ALTER ROLE CURRENT_USER IN DATABASE ${client.escapeIdentifier(rows[0]?.database ?? "")}`;
+  await client.query("BEGIN");
+  await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+  // A new connection has them if they are stored already; this one began before.
+  for (const [name, value] of Object.entries(settings)) {
+    await client.query(`${role} SET ${name} = ${client.escapeLiteral(value)}`);
+  }
+  await client.query("COMMIT");
+}
+
+async function missingSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; setting: string }>(
+    "SELECT name, setting FROM pg_settings WHERE name = ANY($1)",
+    [Object.keys(settings)],
+  );
+  const present = new Map(rows.map(({ name, setting }) => [name, setting]));
+  return Object.keys(settings).filter((name) => present.get(name) !== settings[name]);
+}
+
+/**
+ * A pooler that keeps names apart gives each statement another name at PostgreSQL. With one that does not, a name could
+ * stand for the statement of another process.
+ */
+async function keepsNames(client: pg.Client): Promise<boolean> {
+  const name = `probe_${randomUUID()}`;
+  await client.query("BEGIN");
+  const { rows } = await client.query<{ kept: boolean }>({
+    name,
+    text: "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE name = $1) AS kept",
+    values: [name],
+  });
+  const isSame = rows[0]?.kept ?? true;
+  if (isSame) await client.query(`DEALLOCATE ${client.escapeIdentifier(name)}`);
+  await client.query("COMMIT");
+  return !isSame;
+}
+
+async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const { connectMs, catalogMs } = LIMITS.start;
+  const client = new pg.Client({
+    ...{ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: catalogMs },
+    application_name: "memory-graph-gateway",
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw explainDatabase(error, url);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

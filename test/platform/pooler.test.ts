@@ -1,0 +1,130 @@
+import { expect, inject, it } from "vitest";
+import { program as doctor } from "../../src/commands/doctor.js";
+import { LIMITS } from "../../src/limits.js";
+import { type OpenDatabase, isTimeout, openDatabase } from "../../src/platform/database.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { examinePooler, preparePooler } from "../../src/platform/pooler.js";
+import { lookForDisagreement } from "../model/run.js";
+import { runHere } from "../support/commands.js";
+import { pgBouncerVersion, startPgBouncer } from "../support/pgbouncer.js";
+import { ask } from "../support/http.js";
+import { startServerProcess } from "../support/server-process.js";
+import { roundsOf } from "../support/rounds.js";
+import { createWorld } from "../support/world.js";
+
+const version = pgBouncerVersion();
+if (version === undefined) console.error("PgBouncer is not installed: tests of a pooler are skipped.");
+
+/** From this version on it can keep names of statements apart. */
+const KEEPS_NAMES = 1.21;
+const isNew = (version ?? 0) >= KEEPS_NAMES;
+const KINDS = [
+  { what: "without names of statements", keepsNames: false, settings: isNew ? { max_prepared_statements: 0 } : {} },
+  { what: "with names of statements", keepsNames: true, settings: { max_prepared_statements: 100 } },
+];
+
+const here = KINDS.filter(({ keepsNames }) => isNew || !keepsNames);
+if (here.length < KINDS.length)
+  console.error("PgBouncer is older than 1.21: it is tested without names of statements.");
+
+const withPgBouncer = it.skipIf(version === undefined);
+
+withPgBouncer.each(here)("does everything through PgBouncer, $what", async (kind) => {
+  await using bouncer = await startPgBouncer(inject("databaseServer").url, kind.settings);
+  const way = async (url: string) => bouncer.urlOf(url);
+
+  expect(await lookForDisagreement({ steps: roundsOf(2_000), seed: 1, way }, () => {})).not.toHaveProperty("failure");
+});
+
+withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async ({ keepsNames, settings }) => {
+  await using world = await createWorld({ fresh: true });
+  await using bouncer = await startPgBouncer(world.databaseUrl, { ...settings, default_pool_size: 1 });
+  const pooled = bouncer.urlOf(world.databaseUrl);
+  const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
+  await using database = openDatabase(pooled, () => {}, LIMITS.database, pooler);
+
+  expect(pooler).toEqual({ keepsNames });
+  const usual = { timeout: "10s", locks: "1500ms", idle: "5s", zone: "UTC" };
+  expect(await settingsOf(database)).toEqual(usual);
+  const late = await database.search((run) => run(sleep(60), [])).catch((error: unknown) => error);
+  expect(isTimeout(late)).toBe(true);
+  // All of this shares one connection to PostgreSQL.
+  const search = () => database.search(async (run) => [await run(SETTINGS, []), await run(SETTINGS, [])]);
+  const [searches, others] = await Promise.all([
+    Promise.all(Array.from({ length: 20 }, search)),
+    Promise.all(Array.from({ length: 20 }, () => settingsOf(database))),
+  ]);
+  const distinct = (answers: readonly unknown[]) => [...new Set(answers.map((each) => JSON.stringify(each)))];
+  expect(distinct(searches.flat(2))).toEqual(distinct([{ ...usual, timeout: "2s" }]));
+  expect(distinct(others)).toEqual(distinct([usual]));
+  expect(await database.run(SETTINGS, [], { lockMs: 300 })).toEqual([{ ...usual, locks: "300ms" }]);
+  const inTransaction = await database.transaction((inner) => inner.run(SETTINGS, []), { lockMs: 200 });
+  expect(inTransaction).toEqual([{ ...usual, locks: "200ms" }]);
+  expect(await settingsOf(database)).toEqual(usual);
+});
+
+const SETTINGS = {
+  name: "settings",
+  text: `SELECT current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS locks,
+                current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`,
+};
+const sleep = (seconds: number) => ({ name: "sleep", text: `SELECT pg_sleep(${seconds})` });
+
+async function settingsOf({ pool }: OpenDatabase): Promise<unknown> {
+  return (await pool.query(SETTINGS.text)).rows[0];
+}
+
+withPgBouncer("starts behind PgBouncer, and serves", async () => {
+  await using world = await createWorld({ fresh: true });
+  await using bouncer = await startPgBouncer(world.databaseUrl);
+  const ann = await world.user();
+  await using server = await startServerProcess({
+    DATABASE_URL: bouncer.urlOf(world.databaseUrl),
+    DIRECT_DATABASE_URL: world.databaseUrl,
+  });
+  const body = { type: "fix", title: "Retry", content: "Wait longer." };
+
+  expect((await ask(`${server.url}/v1/memories`, { key: ann.key, body })).status).toBe(201);
+  const { body: found } = await ask(`${server.url}/v1/memories/search?query=retry`, { key: ann.key });
+  expect(JSON.stringify(found)).toContain("Wait longer.");
+});
+
+withPgBouncer("says in a sentence that an address leads through a pooler, or that it lacks the settings", async () => {
+  await using world = await createWorld({ fresh: true });
+  await using strict = await startPgBouncer(world.databaseUrl);
+  await using silent = await startPgBouncer(world.databaseUrl, {
+    ignore_startup_parameters: "statement_timeout, options",
+  });
+
+  for (const bouncer of [strict, silent]) {
+    const pooled = bouncer.urlOf(world.databaseUrl);
+    await expect(migrate(pooled)).rejects.toThrow(/leads through a pooler.*set DIRECT_DATABASE_URL/);
+    await expect(examinePooler(pooled)).rejects.toThrow(/lack the role's settings .*statement_timeout.*run RECONNECT/);
+  }
+});
+
+withPgBouncer(
+  "lets the doctor look at the pooler, whose older connections lack the settings until RECONNECT",
+  async () => {
+    await using world = await createWorld({ fresh: true });
+    await using bouncer = await startPgBouncer(world.databaseUrl, { default_pool_size: 1 });
+    const pooled = bouncer.urlOf(world.databaseUrl);
+    const findings = async (environment: Record<string, string>) => {
+      const { output } = await runHere(doctor, ["--json"], environment);
+      const { findings: all } = JSON.parse(output) as { findings: { part: string; state: string; says: string }[] };
+      return Object.fromEntries(all.map(({ part, state, says }) => [part, `${state}: ${says}`]));
+    };
+    const both = { DATABASE_URL: pooled, DIRECT_DATABASE_URL: world.databaseUrl };
+
+    expect((await findings({ DATABASE_URL: pooled }))["database"]).toContain(
+      "wrong: The address of the database leads",
+    );
+    expect((await findings(both))["pooler"]).toContain("wrong: Connections of the pooler");
+    await expect(preparePooler({ direct: world.databaseUrl, pooled })).rejects.toThrow("run RECONNECT");
+    await bouncer.reconnect();
+    expect(await findings(both)).toMatchObject({
+      database: expect.stringMatching(/^ok/) as string,
+      pooler: expect.stringMatching(/^ok: The pooler works/) as string,
+    });
+  },
+);
