@@ -171,8 +171,13 @@ export const LIMITS = {
     alike: 20,
     /** Candidates for each way to match: one more than a search counts, to know whether there are more. */
     candidates: 1_001,
-    /** The same if the search has filters on importance or dates, which are not in the index. */
-    examined: 10_000,
+    /**
+     * The candidates' words are read if they have at most so many bytes together; else each word is looked up in the index
+     * once more, which does not depend on their size.
+     */
+    readBytes: 600_000,
+    /** Memories that are looked at if the search has filters on importance or dates, which are not in the index. */
+    examined: 12_000,
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */
     pairs: 4,
     pairsIn: 40,
@@ -234,6 +239,7 @@ export const LIMITS = {
     commonConcepts: 3,
     candidates: 200,
     commonCandidates: 100,
+    readBytes: 200_000,
   },
   idempotency: {
     /** How long the first result of an Idempotency-Key is kept at least; operators may keep it longer. */

@@ -37,7 +37,7 @@ export interface Plan {
 
 /** How much a search looks at: `LIMITS.search`, but for a test that asks what it would find if it looked at all. */
 export type SearchBounds = {
-  readonly [Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates"]: number;
+  readonly [Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates" | "readBytes"]: number;
 };
 
 interface Gate {

@@ -70,7 +70,7 @@ export async function findMemories(
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
         : literal && planLiterally(literal, query.signs.length > 0 ? TEXT : TITLE, narrowing);
     if (!plan) return { hits: [], total: 0, concepts: [] };
-    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
+    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes, bounds) });
     const found = rows.filter(isHit);
     const hits = wishes.explain
       ? await explainHits(run, graphId, found, plan.scored)
@@ -108,10 +108,16 @@ const narrowingOf = ({ types, tags, tagsMatch }: SearchWishes): Narrowing => ({
   anyTag: tagsMatch === TagsMatch.ANY,
 });
 
-function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly string[], wishes: SearchWishes) {
+function hitValues(
+  { gates, scans, pairs, shareMin }: Plan,
+  phrases: readonly string[],
+  wishes: SearchWishes,
+  { readBytes }: SearchBounds,
+) {
   const { limit, offset, explain, withText, expired } = wishes;
+  const { examined, pairsIn } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
-  const tuning = [shareMin, brevity, importance, length, sideBySide, LIMITS.search.pairsIn, superseded];
+  const tuning = [shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes];
   return {
     gates: gates.map(({ query }) => query),
     limits: gates.map((gate) => gate.limit),
@@ -127,7 +133,7 @@ function hitValues({ gates, scans, pairs, shareMin }: Plan, phrases: readonly st
     tuning,
     limit: Math.max(0, Math.min(limit, TOTAL_MAX - offset)),
     offset,
-    examined: LIMITS.search.examined,
+    examined: Math.floor(examined / gates.length),
     ...filterValues(wishes),
     now: expired ?? null,
     textBytes: withText ? LIMITS.search.snippetBytes : 0,

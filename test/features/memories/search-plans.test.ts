@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
 import { findMemories } from "../../../src/features/memories/search.js";
 import { type Statement, inOrder } from "../../../src/platform/statement.js";
+import { LIMITS } from "../../../src/limits.js";
 import { manyMemories } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
+import { storeMemories } from "../../search-quality/measure.js";
+import { stranger } from "../../search-quality/strangers.js";
 
 it("reads the indexes that it is made for, and no other that begins with the graph", async () => {
   await using world = await createWorld({ fresh: true });
@@ -33,4 +36,30 @@ it("reads the indexes that it is made for, and no other that begins with the gra
 
   const used = [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name);
   expect(used.toSorted()).toEqual(["memory_expiry", "memory_pkey", "memory_search"]);
+});
+
+it("finds the same whether it reads the candidates or looks them up in the index", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const memories = Array.from({ length: 400 }, (_, index) => stranger(index));
+  await storeMemories(world, ann, memories);
+  const ask = (query: string, readBytes: number) =>
+    world.database.search((run) => {
+      const wishes = { query, limit: 100, offset: 0, explain: false, withText: false };
+      return findMemories(run, ann.caller.personalGraphId, wishes, { ...LIMITS.search, readBytes });
+    });
+  const [first] = memories;
+
+  for (const query of [
+    "redis",
+    "cache is slow",
+    "the default changed",
+    first?.title ?? "",
+    "getCache cach retry_policy",
+  ]) {
+    const [looked, read] = [await ask(query, 0), await ask(query, 1_000_000_000)];
+    const saying = ({ hits }: typeof read) => hits.map(({ id, relevance }) => ({ id, relevance }));
+    expect(saying(read), query).toEqual(saying(looked));
+    expect(read.hits.length, query).toBeGreaterThan(1);
+  }
 });
