@@ -214,6 +214,8 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
     const along = touched.filter((link) => ends(link) === 2);
     const dropped = moved.reduce((count, { versions }) => count + versions.length - 1, 0);
     if (cut.length > 0 && !dropRelationships) refuse("conflict", "relationships_would_be_lost");
+    const there = model.memoriesIn(team.graph);
+    if (moved.some(({ id }) => there.some((known) => known.id === id))) refuse("conflict", "memory_exists");
     for (const each of moved) refuseTaken(model, team.graph, presentOf(each).externalId);
     return {
       output: {

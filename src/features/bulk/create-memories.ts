@@ -16,9 +16,9 @@ import {
   chosenGraphId,
   contentsOf,
   idsMeant,
+  MemoryExists,
 } from "../memories/index.js";
 import { NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
-import { MemoryExists } from "./memory-exists.js";
 import { type LinkToStore, storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX, itemsPerRequest } = LIMITS.bulk;

@@ -16,10 +16,10 @@ import {
   chosenGraphId,
   chosenTeamId,
   contentsOf,
+  MemoryExists,
 } from "../memories/index.js";
 import { SaidOfRelationship, TooManyRelationships } from "../relationships/index.js";
 import { costOfItems } from "./create-memories.js";
-import { MemoryExists } from "./memory-exists.js";
 import { storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX } = LIMITS.bulk;

@@ -10,10 +10,10 @@ import {
   memoryBytes,
   refuseWithoutRoom,
   settle,
+  MemoryExists,
 } from "../memories/index.js";
 import { TooManyRelationships } from "../relationships/index.js";
 import { storeMemories } from "./bulk-statements.js";
-import { MemoryExists } from "./memory-exists.js";
 
 /** A memory to store as it is. */
 export interface MemoryToStore extends Contents {

@@ -40,6 +40,7 @@ export {
 } from "./common-fields.js";
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
+export { MemoryExists } from "./memory-exists.js";
 export { idsMeant, withMemory } from "./meant-memory.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";

@@ -8,6 +8,7 @@ import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
+import { MemoryExists } from "./memory-exists.js";
 import { idsMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
@@ -80,7 +81,15 @@ export const shareMemories = defineOperation({
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
-  failures: [NoTeamGraph, MemoryNotFound, ExternalIdExists, RelationshipsWouldBeLost, TooManyToShare, GraphFull],
+  failures: [
+    NoTeamGraph,
+    MemoryNotFound,
+    MemoryExists,
+    ExternalIdExists,
+    RelationshipsWouldBeLost,
+    TooManyToShare,
+    GraphFull,
+  ],
   rest: { method: "POST", path: "/v1/memories/share" },
   example: {
     input: { ids: [MEMORY_EXAMPLE.id] },
@@ -105,6 +114,8 @@ export const shareMemories = defineOperation({
     const cut = edgeOf(own, wanted);
     const lost = await relationship.count({ where: cut });
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
+    // An export may have been restored into both graphs.
+    if ((await memory.count({ where: { graphId: shared, id: { in: wanted } } })) > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
       const dropped = await relationship.deleteMany({ where: cut });

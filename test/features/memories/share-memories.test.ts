@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
@@ -11,6 +12,7 @@ import { aLink, aMemory, manyMemories, miscounted } from "../../support/memories
 import { aTeam, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
+const TIME = "2020-01-01T00:00:00.000Z";
 const PERSONAL = { graph: "personal" };
 const own = (actor: Actor, title = "Own") => aMemory(actor, { title, ...PERSONAL });
 
@@ -88,6 +90,19 @@ it("moves all that is asked for or nothing", async () => {
 
   expect((await member.did(memories, PERSONAL)).memories.map(({ id }) => id)).toEqual([mine.id]);
   expect(await owner.did(memory, { id: theirs.id, ...PERSONAL })).toMatchObject({ id: theirs.id });
+});
+
+it("refuses a memory that was restored into the team's graph as well", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const { id } = await own(member);
+  const record = { id, type: "general", title: "Own", content: "Restored.", createdAt: TIME, updatedAt: TIME };
+  await member.did(restoreMemories, { memories: [record], graph: "team" });
+
+  expect(await member.does(shareMemories, { ids: [id] })).toBeRefused("conflict", "memory_exists");
+
+  expect((await member.did(memory, { id, ...PERSONAL })).content).toBe("Something.");
+  expect((await member.did(memory, { id })).content).toBe("Restored.");
 });
 
 it("needs a team, and either ids or all", async () => {
