@@ -28,6 +28,8 @@ export interface Config {
   readonly stripePriceId: string | undefined;
   /** The price of a seat per year; undefined: seats are sold by the month only. */
   readonly stripeYearlyPriceId: string | undefined;
+  /** The configuration of the customer portal; undefined: the one that was saved in the dashboard. */
+  readonly stripePortalId: string | undefined;
   /** Whether Stripe computes taxes, and asks buyers for their address and VAT id. */
   readonly billingTax: boolean;
   /** Whether buyers may enter promotion codes. */
@@ -216,6 +218,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     stripeWebhookSecret: value("STRIPE_WEBHOOK_SECRET"),
     stripePriceId: value("STRIPE_TEAM_PRICE_ID"),
     stripeYearlyPriceId: value("STRIPE_YEARLY_PRICE_ID"),
+    stripePortalId: value("STRIPE_PORTAL_ID"),
     billingTax: choice("BILLING_TAX", ["yes", "no"], "no") === "yes",
     billingPromotionCodes: choice("BILLING_PROMOTION_CODES", ["yes", "no"], "no") === "yes",
     billingTrialDays: whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),

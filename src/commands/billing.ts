@@ -25,7 +25,7 @@ export const program = commandLine({
 program
   .command("setup")
   .description(
-    "create product, monthly and yearly price and webhook endpoint in the account of STRIPE_SECRET_KEY, if they are " +
+    "create product, monthly and yearly price, customer portal and webhook endpoint in the account of STRIPE_SECRET_KEY, if they are " +
       "missing, and print the variables to set",
   )
   .option("--monthly <cents>", "price of a seat per month, in the currency's smallest unit", amount, 800)
@@ -87,17 +87,19 @@ function currency(text: string): string {
   return text.toLowerCase();
 }
 
-const describeSetup = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup): string => `
+const describeSetup = ({ monthlyPriceId, yearlyPriceId, portalId, webhookSecret, made }: AccountSetup): string => `
 ${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")}.`}
 
   STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
   STRIPE_YEARLY_PRICE_ID=${yearlyPriceId}
+  STRIPE_PORTAL_ID=${portalId}
   ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it"}
 `;
 
-const inRestNames = ({ monthlyPriceId, yearlyPriceId, webhookSecret, made }: AccountSetup) => ({
+const inRestNames = ({ monthlyPriceId, yearlyPriceId, portalId, webhookSecret, made }: AccountSetup) => ({
   monthly_price_id: monthlyPriceId,
   yearly_price_id: yearlyPriceId,
+  portal_id: portalId,
   webhook_secret: webhookSecret,
   made,
 });

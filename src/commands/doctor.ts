@@ -187,17 +187,35 @@ async function mailWorks(config: Config): Promise<string | undefined> {
   }
 }
 
-async function stripeWorks({ stripeSecretKey, stripePriceId, stripeApiBase }: Config): Promise<string | undefined> {
+async function stripeWorks(config: Config): Promise<string | undefined> {
+  const { stripeSecretKey, stripePriceId, stripeYearlyPriceId, stripePortalId, stripeApiBase } = config;
   if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
-  try {
-    const { active, recurring } = await stripeClient(stripeSecretKey, stripeApiBase).prices.retrieve(stripePriceId);
-    if (!active) throw new Problem(`The price ${stripePriceId} is archived: name another one in STRIPE_TEAM_PRICE_ID.`);
-    return `Stripe answers; a seat is paid by the ${recurring?.interval ?? "period"}.`;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    const { message } = error as Error;
-    throw new Problem(`Stripe refuses: ${message} Check STRIPE_SECRET_KEY and STRIPE_TEAM_PRICE_ID.`);
+  const stripe = stripeClient(stripeSecretKey, stripeApiBase);
+  const price = await readFrom("STRIPE_TEAM_PRICE_ID", () => stripe.prices.retrieve(stripePriceId));
+  const periods = [price.recurring?.interval ?? "period"];
+  if (stripeYearlyPriceId !== undefined) {
+    const yearly = await readFrom("STRIPE_YEARLY_PRICE_ID", () => stripe.prices.retrieve(stripeYearlyPriceId));
+    if (yearly.recurring?.interval !== "year" || yearly.currency !== price.currency) {
+      throw new Problem("STRIPE_YEARLY_PRICE_ID must name a price by the year, in the currency of the other price.");
+    }
+    periods.push("year");
   }
+  if (stripePortalId !== undefined) {
+    await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
+  }
+  return `Stripe answers; a seat is paid by the ${periods.join(" or by the ")}.`;
+}
+
+/** What a variable names in the Stripe account. */
+async function readFrom<Named extends { readonly id: string; readonly active: boolean }>(
+  variable: string,
+  read: () => Promise<Named>,
+): Promise<Named> {
+  const named = await read().catch((error: unknown) => {
+    throw new Problem(`Stripe refuses: ${(error as Error).message} Check STRIPE_SECRET_KEY and ${variable}.`);
+  });
+  if (!named.active) throw new Problem(`${named.id} is archived: name another one in ${variable}.`);
+  return named;
 }
 
 async function addressWorks({ publicUrl }: Config): Promise<string | undefined> {

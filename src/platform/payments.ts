@@ -45,6 +45,8 @@ export interface PaymentSettings {
   /** The price of one seat per month, and that per year; undefined: seats are not sold by the year. */
   readonly priceId: string;
   readonly yearlyPriceId?: string | undefined;
+  /** The configuration of the customer portal; undefined: the account's own. */
+  readonly portalId?: string | undefined;
   /** Undefined: Stripe itself. */
   readonly apiBase: string | undefined;
 }
@@ -55,6 +57,7 @@ export interface BillingSettings {
   readonly stripeWebhookSecret: string | undefined;
   readonly stripePriceId: string | undefined;
   readonly stripeYearlyPriceId: string | undefined;
+  readonly stripePortalId: string | undefined;
   readonly stripeApiBase: string | undefined;
   readonly freeTeamSeats: number;
   readonly billingGraceDays: number;
@@ -85,7 +88,8 @@ export function billingOf(
       ? new Payments(
           {
             ...{ secretKey, webhookSecret, priceId },
-            ...{ yearlyPriceId: settings.stripeYearlyPriceId, apiBase: settings.stripeApiBase },
+            ...{ yearlyPriceId: settings.stripeYearlyPriceId, portalId: settings.stripePortalId },
+            apiBase: settings.stripeApiBase,
           },
           waits,
           tracer,
@@ -144,15 +148,17 @@ type Send<Answer> = (stripe: Stripe, options: Stripe.RequestOptions) => Promise<
 /** A client of Stripe that checks answers: they must arrive in time, succeed, and have the expected type. */
 export class Payments {
   readonly prices: Prices;
+  readonly portalId: string | undefined;
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
 
   constructor(
-    { secretKey, webhookSecret, priceId, yearlyPriceId, apiBase }: PaymentSettings,
+    { secretKey, webhookSecret, priceId, yearlyPriceId, portalId, apiBase }: PaymentSettings,
     readonly waits: PaymentWaits = LIMITS.payments,
     tracer?: Tracer,
   ) {
     this.prices = { month: priceId, year: yearlyPriceId };
+    this.portalId = portalId;
     this.#webhookSecret = webhookSecret;
     this.#stripe = stripeClient(secretKey, apiBase, tracer);
   }

@@ -11,7 +11,7 @@ const billing = (environment: Record<string, string>, ...words: readonly string[
   runHere(program, words, environment);
 
 describe("setup", () => {
-  it("creates product, prices and endpoint once, and prints the variables to set", async () => {
+  it("creates product, prices, portal and endpoint once, and prints the variables to set", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = ["setup", "--url", "https://memory.example.com/", "--json"];
@@ -23,14 +23,20 @@ describe("setup", () => {
     expect(made).toEqual({
       monthly_price_id: expect.stringMatching(/^price_/),
       yearly_price_id: expect.stringMatching(/^price_/),
+      portal_id: expect.stringMatching(/^bpc_/),
       webhook_secret: expect.stringMatching(/^whsec_/),
-      made: ["product", "price by the month", "price by the year", "webhook endpoint"],
+      made: ["product", "price by the month", "price by the year", "customer portal", "webhook endpoint"],
     });
     expect(JSON.parse(second.output)).toEqual({ ...made, webhook_secret: null, made: [] });
     const stripe = stripeClient(standIn.secretKey, standIn.url);
     const [endpoint] = (await stripe.webhookEndpoints.list()).data;
     expect(endpoint).toMatchObject({ url: "https://memory.example.com/billing/stripe-webhook", status: "enabled" });
     expect(endpoint?.enabled_events).toContain("customer.subscription.deleted");
+    const portal = await stripe.billingPortal.configurations.retrieve(made["portal_id"] ?? "");
+    expect(portal.features).toMatchObject({
+      ...{ subscription_cancel: { enabled: true }, subscription_update: { enabled: false } },
+      ...{ invoice_history: { enabled: true }, payment_method_update: { enabled: true } },
+    });
     const price = await stripe.prices.retrieve(made["yearly_price_id"] ?? "");
     expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
   });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { program } from "../../src/commands/doctor.js";
+import { stripeClient } from "../../src/platform/payments.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
@@ -64,6 +65,34 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);
   expect(said("stripe")).toMatch(/^wrong: Stripe refuses: .*STRIPE_TEAM_PRICE_ID/);
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
+});
+
+it("looks at each price and at the customer portal", async () => {
+  await using standIn = await startStandInStripe();
+  const stripe = stripeClient(standIn.secretKey, standIn.url);
+  const priceOf = async (interval: "month" | "year") => {
+    const { id: product } = await stripe.products.create({ name: "Seat" });
+    return (await stripe.prices.create({ product, currency: "usd", unit_amount: 8_000, recurring: { interval } })).id;
+  };
+  const said = async (environment: Record<string, string>) => {
+    const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x" };
+    const { by } = await examined({
+      ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
+      ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...environment },
+    });
+    return `${by.get("stripe")?.state}: ${by.get("stripe")?.says}`;
+  };
+  const [monthly, yearly] = [await priceOf("month"), await priceOf("year")];
+
+  expect(await said({})).toBe("ok: Stripe answers; a seat is paid by the month.");
+  expect(await said({ STRIPE_YEARLY_PRICE_ID: yearly })).toContain(
+    "ok: Stripe answers; a seat is paid by the month or",
+  );
+  expect(await said({ STRIPE_YEARLY_PRICE_ID: monthly })).toContain(
+    "wrong: STRIPE_YEARLY_PRICE_ID must name a price by",
+  );
+  expect(await said({ STRIPE_YEARLY_PRICE_ID: "price_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_YEARLY_PRICE_ID/);
+  expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
 });
 
 it("names every variable that is wrong", async () => {

@@ -52,8 +52,14 @@ export const openBillingPortal = defineTeamOperation({
     const { customerId: customer } = await accountOf(context, id);
     if (customer === null && context.billing.payments) throw new SubscriptionRequired();
     const back = returnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return`;
+    const configuration = context.billing.payments?.portalId;
+    const wanted = {
+      customer: customer ?? "",
+      return_url: back,
+      ...(configuration !== undefined && { configuration }),
+    };
     const { url } = await askProvider(context, "billing_portal.session", (stripe, options) =>
-      stripe.billingPortal.sessions.create({ customer: customer ?? "", return_url: back }, options),
+      stripe.billingPortal.sessions.create(wanted, options),
     );
     return { url };
   },

@@ -30,6 +30,8 @@ export interface SetupWishes {
 export interface AccountSetup {
   readonly monthlyPriceId: string;
   readonly yearlyPriceId: string;
+  /** The configuration of the customer portal. */
+  readonly portalId: string;
   /** Stripe returns it only when the endpoint is created; otherwise null. */
   readonly webhookSecret: string | null;
   /** What was missing and has been created or changed. */
@@ -46,8 +48,31 @@ export async function setUpAccount(stripe: Stripe, wishes: SetupWishes): Promise
   const product = await ensureProduct(stripe, made);
   const monthly = await ensurePrice(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
   const yearly = await ensurePrice(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
+  const portalId = await ensurePortal(stripe, made);
+  // Last, since Stripe tells its secret only once.
   const webhookSecret = await ensureEndpoint(stripe, `${wishes.url}/billing/stripe-webhook`, made);
-  return { monthlyPriceId: monthly, yearlyPriceId: yearly, webhookSecret, made };
+  return { monthlyPriceId: monthly, yearlyPriceId: yearly, portalId, webhookSecret, made };
+}
+
+/**
+ * What owners can do in the customer portal: all but change quantities and prices, since the service counts members
+ * before it does that.
+ */
+const PORTAL: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
+  customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
+  invoice_history: { enabled: true },
+  payment_method_update: { enabled: true },
+  subscription_cancel: { enabled: true, mode: "at_period_end" },
+};
+
+async function ensurePortal(stripe: Stripe, made: string[]): Promise<string> {
+  const { data } = await stripe.billingPortal.configurations.list({ active: true, limit: 100 });
+  const known = data.find(({ metadata }) => metadata?.["made_for"] === PRODUCT_ID);
+  if (known) return known.id;
+  made.push("customer portal");
+  const metadata = { made_for: PRODUCT_ID };
+  const portal = await stripe.billingPortal.configurations.create({ features: PORTAL, metadata });
+  return portal.id;
 }
 
 async function ensureProduct(stripe: Stripe, made: string[]): Promise<string> {

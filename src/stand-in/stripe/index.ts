@@ -2,8 +2,8 @@
  * A stand-in for Stripe, for development and tests: an HTTP server with the part of Stripe's API that the
  * service uses, in the version of the `stripe` package. No money is paid.
  *
- * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal,
- * events and webhook endpoints;
+ * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal and
+ * its configurations, events and webhook endpoints;
  * authentication, idempotency keys, expansion, paging and errors; and the lifecycle of a subscription with a
  * separate clock. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts describes how
  * to control it over HTTP.

@@ -143,6 +143,19 @@ export interface PortalRecord {
   readonly created: number;
   readonly customer: string;
   readonly returnUrl: string | null;
+  /** Undefined in files of earlier versions. */
+  readonly settings?: string;
+}
+
+/** A configuration of the customer portal, with the features that the stand-in knows. */
+export interface PortalSettingsRecord {
+  readonly id: string;
+  readonly created: number;
+  readonly cancels: boolean;
+  readonly updates: readonly string[];
+  readonly showsInvoices: boolean;
+  readonly changesPayment: boolean;
+  readonly metadata: Metadata;
 }
 
 export interface EndpointRecord {
@@ -196,6 +209,7 @@ export interface State {
   readonly subscriptions: Record<string, SubscriptionRecord>;
   readonly invoices: Record<string, InvoiceRecord>;
   readonly portals: Record<string, PortalRecord>;
+  readonly portalSettings: Record<string, PortalSettingsRecord>;
   readonly endpoints: Record<string, EndpointRecord>;
   readonly events: Record<string, EventRecord>;
   readonly answers: Record<string, SavedAnswer>;
@@ -297,6 +311,7 @@ const emptyState = (): State => ({
   subscriptions: {},
   invoices: {},
   portals: {},
+  portalSettings: {},
   endpoints: {},
   events: {},
   answers: {},

@@ -4,7 +4,9 @@ import { openBillingPortal } from "../../../src/features/billing/open-billing-po
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { stripeClient } from "../../../src/platform/payments.js";
 import { aPayer, aSubscriber, createBillingWorld, customerOf, subscriptionOf } from "../../support/billing.js";
+import { ask } from "../../support/http.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
@@ -45,6 +47,18 @@ it("returns to the service's own page by default, and to no other origin than th
   ]) {
     expect(await owner.does(openBillingPortal, { returnUrl })).toBeRefused("bad_request");
   }
+});
+
+it("shows the portal that the operator has configured", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world);
+  const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { id } = await stripe.billingPortal.configurations.create({ features: { invoice_history: { enabled: true } } });
+  const { url } = await world.serve({ STRIPE_PORTAL_ID: id });
+
+  expect((await ask(`${url}/billing/portal`, { key: owner.key, body: {} })).status).toBe(201);
+
+  expect(world.stripe.requests.at(-1)?.params).toMatchObject({ configuration: id });
 });
 
 it("refuses everybody but the owner, a team that never bought seats, and a provider that fails", async () => {
