@@ -128,6 +128,7 @@ it("exits with the documented codes, with only JSON on standard output, and neve
 it.each([
   ["bench", "dist/modules/.bench/main.js"],
   ["model", "test/model/main.js"],
+  ["search-quality", "test/search-quality/main.js"],
 ])("shows the same help for `%s`, which measures", async (script, file) => {
   const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
   expect(spawnSync(process.execPath, compiler).status).toBe(0);

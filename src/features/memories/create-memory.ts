@@ -61,7 +61,7 @@ export const createMemory = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
-    const similar = isWanted ? { similar: await findSimilar(context, graphId, input.title) } : {};
+    const similar = isWanted ? { similar: await findSimilar(context, graphId, input) } : {};
     const stored = await insertMemory(context, graphId, contentsOf(input));
     if (!stored) throw new ExternalIdExists();
     return { ...stored, ...similar };

@@ -132,7 +132,7 @@ const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, due
 /** A memory's text in overlapping pieces, each with the title; of a very long one the beginning. */
 export function piecesOf(memory: {
   readonly title: string;
-  readonly summary: string | null;
+  readonly summary?: string | null;
   readonly content: string;
 }) {
   const text = [memory.summary, memory.content].filter(Boolean).join("\n");

@@ -3,35 +3,62 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { isTimeout } from "../../platform/database.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import { findMemories } from "./search.js";
+import { piecesOf } from "./embed-memories.js";
+import { findMeant } from "./find-meant.js";
+import { memoriesMeant } from "./merge-meant.js";
+import { type Hit, type SearchWishes, findMemories } from "./search.js";
+import { TUNING } from "./search-tuning.js";
 import type { SimilarMemory } from "./similar-memory.js";
 
 const { most, scoreMin, waitMs, ...bounds } = LIMITS.similar;
 
 /**
- * Memories that may say the same as one with this title. Null where that cannot be told in time: storing a memory never
- * fails for it.
+ * Memories that may say the same as this one: by the words of its title, and by meaning where there is an embeddings
+ * server. Null where that cannot be told in time: storing a memory never fails for it.
  */
-export async function findSimilar(context: Context, graphId: string, title: string): Promise<SimilarMemory[] | null> {
+export async function findSimilar(context: Context, graphId: string, memory: Said): Promise<SimilarMemory[] | null> {
   const over = new AbortController();
   const late = sleep(waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
   try {
-    return await Promise.race([search(context, graphId, title), late]);
+    return await Promise.race([search(context, graphId, memory), late]);
   } finally {
     over.abort();
   }
 }
 
+type Said = Parameters<typeof piecesOf>[0];
+
 /** Not on the connection of a transaction, which a failure would end. */
-async function search({ shares, caller, log, now }: Context, graphId: string, title: string) {
-  const wishes = { query: title, limit: most, offset: 0, explain: false, withText: false, expired: now() };
+async function search(context: Context, graphId: string, memory: Said): Promise<SimilarMemory[] | null> {
+  const wishes = {
+    query: memory.title,
+    limit: most,
+    offset: 0,
+    explain: false,
+    withText: false,
+    expired: context.now(),
+  };
   try {
-    const { hits } = await shares.of(caller.userId).search((run) => findMemories(run, graphId, wishes, bounds));
-    return hits
-      .filter(({ relevance }) => relevance >= scoreMin)
-      .map(({ id: memoryId, title: name, relevance: score }) => ({ memoryId, title: name, score }));
+    const [{ hits }, meant] = await Promise.all([
+      context.shares.of(context.caller.userId).search((run) => findMemories(run, graphId, wishes, bounds)),
+      findMeantAlike(context, graphId, memory, wishes),
+    ]);
+    const alike = hits.filter(({ relevance }) => relevance >= scoreMin);
+    return [...alike, ...meant.filter(({ id }) => !alike.some((hit) => hit.id === id))]
+      .map(({ id: memoryId, title, relevance: score }) => ({ memoryId, title, score }))
+      .toSorted((one, other) => other.score - one.score)
+      .slice(0, most);
   } catch (err) {
-    if (!isTimeout(err)) warnSeldom(log, "similar memories", { err }, "similar memories could not be looked for");
+    if (!isTimeout(err))
+      warnSeldom(context.log, "similar memories", { err }, "similar memories could not be looked for");
     return null;
   }
+}
+
+/** Those whose text means the same as the beginning of this one. */
+async function findMeantAlike(context: Context, graphId: string, memory: Said, wishes: SearchWishes): Promise<Hit[]> {
+  const [beginning = memory.title] = piecesOf(memory);
+  const meant = (await findMeant(context, graphId, beginning)) ?? [];
+  const near = meant.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);
+  return [...(await memoriesMeant(context, graphId, near, wishes)).values()];
 }

@@ -9,7 +9,7 @@ import { IncludeExpiredField, ProjectField } from "./common-fields.js";
 const TYPES_MAX = 50;
 
 /** The time by which memories that have expired are left out; null where none is. */
-export const expiryFor = ({ now }: Pick<Context, "now">, { includeExpired }: { readonly includeExpired: boolean }) =>
+export const expiryFor = ({ now }: Pick<Context, "now">, { includeExpired }: { readonly includeExpired?: boolean }) =>
   includeExpired ? null : now();
 
 export enum TagsMatch {
@@ -66,7 +66,7 @@ export abstract class MemoryFilterInput extends GraphInput {
 export const tagsAskedFor = (tags: readonly string[] | null | undefined): string[] => normalTags(tags ?? []);
 
 /** The filter for models. */
-export function filterOf(context: Pick<Context, "now">, input: MemoryFilterInput) {
+export function filterOf(context: Pick<Context, "now">, input: Partial<MemoryFilterInput>) {
   const { types, tagsMatch, minImportance, project, createdAfter, createdBefore } = input;
   const tags = tagsAskedFor(input.tags);
   const expired = expiryFor(context, input);

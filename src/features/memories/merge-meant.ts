@@ -23,7 +23,7 @@ export async function mergeMeant(
   context: Merging,
   graphId: string,
   { found, meant }: { readonly found: Found; readonly meant: readonly MeantMemory[] },
-  wishes: SearchWishes & Parameters<typeof filterOf>[1],
+  wishes: SearchWishes,
 ): Promise<Found> {
   const near = meant.filter(({ score }) => score >= nearness);
   const known = await memoriesMeant(context, graphId, near, wishes);
@@ -43,11 +43,11 @@ export async function mergeMeant(
 }
 
 /** Of the memories that are meant, those that the filter lets through and that still are what was embedded. */
-async function memoriesMeant(
+export async function memoriesMeant(
   { database, now }: Merging,
   graphId: string,
   meant: readonly MeantMemory[],
-  wishes: SearchWishes & Parameters<typeof filterOf>[1],
+  wishes: SearchWishes,
 ): Promise<ReadonlyMap<string, Hit>> {
   const nearest = new Map(meant.map((one) => [one.owner, one]));
   if (nearest.size === 0) return new Map();

@@ -31,6 +31,8 @@ export const TUNING = {
    * less near than `nearness` means something else; `ranksBefore` is the usual constant of reciprocal rank fusion.
    */
   meaning: { exact: 0.65, nearness: 0.3, ranksBefore: 60, superseded: 0.6 },
+  /** From which nearness on two memories are called similar, measured with no model. */
+  similarNearness: 0.8,
   /** What is left of the relevance of a memory whose place another one has taken. */
   superseded: 0.6,
 } as const;

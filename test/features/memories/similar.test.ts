@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { embedDueMemories, fillModel } from "../../../src/features/memories/embed-memories.js";
 import { LIMITS } from "../../../src/limits.js";
+import { Meaning } from "../../../src/platform/meaning.js";
+import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
@@ -66,6 +70,27 @@ it("stores a memory when similar ones cannot be found, or not in time", async ()
 
   await world.database.pool.query("ALTER FUNCTION search_words RENAME TO search_nothing");
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toBeNull();
+});
+
+it("names those that mean the same, too, unless the embeddings server is late", async () => {
+  await using server = await startEmbeddingsServer();
+  const meaning = new Meaning(server.client());
+  await using world = await createWorld({ meaning });
+  const ann = await world.user();
+  const [automobile] = await memoriesTitled(ann, "The automobile stalls", "A physician calls");
+  const context = { ...world.services, meaning };
+  while (await fillModel(context));
+  while (await embedDueMemories(context));
+  const namesIt = async (title: string) => {
+    const { id, similar } = await ann.did(createMemory, { ...NOTE, title, ...ASKED });
+    await ann.did(deleteMemory, { id });
+    return similar?.some(({ memoryId }) => memoryId === automobile.id);
+  };
+
+  // On a busy machine the time may be over before anything is found.
+  await expect.poll(() => namesIt("My vehicle")).toBe(true);
+  server.trouble = "hangs";
+  await expect.poll(() => namesIt("Buy a car")).toBe(false);
 });
 
 /** How many statements wait for a lock. */
