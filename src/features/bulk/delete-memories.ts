@@ -13,6 +13,7 @@ import {
   chosenTeamId,
   filterOf,
   idsMeant,
+  whereMeant,
   measure,
   settle,
   tagsAskedFor,
@@ -118,7 +119,7 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
 }
 
 const whereOf = (context: Context, graphId: string, input: DeleteMemoriesInput) =>
-  input.ids ? { graphId } : { graphId, ...filterOf(context, input) };
+  input.ids ? whereMeant(graphId, input.ids) : { graphId, ...filterOf(context, input) };
 
 /** The memories that are meant, and how many more there are. */
 async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {

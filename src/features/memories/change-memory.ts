@@ -6,6 +6,7 @@ import { assertRoom, settle } from "./graph-room.js";
 import type { Memory } from "./memory.js";
 import { type Contents, SELECT_CONTENTS, UNREAD, bytesOf, jsonOf, memoryBytes } from "./memory-columns.js";
 import { keepVersion, writeContext } from "./memory-statements.js";
+import type { MeantPlace } from "./meant-memory.js";
 import type { Place } from "./read-memories.js";
 
 export class VersionMismatch extends Failure {
@@ -32,12 +33,12 @@ export interface Change {
  */
 export async function changeMemory(
   context: Context,
-  place: Place,
+  place: MeantPlace,
   { changes, expectedVersion }: Change,
 ): Promise<Memory | undefined> {
   const { caller, database, now } = context;
-  const { graphId, id } = place;
-  const [kept] = await database.run(keepVersion, { graphId, id, expectedVersion });
+  const { graphId, id, externalId = null } = place;
+  const [kept] = await database.run(keepVersion, { graphId, id, externalId, expectedVersion });
   if (!kept) {
     if (expectedVersion !== null) await assertNotThere(context, place);
     return undefined;
@@ -63,8 +64,8 @@ export async function changeMemory(
 }
 
 /** @throws VersionMismatch when it is there: then it was not kept for its version. */
-async function assertNotThere({ database }: Context, place: Place): Promise<void> {
-  const found = await database.models.memory.findUnique({ where: { graphId_id: place }, select: { version: true } });
+async function assertNotThere({ database }: Context, place: MeantPlace): Promise<void> {
+  const found = await database.models.memory.findFirst({ where: { ...place }, select: { version: true } });
   if (found) throw new VersionMismatch(found.version);
 }
 

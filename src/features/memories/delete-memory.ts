@@ -36,11 +36,12 @@ export const deleteMemory = defineOperation({
   audit: ({ caller }, input, { id }) => ({ teamId: chosenTeamId(caller, input), subject: id }),
   async handle(context, input) {
     const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
-    const deleted = await withMemory(context, place, async ({ graphId, id }) => {
+    const deleted = await withMemory(context, place, async (meant) => {
+      const { graphId, id } = meant;
       const { memories, bytes } = await measure(context, graphId, [id]);
-      if (memories === 0) return undefined;
       // Its relationships and versions go with it, by their foreign keys.
-      await context.database.models.memory.deleteMany({ where: { graphId, id } });
+      const { count } = await context.database.models.memory.deleteMany({ where: { ...meant } });
+      if (count === 0) return undefined;
       await settle(context, graphId, { memories: -memories, bytes: -bytes });
       return { id };
     });

@@ -90,9 +90,9 @@ export const memoryVersions = defineOperation({
     const cursor = placeOf(input.cursor, /^\d{1,9}$/);
     const before = cursor === null ? Infinity : Number(cursor);
     const { memory, memoryVersion } = database.models;
-    const found = await withMemory({ database }, { graphId, id: input.id }, async (place) => {
+    const found = await withMemory({ database }, { graphId, id: input.id }, async ({ id }) => {
       const row = await memory.findUnique({
-        where: { graphId_id: place },
+        where: { graphId_id: { graphId, id } },
         select: { ...SELECT_CONTENTS, id: true, version: true, updatedBy: true, updatedAt: true },
       });
       return row ?? undefined;

@@ -2,6 +2,11 @@ import { UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import type { Place } from "./read-memories.js";
 
+/** A memory, and the name by which it was meant, if that is not its id: who changes it makes sure that it has it still. */
+export interface MeantPlace extends Place {
+  readonly externalId?: string;
+}
+
 /**
  * Does something with the memory that a client means, by its id or by the id that the client has given it. What is a
  * UUID is taken for its id first, so finding it takes no further query.
@@ -11,7 +16,7 @@ import type { Place } from "./read-memories.js";
 export async function withMemory<Result>(
   context: Pick<Context, "database">,
   { graphId, id: given }: Place,
-  act: (place: Place) => Promise<Result | undefined>,
+  act: (place: MeantPlace) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
   const result = UUID.test(given) ? await act({ graphId, id: given.toLowerCase() }) : undefined;
   if (result !== undefined) return result;
@@ -19,8 +24,14 @@ export async function withMemory<Result>(
     where: { graphId_externalId: { graphId, externalId: given } },
     select: { id: true },
   });
-  return known ? act({ graphId, id: known.id }) : undefined;
+  return known ? act({ graphId, id: known.id, externalId: given }) : undefined;
 }
+
+/** The memories that are called so, by their ids or by those that a client has given them. */
+export const whereMeant = (graphId: string, given: readonly string[]) => {
+  const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
+  return { graphId, OR: [{ id: { in: ids } }, { externalId: { in: [...given] } }] };
+};
 
 /** The ids of the memories that a client means, by what it calls them; what it calls otherwise is missing. One query. */
 export async function idsMeant(
@@ -28,9 +39,8 @@ export async function idsMeant(
   graphId: string,
   given: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
   const found = await database.models.memory.findMany({
-    where: { graphId, OR: [{ id: { in: ids } }, { externalId: { in: [...given] } }] },
+    where: whereMeant(graphId, given),
     select: { id: true, externalId: true },
   });
   const known = new Set(found.map(({ id }) => id));

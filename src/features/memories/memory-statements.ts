@@ -32,17 +32,18 @@ export const storeMemory = defineStatement({
 });
 
 /**
- * Locks a memory and keeps what it is as a version, unless it is at another version than the one that is expected.
+ * Locks a memory and keeps what it is as a version, unless it has another external id or version than is expected.
  * SQL, since its texts stay where they are.
  */
 export const keepVersion = defineStatement({
   name: "keep_version",
-  values: { graphId: "uuid", id: "uuid", expectedVersion: "int4?" },
+  values: { graphId: "uuid", id: "uuid", externalId: "text?", expectedVersion: "int4?" },
   row: { version: "int4" },
   text: `
     INSERT INTO memory_version (graph_id, memory_id, version, ${COLUMNS.join(", ")}, changed_by, changed_at)
     SELECT graph_id, id, version, ${COLUMNS.join(", ")}, updated_by, updated_at FROM memory
-    WHERE graph_id = :graphId AND id = :id AND (:expectedVersion IS NULL OR version = :expectedVersion) FOR UPDATE
+    WHERE graph_id = :graphId AND id = :id AND (:externalId IS NULL OR external_id = :externalId)
+      AND (:expectedVersion IS NULL OR version = :expectedVersion) FOR UPDATE
     RETURNING version`,
 });
 

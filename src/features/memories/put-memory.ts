@@ -39,13 +39,15 @@ export const putMemory = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const contents = contentsOf(input);
-    // The external id stays: somebody may have given it to another memory since this one was found by it.
-    const { externalId: _kept, ...changes } = contents;
+    // The memory that is found has this external id already, or is meant by its own id.
+    const { externalId } = input;
+    const { externalId: _had, ...changes } = contents;
     for (;;) {
-      const id = (await idsMeant(context, graphId, [input.externalId])).get(input.externalId);
-      // Somebody who stores or deletes it at the same moment leads to another round: the database decides.
-      const stored = id
-        ? await changeMemory(context, { graphId, id }, { changes, expectedVersion: null })
+      const id = (await idsMeant(context, graphId, [externalId])).get(externalId);
+      const place = id && { graphId, id, ...(id !== externalId.toLowerCase() && { externalId }) };
+      // Somebody who stores, renames or deletes it at the same moment leads to another round: the database decides.
+      const stored = place
+        ? await changeMemory(context, place, { changes, expectedVersion: null })
         : await insertMemory(context, graphId, contents);
       if (stored) return stored;
     }

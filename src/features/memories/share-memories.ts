@@ -9,7 +9,7 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import { idsMeant } from "./meant-memory.js";
+import { idsMeant, whereMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 
@@ -109,7 +109,9 @@ export const shareMemories = defineOperation({
     const found = await wantedMemories(context, own, ids);
     // Locks them: nobody adds to them or deletes one from here on.
     const freed = await measure(context, own, found);
-    if (ids && freed.memories < found.length) throw new MemoryNotFound();
+    if (ids && (await memory.count({ where: { AND: [whereMeant(own, ids), { id: { in: found } }] } })) < found.length) {
+      throw new MemoryNotFound();
+    }
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const cut = edgeOf(own, wanted);
     const lost = await relationship.count({ where: cut });

@@ -9,6 +9,7 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import { aMemory, miscounted } from "../../support/memories.js";
+import { roundsOf } from "../../support/rounds.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
@@ -87,4 +88,23 @@ it.each(["", " ", "x".repeat(201), "a\0b", "\ud800"])("must be a text of 1 to 20
 
   expect(await ann.does(createMemory, { ...NOTE, externalId: id })).toBeRefused("bad_request");
   expect(await ann.does(memory, { id })).toBeRefused("not_found");
+});
+
+it("lets two who rename a memory at the same moment find it once", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let round = 0; round < roundsOf(20); round++) {
+    const { id } = await ann.did(createMemory, { ...NOTE, externalId: `old-${round}` });
+    const rename = (name: string) => ann.does(updateMemory, { id: `old-${round}`, externalId: `${name}-${round}` });
+
+    const verdicts = await Promise.all([
+      rename("one"),
+      rename("other"),
+      ann.does(deleteMemory, { id: `old-${round}` }),
+    ]);
+
+    expect(verdicts.filter(({ ok }) => ok)).toHaveLength(1);
+    for (const verdict of verdicts.filter(({ ok }) => !ok)) expect(verdict).toBeRefused("not_found");
+    await ann.does(deleteMemory, { id });
+  }
 });
