@@ -7,6 +7,7 @@ import type { Config } from "./config.js";
 import { createDoors, formatRestError } from "./doors.js";
 import { LIMITS } from "./limits.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
+import type { OlderReads } from "./operation/older-reads.js";
 import { DatabaseShares } from "./operation/shares.js";
 import { tracedDatabase } from "./operation/traced-database.js";
 import type { DatabaseUrl } from "./platform/bounded-pool.js";
@@ -21,6 +22,7 @@ import { Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { preparePooler } from "./platform/pooler.js";
 import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
+import { Replica, positionOf } from "./platform/replica.js";
 import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
@@ -63,6 +65,9 @@ export async function startApp(
   const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
   const opened = isOpen ? where : openDatabase(where, onError, waits, pooler);
   const database = tracer ? tracedDatabase(opened, tracer) : opened;
+  const replica = config.databaseReplicaUrl
+    ? new Replica(openDatabase(config.databaseReplicaUrl, onError, waits), log)
+    : undefined;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
   const metrics =
@@ -73,6 +78,7 @@ export async function startApp(
   const services: Services = createServices({
     database,
     ...{ meter: metrics, tracer },
+    older: replica && olderReads(replica, database, waits, tracer),
     shares: new DatabaseShares(database, waits, tracer),
     budgets,
     storage,
@@ -99,6 +105,7 @@ export async function startApp(
     metricsServer?.close().closeAllConnections();
     await budgets.close();
     await meaning?.[Symbol.asyncDispose]();
+    await replica?.[Symbol.asyncDispose]();
     if (!isOpen) await database[Symbol.asyncDispose]();
   };
   try {
@@ -122,6 +129,12 @@ export async function startApp(
   };
   let stopped: Promise<void> | undefined;
   return { url, metricsUrl, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+function olderReads(replica: Replica, primary: OpenDatabase, waits: WaitBounds, tracer?: Tracer): OlderReads {
+  const { database } = replica;
+  const shares = new DatabaseShares(tracer ? tracedDatabase(database, tracer) : database, waits, tracer);
+  return { replica, shares, position: () => positionOf(primary) };
 }
 
 /** The pooler at `pooled`, if there is one, made ready. */

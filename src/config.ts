@@ -13,6 +13,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** The address of PostgreSQL itself, where DATABASE_URL leads to a pooler such as PgBouncer. */
   readonly directDatabaseUrl: string | undefined;
+  /** A streaming replica, for callers who take answers that are a little old. */
+  readonly databaseReplicaUrl: string | undefined;
   /** Whether root may run the embedded PostgreSQL in production; elsewhere it always may. */
   readonly embeddedDatabaseAsRoot: boolean;
   readonly redisUrl: string | undefined;
@@ -209,6 +211,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dataDir: value("DATA_DIR") ?? ".data",
     databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
     directDatabaseUrl,
+    databaseReplicaUrl: url("DATABASE_REPLICA_URL", ["postgres:", "postgresql:"]),
     embeddedDatabaseAsRoot: choice("EMBEDDED_DATABASE_AS_ROOT", ["yes", "no"], "no") === "yes",
     redisUrl: url("REDIS_URL", ["redis:", "rediss:"]),
     publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),

@@ -164,7 +164,15 @@ const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$
 const originsOf = ({ allowedOrigins, development }: DoorParts["config"]): (string | RegExp)[] =>
   development ? [...allowedOrigins, LOCAL_ORIGIN] : [...allowedOrigins];
 
-const EXPOSED_HEADERS = ["ETag", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"];
+const EXPOSED_HEADERS = [
+  "ETag",
+  "Location",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "X-Read-After",
+  "X-Request-Id",
+];
 
 /** Closes keep-alive connections after their answer, so that the server can stop without cutting off clients. */
 const closeWhenStopping =

@@ -20,7 +20,7 @@ export const program = commandLine({
   script: "doctor",
   description:
     "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, " +
-    "migrations, pooler, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
+    "migrations, pooler, replica, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
   examples: [
     "npm run doctor",
     "NODE_ENV=production DATABASE_URL=… npm run doctor",
@@ -55,6 +55,7 @@ type Check = (config: Config) => Promise<string | undefined>;
 const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without: string }>> = {
   database: { check: databaseWorks, without: "" },
   pooler: { check: poolerWorks, without: "DIRECT_DATABASE_URL is not set: DATABASE_URL leads to PostgreSQL itself." },
+  replica: { check: replicaWorks, without: "DATABASE_REPLICA_URL is not set: all is read from the primary." },
   redis: { check: redisWorks, without: "REDIS_URL is not set: each server counts rate limits for itself." },
   mail: { check: mailWorks, without: "SMTP_URL is not set: mails wait, or in development become files." },
   stripe: { check: stripeWorks, without: "STRIPE_SECRET_KEY is not set: teams cannot buy seats." },
@@ -146,6 +147,27 @@ async function poolerWorks({ directDatabaseUrl, databaseUrl }: Config): Promise<
   return keepsNames
     ? "The pooler works, and keeps names of statements apart."
     : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer with max_prepared_statements saves that.";
+}
+
+async function replicaWorks({ databaseReplicaUrl }: Config): Promise<string | undefined> {
+  if (databaseReplicaUrl === undefined) return undefined;
+  const waits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+  const client = new pg.Client({ connectionString: databaseReplicaUrl, ...waits });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ follows: boolean; bytes: string | null }>(
+      `SELECT pg_is_in_recovery() AS follows,
+              pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS bytes`,
+    );
+    if (!rows[0]?.follows) throw new Problem("DATABASE_REPLICA_URL leads to a primary: name its streaming replica.");
+    return `The replica has ${rows[0].bytes ?? "an unknown number of"} bytes left to replay.`;
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(`The replica cannot be used: ${(error as Error).message}. Check DATABASE_REPLICA_URL.`);
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {

@@ -10,6 +10,7 @@ import type { Tracer } from "../platform/tracer.js";
 import type { AnswerBudget } from "./answer-budget.js";
 import { networkOf, spendRequests } from "./budget.js";
 import { Unauthorized } from "./failure.js";
+import type { OlderRead, OlderReads, ReadAfter } from "./older-reads.js";
 import type { Patience } from "./patience.js";
 import type { Idempotency } from "./idempotency.js";
 import type { Scope } from "./permission.js";
@@ -59,6 +60,8 @@ export interface Services {
   readonly meter?: Meter | undefined;
   /** Records the parts of requests; undefined unless OpenTelemetry is configured. */
   readonly tracer?: Tracer | undefined;
+  /** A replica for callers who take older answers; undefined unless one is configured. */
+  readonly older?: OlderReads | undefined;
   /** For finding memories by meaning; undefined without an embeddings server. */
   readonly meaning?: Meaning | undefined;
   /** The maximum size of graphs, by the plan that counts for them. */
@@ -83,6 +86,8 @@ export interface Context extends Services {
   readonly idempotency?: Idempotency | undefined;
   /** The remaining size of the answer, in GraphQL, where one request can follow many fields. */
   readonly answer?: AnswerBudget | undefined;
+  /** Set for a caller who takes answers that are a little old. */
+  readonly readAfter?: OlderRead | undefined;
   /** Called between parts of a request's work, so that other requests get their turn. */
   readonly pause?: (() => Promise<void>) | undefined;
   /**
@@ -96,7 +101,9 @@ export interface Context extends Services {
   charge(requests: number): Promise<void>;
 }
 
-type OptionalParts = Partial<Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "tracer" | "meaning">>;
+type OptionalParts = Partial<
+  Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "tracer" | "older" | "meaning">
+>;
 type Parts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl"> & OptionalParts;
 
 /** The services of a running process. A test gives its own clock, small graphs and short waits. */
@@ -117,6 +124,8 @@ export function createServices(
 export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "idempotency"> {
   readonly caller: Caller | undefined;
   readonly selects?: Context["selects"] | undefined;
+  /** Set for a caller who takes answers that are a little old. */
+  readonly readAfter?: ReadAfter | undefined;
   /** A door that tells what is left of the budget charges by itself. */
   readonly charge?: Context["charge"];
   /** The time limit that all waits of the request share. */
@@ -126,13 +135,35 @@ export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "
 /** The context of one operation. */
 export function contextOf(
   services: Services,
-  { caller = NOBODY, door, clientAddress, idempotency, selects = () => true, patience, charge }: RequestFacts,
+  {
+    caller = NOBODY,
+    door,
+    clientAddress,
+    idempotency,
+    selects = () => true,
+    patience,
+    charge,
+    readAfter,
+  }: RequestFacts,
 ): Context {
   const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
   const database = services.shares.of(account, patience);
   // The services last: in V8, properties after a spread make it twenty times as slow.
   const further = charge ?? ((requests) => spendRequests(services, caller, requests));
-  return { caller, door, clientAddress, idempotency, selects, charge: further, ...services, database };
+  const { older } = services;
+  // With a patience of its own: after a failure of the replica the request may still wait for the primary.
+  const olderRead = older && readAfter && { ...readAfter, database: older.shares.of(account) };
+  return {
+    caller,
+    door,
+    clientAddress,
+    idempotency,
+    selects,
+    charge: further,
+    readAfter: olderRead,
+    ...services,
+    database,
+  };
 }
 
 /** The services with a share of the database of their own, for work that belongs to no account. */

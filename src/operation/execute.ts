@@ -5,6 +5,7 @@ import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
 import { keyById } from "./key-statement.js";
+import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
 import { limitsBeforeHandler, takeUses } from "./use-limit.js";
@@ -40,7 +41,9 @@ async function perform<Input extends object, Output extends object>(
     const cost = operation.cost?.(checked) ?? 1;
     // The door has charged the first.
     if (cost > 1) await context.charge(cost - 1);
-    return await run(operation, context, checked);
+    const output = await run(operation, context, checked);
+    if (context.readAfter && operation.effect !== "reads") await tellPosition(context);
+    return output;
   } catch (error) {
     if (error instanceof Failure) assertDeclared(operation, error);
     else if (operation.permission !== "public" && (await isCallerDeleted(context))) throw new Unauthorized();
@@ -63,7 +66,7 @@ async function run<Input extends object, Output extends object>(
   }
   await takeUses(context, limits, input);
   if (effect === "reads") {
-    return operation.handle(context, input, team && standingByKey(context, team, input));
+    return readOlder(context, (here) => operation.handle(here, input, team && standingByKey(context, team, input)));
   }
   if (effect === "ownTransactions" || (effect === "statement" && !idempotency)) {
     return operation.handle(context, input);

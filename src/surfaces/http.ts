@@ -4,9 +4,11 @@ import type { ErrorRequestHandler, Handler, Request, Response } from "express";
 import type { Caller } from "../operation/context.js";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { whyUnavailable } from "../platform/database-errors.js";
+import type { ReadAfter } from "../operation/older-reads.js";
 import { Patience } from "../operation/patience.js";
 import { type Logger, firstFew } from "../platform/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/meter.js";
+import { readPosition, writePosition } from "../platform/replica.js";
 import type { RequestSpan, Tracer } from "../platform/tracer.js";
 import { LIMITS } from "../limits.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -64,6 +66,8 @@ export class RequestScope {
   readonly id: string;
   readonly clientAddress: string;
   readonly idempotencyKey: string | undefined;
+  /** What the client has seen; undefined unless it takes answers that are a little old. */
+  readonly readAfter: ReadAfter | undefined;
   /** The work of the whole process, of which this request is a part. */
   readonly work: Work;
   readonly patience: Patience;
@@ -89,12 +93,20 @@ export class RequestScope {
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = request.ip ?? "";
     this.idempotencyKey = request.get("idempotency-key");
+    const seen = request.get(READ_AFTER);
+    this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);
     this.#response = response;
     this.work = work;
     this.patience = new Patience(waitMs);
     this.#log = log;
     this.meter = meter;
     this.span = isHealthCheck(request) ? undefined : tracer?.request(request.headers);
+  }
+
+  #readAfter(seen: string): ReadAfter | undefined {
+    const position = readPosition(seen);
+    const tell = (now: bigint) => this.setHeader(READ_AFTER, writePosition(now));
+    return position === undefined ? undefined : { position, tell };
   }
 
   /** Created on use: most requests log only their one line. */
@@ -116,6 +128,9 @@ export class RequestScope {
     if (!this.#response.headersSent) this.#response.set(name, value);
   }
 }
+
+/** With it a client takes answers that are a little old, but has all that it has seen. */
+const READ_AFTER = "X-Read-After";
 
 export const isHealthCheck = ({ url }: Pick<Request, "url">): boolean => /^\/(?:healthz|readyz)(?:$|\?)/.test(url);
 

@@ -34,12 +34,13 @@ export function runnerOf(
   return async (services, scope, raw) => {
     const input = read(raw);
     complete?.(input);
-    const { caller, clientAddress, patience, idempotencyKey: key } = scope;
+    const { caller, clientAddress, patience, readAfter, idempotencyKey: key } = scope;
     // Two requests are the same if operation and input are the same, even if they are written differently.
     const idempotency =
       key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, input]) };
     const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-    const context = contextOf(services, { caller, clientAddress, door, idempotency, patience, charge, selects });
+    const facts = { caller, clientAddress, door, idempotency, patience, charge, selects, readAfter };
+    const context = contextOf(services, facts);
     return project(await execute(operation, context, input).catch(throwInRestNames));
   };
 }

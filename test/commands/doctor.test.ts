@@ -40,7 +40,7 @@ it("finds nothing wrong where nothing is, and says what is not configured", asyn
     disk: "ok",
     embeddings: "ok",
   };
-  expect(states).toEqual({ ...working, pooler: "off", redis: "off", stripe: "off" });
+  expect(states).toEqual({ ...working, pooler: "off", replica: "off", redis: "off", stripe: "off" });
   expect(by.get("embeddings")?.says).toContain("20 dimensions");
   expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
@@ -51,6 +51,7 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };
   const { code, errors, by } = await examined({
     ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1" },
+    DATABASE_REPLICA_URL: "postgres://nobody@127.0.0.1:1/none",
     ...{ SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
     ...{ EMBEDDINGS_URL: "http://127.0.0.1:1", EMBEDDINGS_MODEL: "one", EMBEDDINGS_KEY: "a-secret" },
     ...{ ...stripe, STRIPE_TEAM_PRICE_ID: "price_of_nobody", STRIPE_API_BASE: standIn.url },
@@ -60,6 +61,7 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   const said = (part: string) => `${by.get(part)?.state}: ${by.get(part)?.says}`;
   expect(said("database")).toMatch(/^wrong: No PostgreSQL can be reached/);
   expect(said("redis")).toMatch(/^wrong: Redis cannot be used: .*REDIS_URL/);
+  expect(said("replica")).toMatch(/^wrong: The replica cannot be used: .*DATABASE_REPLICA_URL/);
   expect(said("mail")).toMatch(/^wrong: The mail server cannot be used: .*SMTP_URL/);
   expect(said("embeddings")).toMatch(/^wrong: The embeddings server cannot be used: .*EMBEDDINGS_URL/);
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);

@@ -46,8 +46,9 @@ const STATEMENTS = [
   "operation/key-statement.ts: keyById",
   "operation/lock-row-statement.ts: lockStatement",
   "platform/idle-statement.ts: idleProcesses",
+  "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 40;
+const STATEMENTS_MAX = 41;
 
 interface Source {
   readonly path: string;

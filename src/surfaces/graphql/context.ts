@@ -24,9 +24,9 @@ export interface RequestContext extends Context {
 }
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
-  const { caller, clientAddress, patience } = scope;
+  const { caller, clientAddress, patience, readAfter } = scope;
   const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience, charge });
+  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience, charge, readAfter });
   const answer = new AnswerBudget();
   const pause = () => scope.work.turns.waitForTurn(answer);
   return { scope, request: "", ...context, answer, errors: new FieldErrors(), pause, roots: new Gate(rootsAtOnce) };

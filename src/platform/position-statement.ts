@@ -1,0 +1,13 @@
+import { defineStatement } from "./statement.js";
+
+/**
+ * How far a primary has written, or a replica has replayed. SQL, because no model reads what PostgreSQL tells of itself.
+ */
+export const walPosition = defineStatement({
+  name: "wal_position",
+  values: {},
+  row: { position: "text" },
+  text: `
+    SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text
+      AS position`,
+});

@@ -1,0 +1,59 @@
+import type { Database, OpenDatabase } from "./database.js";
+import type { Logger } from "./logger.js";
+import { walPosition } from "./position-statement.js";
+import { warnSeldom } from "./warn-seldom.js";
+
+/** After a failure the replica is left alone for so long. */
+const REST_MS = 10_000;
+
+/** A streaming replica of the database, for reads that may be a little old. */
+export class Replica implements AsyncDisposable {
+  readonly #log: Logger;
+  #replayed = 0n;
+  #restsUntil = 0;
+
+  constructor(
+    readonly database: OpenDatabase,
+    log: Logger,
+  ) {
+    this.#log = log;
+  }
+
+  /** Whether it has everything up to this position. Asks it only if it did not when it was last asked. */
+  async has(position: bigint): Promise<boolean> {
+    if (performance.now() < this.#restsUntil) return false;
+    if (position <= this.#replayed) return true;
+    try {
+      this.#replayed = await positionOf(this.database);
+    } catch (error) {
+      this.leaveAlone(error);
+      return false;
+    }
+    return position <= this.#replayed;
+  }
+
+  /** It has failed: reads go to the primary for a while. */
+  leaveAlone(error: unknown): void {
+    this.#restsUntil = performance.now() + REST_MS;
+    warnSeldom(this.#log, "replica", { err: error }, "the replica failed: reads go to the primary");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve(this.database[Symbol.asyncDispose]());
+  }
+}
+
+/** How far a primary has written, or a replica has replayed; 0 for a database that tells neither. */
+export async function positionOf(database: Pick<Database, "run">): Promise<bigint> {
+  const [row] = await database.run(walPosition, {});
+  return readPosition(row?.position ?? "") ?? 0n;
+}
+
+/** A position as PostgreSQL writes it, such as `16/B374D848`; undefined for any other text. */
+export function readPosition(text: string): bigint | undefined {
+  const [, high, low] = /^([\dA-F]{1,8})\/([\dA-F]{1,8})$/i.exec(text) ?? [];
+  return high === undefined ? undefined : (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
+}
+
+export const writePosition = (position: bigint): string =>
+  `${(position >> 32n).toString(16)}/${(position & 0xffffffffn).toString(16)}`.toUpperCase();

@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import { startApp } from "../../src/app.js";
+import { program as doctor } from "../../src/commands/doctor.js";
+import { readConfig } from "../../src/config.js";
+import { createUser } from "../../src/features/access/index.js";
+import { createServices } from "../../src/operation/context.js";
+import { DatabaseShares } from "../../src/operation/shares.js";
+import { openDatabase } from "../../src/platform/database.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { readPosition, writePosition } from "../../src/platform/replica.js";
+import { runHere } from "../support/commands.js";
+import { ask } from "../support/http.js";
+import { callTool } from "../support/mcp.js";
+import { PATIENT } from "../support/patience.js";
+import { programsOfPostgres, startReplicated } from "../support/replica.js";
+import { createWorld } from "../support/world.js";
+
+const programs = programsOfPostgres();
+if (programs === undefined) console.error("There are no programs of PostgreSQL: a replica is not tried.");
+
+it.skipIf(programs === undefined)(
+  "reads from a replica only what the caller takes, and never less than they have seen",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    const { primaryUrl, replicaUrl } = postgres;
+    await migrate(primaryUrl);
+    await using world = await createWorld();
+    await using database = openDatabase(primaryUrl, () => {}, PATIENT);
+    const services = createServices({ ...world.services, database, shares: new DatabaseShares(database) });
+    const { apiKey } = await createUser(services, { email: "ann@example.com", plan: "pro", verified: true });
+    const environment = { PORT: "0", NODE_ENV: "test", DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl };
+    const app = await startApp(readConfig(environment), primaryUrl, world.services.log, { waits: PATIENT });
+    await using _app = app;
+    const { url } = app;
+    const titles = async (seen?: string) => {
+      const headers: Record<string, string> = seen === undefined ? {} : { "x-read-after": seen };
+      const { status, body } = await ask(`${url}/v1/memories`, { key: apiKey.key, headers });
+      expect(status).toBe(200);
+      return (body as { memories: { title: string }[] }).memories.map(({ title }) => title);
+    };
+    const store = async (title: string, headers: Record<string, string>) => {
+      const body = { type: "fix", title, content: "c" };
+      return (await ask(`${url}/v1/memories`, { key: apiKey.key, headers, body })).headers.get("x-read-after");
+    };
+    const ANY = { "x-read-after": "0/0" };
+
+    const first = await store("first", ANY);
+    await expect.poll(() => titles("0/0"), { timeout: 60_000 }).toEqual(["first"]);
+    await postgres.pause();
+    const second = await store("second", ANY);
+
+    expect(await store("third", {})).toBeNull();
+    // The replica is behind: it has the first, and those who have seen the second, or say nothing, are served elsewhere.
+    expect(await titles("0/0")).toEqual(["first"]);
+    expect(await titles(first ?? "")).toEqual(["first"]);
+    expect(await titles(second ?? "")).toEqual(["third", "second", "first"]);
+    expect(await titles()).toEqual(["third", "second", "first"]);
+    expect(await titles("nonsense")).toEqual(["third", "second", "first"]);
+    const query = "{ memories { memories { title } } }";
+    const byGraphQL = await ask(`${url}/graphql`, { key: apiKey.key, headers: ANY, body: { query } });
+    expect(byGraphQL.body).toEqual({ data: { memories: { memories: [{ title: "first" }] } } });
+    expect((await callTool(url, apiKey.key, "search_memories", { query: "third" })).answer).toMatchObject({ total: 1 });
+
+    await postgres.resume();
+    await expect.poll(() => titles("0/0"), { timeout: 60_000 }).toEqual(["third", "second", "first"]);
+    expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl })).toMatch(
+      /^ok: The replica has \d+ bytes/,
+    );
+    expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: primaryUrl })).toMatch(
+      /^wrong: .*leads to a primary/,
+    );
+    await postgres.stopReplica();
+    await store("fourth", {});
+    expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
+    expect(world.log.join("\n")).toContain("the replica failed: reads go to the primary");
+  },
+);
+
+/** What the doctor says of the replica. */
+async function findingOf(environment: Record<string, string>): Promise<string> {
+  const { output } = await runHere(doctor, ["--json"], environment);
+  const { findings } = JSON.parse(output) as { findings: { part: string; state: string; says: string }[] };
+  const replica = findings.find(({ part }) => part === "replica");
+  return `${replica?.state}: ${replica?.says}`;
+}
+
+it("reads positions as PostgreSQL writes them, and nothing else", () => {
+  for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])
+    expect(writePosition(readPosition(text) ?? -1n)).toBe(text);
+  for (const text of ["", "1", "1/", "/1", "1/2/3", "g/0", "123456789/0", " 0/0"])
+    expect(readPosition(text)).toBeUndefined();
+});

@@ -1,0 +1,94 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { freePort } from "./server-process.js";
+
+/** A PostgreSQL and its streaming replica. */
+export interface Replicated extends AsyncDisposable {
+  readonly primaryUrl: string;
+  readonly replicaUrl: string;
+  /** Lets the replica replay nothing until it may again. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  stopReplica(): Promise<void>;
+}
+
+/** The folder of PostgreSQL's programs, if all that are needed are there; the embedded PostgreSQL has too few. */
+export function programsOfPostgres(): string | undefined {
+  try {
+    const folder = execFileSync("pg_config", ["--bindir"], { encoding: "utf8" }).trim();
+    return ["initdb", "postgres", "pg_basebackup"].every((name) => existsSync(join(folder, name))) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const NOBODY = 65_534;
+/** PostgreSQL refuses to run as root. */
+const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+const IN_HASTE = ["-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1"];
+
+export async function startReplicated(programs: string): Promise<Replicated> {
+  const folder = mkdtempSync(join(tmpdir(), "memory-graph-replicated-"));
+  if ("uid" in as) chownSync(folder, NOBODY, NOBODY);
+  const run = (name: string, words: readonly string[]) =>
+    void execFileSync(join(programs, name), words, { ...as, cwd: folder, stdio: "pipe" });
+  const started: ChildProcess[] = [];
+  const start = async (data: string, port: number) => {
+    const words = ["-D", join(folder, data), "-p", String(port), ...IN_HASTE];
+    const child = spawn(join(programs, "postgres"), words, { ...as, cwd: folder, stdio: "ignore" });
+    started.push(child);
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    await answers(url, child);
+    return { url, child };
+  };
+  const stop = async (child: ChildProcess) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    // At once, without waiting for connections.
+    child.kill("SIGQUIT");
+    await exited;
+  };
+  const [primaryPort, replicaPort] = [await freePort(), await freePort()];
+  run("initdb", ["-D", join(folder, "primary"), "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
+  const primary = await start("primary", primaryPort);
+  run("pg_basebackup", [
+    ...["-h", "127.0.0.1", "-p", String(primaryPort), "-U", "postgres"],
+    ...["-D", join(folder, "replica"), "-R", "--no-sync", "-c", "fast"],
+  ]);
+  const replica = await start("replica", replicaPort);
+  const onReplica = async (statement: string) => {
+    const client = new pg.Client(replica.url);
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  };
+  return {
+    primaryUrl: primary.url,
+    replicaUrl: replica.url,
+    pause: () => onReplica("SELECT pg_wal_replay_pause()"),
+    resume: () => onReplica("SELECT pg_wal_replay_resume()"),
+    stopReplica: () => stop(replica.child),
+    async [Symbol.asyncDispose]() {
+      for (const child of started.reverse()) await stop(child);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  for (let attempt = 0; child.exitCode === null && attempt < 1_000; attempt++) {
+    const client = new pg.Client(url);
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return await client.end();
+    } catch {
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+  throw new Error("PostgreSQL does not start.");
+}
