@@ -9,7 +9,8 @@ it.each([memoriesAlone, memoriesWithRelationships])(
   async (statement) => {
     await using world = await createWorld();
     const ann = await world.user();
-    const ids = (await manyMemories(world, ann, 20)).map(({ id }) => id);
+    const ids = (await manyMemories(world, ann, 2_000)).map(({ id }) => id);
+    await world.database.pool.query("ANALYZE memory, relationship");
     const client = await world.database.pool.connect();
 
     // PostgreSQL plans the first five executions for their values, and then decides.
