@@ -72,7 +72,7 @@ function cpuRatio(service: Figures, other: Figures): string {
 
 const circumstances = ({ machine, plan }: Report): string[] => [
   `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, PostgreSQL ${machine.postgres}, ` +
-    `load ${machine.load.toFixed(1)}.`,
+    `load ${machine.load.toFixed(1)} (processes that wanted to run, the measured ones among them).`,
   `${machine.data.memories} memories, ${machine.data.relationships} relationships, ${machine.data.graphs} graphs.`,
   `${plan.rounds} rounds of ${plan.turnMs / 1_000} s by turns, ${plan.connections} connections.`,
   machine.shares,
@@ -105,13 +105,14 @@ export function documentOf(report: Report): string {
     "",
     "Written by `npm run bench -- --peers`, which repeats it: every server in a process of its own, on the same database,",
     "with the same SQL, the same look at the API key in every request, and the same answers, which are compared first.",
+    "Only this service also limits, charges and logs its requests, and bounds what an answer may take.",
     "",
     "![How fast each server answers, as a share of one that is written by hand](speed.svg)",
     "",
-    ...circumstances(report).map((line) => `- ${line}`),
+    ...circumstances(report).flatMap(asItem),
     "- Medians of the rounds, with their ranges. \"Service by it\" is this service's requests per second by that server's:",
     "  above 1 this service is faster. The times of CPU are for one request.",
-    ...inLines(`Memory (resident) after it: ${memoryOf(report)}.`).map((line, at) => `${at === 0 ? "-" : " "} ${line}`),
+    ...asItem(`Memory (resident) after it: ${memoryOf(report)}.`),
     "",
     asRow(HEAD),
     asRow(HEAD.map(() => "---")),
@@ -123,6 +124,9 @@ export function documentOf(report: Report): string {
     .join("\n")
     .replace(/\n+$/, "\n");
 }
+
+/** An item of a list. */
+const asItem = (text: string): string[] => inLines(text).map((line, at) => `${at === 0 ? "-" : " "} ${line}`);
 
 const COLUMNS = 115;
 
