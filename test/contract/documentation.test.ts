@@ -46,13 +46,13 @@ it("keeps the README short enough to be read, and every document narrow enough f
   const wide = Array.from(documents, ([path, text]) =>
     text
       .split("\n")
-      .flatMap((line, index) => (line.length > COLUMNS_MAX && !isTableRow(line) ? [`${path}:${index + 1}`] : [])),
+      .flatMap((line, index) => (line.length > COLUMNS_MAX && !mayBeWide(path, line) ? [`${path}:${index + 1}`] : [])),
   );
   expect(wide.flat()).toEqual([]);
 });
 
-/** A row of a table cannot be broken. */
-const isTableRow = (line: string): boolean => line.startsWith("|");
+/** A row of a table cannot be broken; in the README it is kept short. */
+const mayBeWide = (path: string, line: string): boolean => path !== "README.md" && line.startsWith("|");
 
 it("leads by every link to a file that exists, and to a heading that is in it", () => {
   const links = Array.from(documents)
@@ -88,7 +88,9 @@ it("names in the README every variable of the configuration, and no other", () =
   );
 
   expect(read.size).toBeGreaterThan(15);
-  expect(named.toSorted()).toEqual([...read].toSorted());
+  // OpenTelemetry has its own documentation: the README names the variable that turns it on.
+  const own = [...read].filter((name) => !name.startsWith("OTEL_") || name === "OTEL_EXPORTER_OTLP_ENDPOINT");
+  expect(named.toSorted()).toEqual(own.toSorted());
 });
 
 it("tells in the README the defaults that the code has", () => {
