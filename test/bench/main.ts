@@ -58,7 +58,12 @@ const program = commandLine({
   .option("--case <name>", `only this case; may be repeated (${CASES.map(({ name }) => name).join(", ")})`, chosen, [])
   .option("--peers", `also ${PEERS.map(({ title }) => title).join("; ")}`)
   .option("--rounds <number>", `how often each takes its turn (${FULL.rounds})`, numbered)
-  .option("--connections <number>", "how many requests are under way at once", numbered, CONNECTIONS)
+  .option(
+    "--connections <number>",
+    "how many requests are under way at once, 32 from an address",
+    numbered,
+    CONNECTIONS,
+  )
   .option("--inserts <memories>", "how many are stored before, without tidying the database up", numbered, 0)
   .option("--quick", "few and short rounds: to see that it works, not how fast")
   .option("--compare", "only check that all answer alike")
