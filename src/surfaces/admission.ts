@@ -56,6 +56,8 @@ function admitCaller(
 
 /** Takes a slot until the request is over; "gone" means that the client has disconnected while waiting. */
 function takeSlot(slots: Slots, name: string, response: Response): boolean | Promise<boolean | "gone"> {
+  // It disconnected while its key was looked up: "close" comes no more, and the slot would never be given back.
+  if (response.closed) return Promise.resolve("gone");
   const { patience } = scopeOf(response);
   const isTaken = slots.take(name, patience.leftMs);
   if (isTaken === false) return false;

@@ -1,0 +1,35 @@
+import { request } from "node:http";
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+it("keeps no slot for clients that disconnected while their key was looked up", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const { pool } = world.database;
+  const waiting = async () => {
+    const { rows } = await pool.query<{ count: number }>(
+      "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    return rows[0]?.count;
+  };
+  const client = await pool.connect();
+  await client.query("BEGIN; LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE");
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+
+  const sent = Array.from({ length: LIMITS.http.graphqlPerAccount }, () =>
+    request(`${url}/graphql`, { method: "POST", headers }).on("error", () => {}),
+  );
+  for (const one of sent) one.end('{"query":"{ __typename }"}');
+  await expect.poll(waiting).toBeGreaterThan(0);
+  for (const one of sent) one.destroy();
+  // A request of another connection is answered only after the server has seen these end.
+  await ask(`${url}/healthz`);
+  await client.query("COMMIT");
+  client.release();
+
+  const { status } = await ask(`${url}/graphql`, { key, body: { query: "{ memories { memories { id } } }" } });
+  expect(status).toBe(200);
+}, 60_000);
