@@ -13,6 +13,7 @@ import type { RequestSpan, Tracer } from "../platform/tracer.js";
 import { LIMITS } from "../limits.js";
 import type { HttpLimits } from "./http-limits.js";
 import { assertJsonFits } from "./json-bounds.js";
+import { stringify } from "./stringify.js";
 import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
@@ -361,8 +362,8 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
 }
 
 /** Faster than `response.json`, which also handles other kinds of answers. */
-export function answerJson(response: Response, status: number, plain: object): void {
-  const text = JSON.stringify(plain);
+export async function answerJson(response: Response, status: number, plain: object): Promise<void> {
+  const text = await stringify(plain);
   response.statusCode = status;
   response.setHeader("Content-Type", "application/json; charset=utf-8");
   response.setHeader("Content-Length", Buffer.byteLength(text));

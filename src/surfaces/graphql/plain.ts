@@ -2,6 +2,7 @@ import { HeaderMap, type HTTPGraphQLResponse } from "@apollo/server";
 import type { Request } from "express";
 import { GraphQLError, type GraphQLFormattedError, execute, getOperationAST } from "graphql";
 import { LIMITS } from "../../limits.js";
+import { stringify } from "../stringify.js";
 import type { RequestContext } from "./context.js";
 import type { Documents } from "./documents.js";
 import { formatError } from "./errors.js";
@@ -88,5 +89,5 @@ async function finish(
   { status, headers }: { status: number; headers: HeaderMap },
 ): Promise<HTTPGraphQLResponse> {
   await finishResult(context, result);
-  return { status, headers, body: { kind: "complete", string: JSON.stringify(result) } };
+  return { status, headers, body: { kind: "complete", string: await stringify(result) } };
 }

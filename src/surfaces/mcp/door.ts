@@ -121,7 +121,7 @@ function answerMessage(
       message.method === "tools/call"
         ? await callTool(findTool(message, byName, own), message, { services, response, names })
         : answerAlone(message, instructions, () => own.map(({ listing }) => listing));
-    answerJson(response, 200, resultOf(message, result));
+    await answerJson(response, 200, resultOf(message, result));
   };
 }
 

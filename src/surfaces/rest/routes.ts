@@ -80,7 +80,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     }
     if (rest.location) response.set("Location", rest.location.replace(":id", String(plain["id"])));
     if (typeof plain["version"] === "number") response.set("ETag", `"${plain["version"]}"`);
-    answerJson(response, rest.status ?? 200, plain);
+    await answerJson(response, rest.status ?? 200, plain);
   };
 }
 

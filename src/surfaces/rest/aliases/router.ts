@@ -39,7 +39,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
         return known(services, scope, { path: {}, query: {}, body: input });
       };
       const { status, body } = await answer(readAliasRequest(request), run);
-      if (body) answerJson(response, status, body);
+      if (body) await answerJson(response, status, body);
       else response.status(status).end();
     };
     return { path, methods: [method], isPublic: false, before, handlers: [...readRequest, handle] };

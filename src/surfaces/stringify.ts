@@ -1,0 +1,52 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** As many characters of JSON as one turn of the event loop makes: in about a millisecond. */
+const PIECE_LENGTH = 262_144;
+/** Where long lists stand: in GraphQL at `data.searchMemories.memories`. */
+const LEVELS = 3;
+/** Fewer items are made at once: a memory has at most 50,000 characters. */
+const LIST_LONG = 8;
+
+/**
+ * The same text as `JSON.stringify`, of a list with many items made over several turns of the event loop, so that other
+ * requests are answered in between. Linear in the answer, which its budget bounds.
+ */
+export async function stringify(answer: object): Promise<string> {
+  if (!hasLongList(answer, LEVELS)) return JSON.stringify(answer);
+  const pieces: string[] = [];
+  let length = 0;
+  const add = (piece: string): void => {
+    pieces.push(piece);
+    length += piece.length;
+  };
+  const write = async (value: unknown, levels: number): Promise<void> => {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) {
+        if (length >= PIECE_LENGTH) {
+          length = 0;
+          await nextTurn();
+        }
+        add(`${index === 0 ? "[" : ","}${JSON.stringify(item) ?? "null"}`);
+      }
+      return add(value.length === 0 ? "[]" : "]");
+    }
+    if (!hasLongList(value, levels)) return add(JSON.stringify(value));
+    let before = "{";
+    for (const [name, field] of Object.entries(value as object)) {
+      if (field === undefined) continue;
+      add(`${before}${JSON.stringify(name)}:`);
+      await write(field, levels - 1);
+      before = ",";
+    }
+    add("}");
+  };
+  await write(answer, LEVELS);
+  return pieces.join("");
+}
+
+function hasLongList(value: unknown, levels: number): boolean {
+  if (Array.isArray(value)) return value.length >= LIST_LONG;
+  if (levels === 0 || typeof value !== "object" || value === null || value instanceof Date) return false;
+  for (const field of Object.values(value)) if (hasLongList(field, levels - 1)) return true;
+  return false;
+}

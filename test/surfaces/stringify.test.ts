@@ -1,0 +1,37 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { stringify } from "../../src/surfaces/stringify.js";
+
+const list = fc.array(fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.date({ noInvalidDate: true })), {
+  maxLength: 12,
+});
+const field = fc.oneof(list, fc.jsonValue(), fc.constant(undefined), fc.date({ noInvalidDate: true }));
+const answer = fc.dictionary(fc.string(), fc.oneof(field, fc.dictionary(fc.string(), field)));
+
+it("writes what JSON.stringify writes", async () => {
+  await fc.assert(
+    fc.asyncProperty(answer, async (value) => {
+      expect(await stringify(value)).toBe(JSON.stringify(value));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("lets others take turns while it writes a long list, wherever that stands", async () => {
+  const memories = Array.from({ length: 80 }, (_, index) => ({ id: index, content: "é".repeat(50_000) }));
+  for (const value of [{ memories }, { data: { searchMemories: { memories, total: 80 } } }]) {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+
+    const text = await stringify(value);
+    isOver = true;
+
+    expect(text).toBe(JSON.stringify(value));
+    expect(turns).toBeGreaterThan(10);
+  }
+});
