@@ -74,11 +74,11 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
             (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
   );
   const { version = "", read_only: readOnly, timeout } = rows[0] ?? {};
-  // Neither would its locks hold.
-  if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (Number.parseInt(version, 10) < VERSION_MIN) {
     throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
   }
+  // Neither would its locks hold.
+  if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
 }
 

@@ -12,16 +12,18 @@ it.each([memoriesAlone, memoriesWithRelationships])(
     const ids = (await manyMemories(world, ann, 2_000)).map(({ id }) => id);
     await world.database.pool.query("ANALYZE memory, relationship");
     const client = await world.database.pool.connect();
+    // Its own: the connection may have executed the statement in an earlier test.
+    const name = `planned_${statement.name}`;
 
     // PostgreSQL plans the first five executions for their values, and then decides.
     for (let count = 1; count <= 20; count++) {
       const graphIds = ids.slice(0, count).map(() => ann.caller.personalGraphId);
       const values = inOrder(statement, { graphIds, ids: ids.slice(0, count), withContent: true });
-      await client.query({ name: statement.name, text: statement.text, values });
+      await client.query({ name, text: statement.text, values });
     }
     const { rows } = await client.query<{ once: string; anew: string }>(
       "SELECT generic_plans AS once, custom_plans AS anew FROM pg_prepared_statements WHERE name = $1",
-      [statement.name],
+      [name],
     );
     client.release();
 
