@@ -62,6 +62,8 @@ export default defineConfig({
     // Nothing is measured by it: a machine that does other things as well may take its time.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    // The state that is waited for may take its time, too.
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

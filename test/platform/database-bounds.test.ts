@@ -62,7 +62,7 @@ it("ends an idle transaction, and lets statements that waited for its locks cont
     }),
   );
 
-  await expect.poll(() => world.database.models.memory.count(), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => world.database.models.memory.count()).toBe(0);
 
   expect(whyUnavailable(await idle)).toBeDefined();
 });

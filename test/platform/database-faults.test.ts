@@ -5,7 +5,7 @@ import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-const PATIENCE = { timeout: 30_000, interval: 200 };
+const PATIENCE = { timeout: 60_000, interval: 200 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const { connections, searchConnections } = LIMITS.database;

@@ -8,7 +8,7 @@ import { dataFolder, lockFileOf, madeFolder, query } from "../support/embedded.j
 
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 
-describe.concurrent("a start that fails", { timeout: 60_000 }, () => {
+describe.concurrent("a start that fails", () => {
   it.for<[string, (folder: string) => string, RegExp]>([
     ["a file", (folder) => file(folder), /, or a part of its path, is a file: set DATA_DIR to a folder\.$/],
     [

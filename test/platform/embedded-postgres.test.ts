@@ -46,7 +46,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(compiled, { recursive: true, force: true }));
 
-describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
+describe.concurrent("the embedded PostgreSQL", () => {
   it("is created by the first start and joined by the second", async (test) => {
     const dataDir = dataFolder(test);
     await using first = await startEmbeddedPostgres({ dataDir });
@@ -205,7 +205,7 @@ describe.concurrent("the embedded PostgreSQL", { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent("the server lock", { timeout: 60_000 }, () => {
+describe.concurrent("the server lock", () => {
   it("refuses a second server, and is free after a release", async (test) => {
     const dataDir = await madeFolder(test);
     await using postgres = await startEmbeddedPostgres({ dataDir });

@@ -65,7 +65,7 @@ async function eventuallyStored(store: () => ReturnType<typeof ask>) {
 /** Makes sure that the moment is the one that is meant: what was committed is there for all to see, the rest is not. */
 async function committed({ database }: World, expected: boolean): Promise<void> {
   const stored = async () => (await database.pool.query("SELECT FROM memory")).rowCount ?? 0;
-  if (expected) await expect.poll(stored, { timeout: 5_000 }).toBe(1);
+  if (expected) await expect.poll(stored).toBe(1);
   else expect(await stored()).toBe(0);
 }
 

@@ -65,7 +65,7 @@ it("does not wait for a pipe that nobody reads, and later logs how many lines it
 
   // None is torn, and each is either there or counted.
   const written = () => read().filter((line) => `${line}\n` === LINE).length;
-  await expect.poll(() => written() + lost(), { timeout: 20_000 }).toBe(2 * lines);
+  await expect.poll(() => written() + lost()).toBe(2 * lines);
   expect(read()).toHaveLength(written() + dropped().length);
   expect(lost()).toBeGreaterThan(0);
   await stream[Symbol.asyncDispose]();

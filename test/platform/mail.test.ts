@@ -117,7 +117,7 @@ it("keeps mails while the mail server is down, without slowing requests, and sen
   const startedAt = performance.now();
   const { status } = await ask(`${url}/signup`, { body: { email: BOB } });
   const tookMs = performance.now() - startedAt;
-  await expect.poll(() => errorsOfMails(world), { timeout: 10_000 }).toEqual([expect.stringContaining("ECONNREFUSED")]);
+  await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringContaining("ECONNREFUSED")]);
 
   await smtp.start();
   await retried(world);
@@ -218,7 +218,7 @@ it("retries a code at least every minute, always with the same code, until it wo
 /** How many seconds a mail waits whose n-th attempt was refused. */
 async function waitAfter({ database }: World, attempts: number): Promise<number> {
   const failed = { attempts, lastError: expect.stringContaining("550") };
-  await expect.poll(() => database.models.mail.findFirst(), { timeout: 10_000 }).toMatchObject(failed);
+  await expect.poll(() => database.models.mail.findFirst()).toMatchObject(failed);
   const { rows } = await database.pool.query<{ seconds: number }>(
     "SELECT extract(epoch FROM due_at - now())::float AS seconds FROM mail",
   );
@@ -288,7 +288,7 @@ it("deletes in production without a mail server mails that are expired or a week
   await world.serve({ NODE_ENV: "production" });
 
   const waiting = async () => (await mail.findMany()).map(({ email }) => email.split("@")[0]).sort();
-  await expect.poll(waiting, { timeout: 20_000 }).toEqual(["bob", "fresh", "young"]);
+  await expect.poll(waiting).toEqual(["bob", "fresh", "young"]);
 });
 
 it.each([
@@ -313,7 +313,7 @@ it("refuses to send mails without TLS in production, unless configured, and logs
   // An address of this machine by which nothing is known to stay on it.
   const url = smtp.url.replace("127.0.0.1", "0.0.0.0");
   const server = await world.serve({ ...settings(url), NODE_ENV: "production" });
-  await expect.poll(() => errorsOfMails(world), { timeout: 10_000 }).toEqual([expect.stringMatching(/STARTTLS/)]);
+  await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringMatching(/STARTTLS/)]);
   await server[Symbol.asyncDispose]();
   expect(smtp.mails).toHaveLength(0);
 
@@ -344,8 +344,7 @@ async function invited(world: World, { team = "Team" } = {}) {
   return { owner, teamId, invitation };
 }
 
-const nothingWaits = ({ database }: World) =>
-  expect.poll(() => database.models.mail.count(), { timeout: 20_000 }).toBe(0);
+const nothingWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);
 
 async function errorsOfMails({ database }: World): Promise<Array<string | null>> {
   return (await database.models.mail.findMany()).map(({ lastError }) => lastError);

@@ -6,7 +6,7 @@ import { RedisBudgets } from "../../src/platform/rate-limiter.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 
 const REDIS_URL = process.env["REDIS_URL"];
-const PATIENCE = { timeout: 20_000, interval: 100 };
+const PATIENCE = { timeout: 60_000, interval: 100 };
 
 it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
   "counts on in the process, however much is asked, while the network to Redis does this: %s",

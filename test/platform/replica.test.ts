@@ -45,7 +45,7 @@ it.skipIf(programs === undefined)(
     const ANY = { "x-read-after": "0/0" };
 
     const first = await store("first", ANY);
-    await expect.poll(() => titles("0/0"), { timeout: 60_000 }).toEqual(["first"]);
+    await expect.poll(() => titles("0/0")).toEqual(["first"]);
     await postgres.pause();
     const second = await store("second", ANY);
 
@@ -62,7 +62,7 @@ it.skipIf(programs === undefined)(
     expect((await callTool(url, apiKey.key, "search_memories", { query: "third" })).answer).toMatchObject({ total: 1 });
 
     await postgres.resume();
-    await expect.poll(() => titles("0/0"), { timeout: 60_000 }).toEqual(["third", "second", "first"]);
+    await expect.poll(() => titles("0/0")).toEqual(["third", "second", "first"]);
     expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl })).toMatch(
       /^ok: The replica has \d+ bytes/,
     );

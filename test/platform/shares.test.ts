@@ -15,7 +15,7 @@ import { createWorld } from "../support/world.js";
 const { connections, poolSharePerAccount, searchesPerAccount, waitingPerAccount, connectionWaitMs } = LIMITS.database;
 const { lockWaitMs, statementTimeoutMs } = LIMITS.database;
 const SHARE = Math.floor(connections * poolSharePerAccount);
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 60_000, interval: 20 };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => "done").catch((error: unknown) => error);
 

@@ -12,7 +12,7 @@ import { type ServerProcess, startServerProcess } from "../support/server-proces
 import { connected } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 60_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 const { echoMs } = LIMITS.stop;
 /** What hangs is cut off after these. */

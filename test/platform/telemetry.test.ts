@@ -18,7 +18,7 @@ const requestOf = ({ spans }: Collector, operation: string): Span | undefined =>
 
 /** The names below the request that ran the operation, as soon as that is there: it is sent last. */
 async function treeBelow(collector: Collector, operation: string): Promise<string[]> {
-  await expect.poll(() => requestOf(collector, operation)?.name, { timeout: 60_000 }).toBeDefined();
+  await expect.poll(() => requestOf(collector, operation)?.name).toBeDefined();
   const { traceId, spanId, name } = requestOf(collector, operation) as Span;
   return [name, ...treeOf(ofTrace(collector, traceId), spanId, 1)];
 }
@@ -71,9 +71,9 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
 
   // The same ids stand in the log, here and at the collector.
   const ids = `"trace_id":"${CALLER.trace}","span_id":"${request?.spanId}"`;
-  await expect.poll(server.printed, { timeout: 60_000 }).toContain(ids);
+  await expect.poll(server.printed).toContain(ids);
   await expect
-    .poll(() => collector.logs.filter(({ traceId }) => traceId === CALLER.trace), { timeout: 60_000 })
+    .poll(() => collector.logs.filter(({ traceId }) => traceId === CALLER.trace))
     .toEqual([expect.objectContaining({ severityText: "info", body: { stringValue: "request" } })]);
   const sent = collector.bodies.join("\n");
   for (const hidden of [secret, owner.key, owner.email]) expect(sent).not.toContain(hidden);
@@ -96,7 +96,7 @@ it("keeps requests at the same time apart, which wait for their turns", async ()
   );
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-  await expect.poll(() => statements().length, { timeout: 60_000 }).toBe(20);
+  await expect.poll(() => statements().length).toBe(20);
   // Requests that come together share the look-up of their key, and wait for the account's share of the database.
   const trees = statements().map(({ traceId }) =>
     treeOf(ofTrace(collector, traceId), undefined).filter((line) => !/caller_by_key|wait/.test(line)),
@@ -115,8 +115,8 @@ it("records nothing that the caller does not sample, and still names its trace i
   await ask(`${server.url}/v1/memories`, { key: ann.key, headers: traceparent("00") });
   await ask(`${server.url}/v1/graph/statistics`, { key: ann.key });
 
-  await expect.poll(server.printed, { timeout: 60_000 }).toContain(`"trace_id":"${CALLER.trace}"`);
-  await expect.poll(() => collector.spans.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(server.printed).toContain(`"trace_id":"${CALLER.trace}"`);
+  await expect.poll(() => collector.spans.length).toBeGreaterThan(0);
   expect(ofTrace(collector, CALLER.trace)).toEqual([]);
   expect(collector.logs).toEqual([]);
 });
@@ -131,7 +131,7 @@ it("serves without the collector, and says in the log that it is missing", async
 
   expect((await ask(`${server.url}/v1/memories`, { key: ann.key })).status).toBe(200);
 
-  await expect.poll(server.printed, { timeout: 60_000 }).toContain("telemetry could not be sent");
+  await expect.poll(server.printed).toContain("telemetry could not be sent");
   expect(await server.kill("SIGTERM")).toBe(0);
 });
 

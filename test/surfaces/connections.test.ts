@@ -11,7 +11,7 @@ import { type Answer, ask } from "../support/http.js";
 import { connected, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 60_000 };
 /** A large answer that needs no key: some hundred kilobytes. */
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;

@@ -236,7 +236,7 @@ describe("when the database fails", () => {
       const answer = request();
       const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      await expect.poll(async () => (await pool.query(kill)).rowCount, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await pool.query(kill)).rowCount).toBe(1);
       return await answer;
     } finally {
       await holder.query("ROLLBACK");

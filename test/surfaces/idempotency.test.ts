@@ -193,7 +193,7 @@ async function everything({ database }: World) {
   await vi.waitFor(async () => {
     const { rows } = await database.pool.query("SELECT FROM graph WHERE user_id IS NULL AND team_id IS NULL");
     expect(rows).toEqual([]);
-  }, 10_000);
+  }, 60_000);
   const tables = ["memory", "memory_version", "relationship", "idempotent_result"];
   const rows = tables.map((table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2, 3`));
   const keys = database.pool.query("SELECT id, name, revoked_at, expires_at, replaced_by_id FROM api_key ORDER BY id");

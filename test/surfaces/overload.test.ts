@@ -8,7 +8,7 @@ import { ask } from "../support/http.js";
 import { PATIENT } from "../support/patience.js";
 import { createWorld } from "../support/world.js";
 
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 60_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
 it("refuses requests beyond the limit before it reads them, at every door, and stays alive", async () => {

@@ -51,7 +51,7 @@ describeInBrowser("pages", (browser) => {
 
       await page.goto(url + path);
       await page.locator(selector).first().waitFor();
-      await expect.poll(() => page.locator("h1").count(), { timeout: 15_000 }).toBe(1);
+      await expect.poll(() => page.locator("h1").count()).toBe(1);
       const look = await page.evaluate<object>(
         `({
           value: getComputedStyle(document.querySelector(${JSON.stringify(selector)}))[${JSON.stringify(property)}],

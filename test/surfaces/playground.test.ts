@@ -279,5 +279,5 @@ const answers = (page: Page, text: string) => shows(page, ".graphiql-response .v
 async function shows(page: Page, selector: string, text: string): Promise<void> {
   const withoutSpace = (from: string) => from.replaceAll(/\s/g, "");
   const shown = async () => withoutSpace(await page.locator(selector).innerText());
-  await expect.poll(shown, { timeout: 15_000 }).toContain(withoutSpace(text));
+  await expect.poll(shown).toContain(withoutSpace(text));
 }

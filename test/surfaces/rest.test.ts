@@ -351,7 +351,7 @@ it("logs user, operation and status, and never a key, a body, a query or a path"
   await ask(`${url}/teams/invitations/${secret}/accept`, { key: ann.key, method: "POST" });
   await ask(`${url}/graphql`, { key: ann.key, body: { query: `{ memory(id: "${secret}") { title } }` } });
 
-  await expect.poll(() => world.log.length, { timeout: 5_000 }).toBe(6);
+  await expect.poll(() => world.log.length).toBe(6);
   const lines = world.log.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines[1]).toMatchObject({
     method: "PATCH",

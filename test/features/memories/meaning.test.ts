@@ -240,7 +240,5 @@ it("embeds what is stored, and finds it by meaning, when it is served", async ()
   await aMemory(ann, { title: "The automobile" });
 
   const search = async () => (await ask(`${url}/v1/memories/search?query=vehicle`, { key })).body;
-  await expect
-    .poll(search, { timeout: 10_000 })
-    .toMatchObject({ memories: [{ title: "The automobile" }], meaning: true });
+  await expect.poll(search).toMatchObject({ memories: [{ title: "The automobile" }], meaning: true });
 });

@@ -183,7 +183,7 @@ it.each([
   await connection.query("SELECT id FROM team WHERE id = $1 FOR UPDATE", [teamId]);
   await connection.query(change, [teamId]);
   const sharing = member.does(shareMemories, { all: true });
-  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
   await connection.query("COMMIT");
   connection.release();
 

@@ -46,7 +46,7 @@ it("does not wait for its graph, which nobody can reach any more and which is de
   expect(await owner.does(memories, { graph: "team" })).toBeRefused("not_found", "no_team");
   const { url } = await world.serve();
   await vi.waitFor(async () => expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 }), {
-    timeout: 30_000,
+    timeout: 60_000,
     interval: 100,
   });
   expect((await ask(`${url}/teams/${teamId}`, { key: owner.key })).status).toBe(404);
@@ -64,7 +64,7 @@ it("is finished by another server when the first stops in between", async () => 
   expect(await leftOf(world)).toEqual({ memories: 4_000, relationships: 0, abandoned: 1 });
   await world.serve();
   await vi.waitFor(async () => expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 }), {
-    timeout: 30_000,
+    timeout: 60_000,
     interval: 100,
   });
 });
