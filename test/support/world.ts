@@ -121,6 +121,8 @@ export interface WorldsWishes {
   readonly fresh?: boolean;
   /** How long to wait for the payment provider. */
   readonly paymentWaits?: PaymentWaits;
+  /** The same for its servers alone: what a test prepares is not hurried. */
+  readonly serversPaymentWaits?: PaymentWaits;
   /** Other settings of billing, for operations that do not come through a server. */
   readonly billing?: Partial<Billing>;
   readonly meaning?: Meaning;
@@ -129,6 +131,7 @@ export interface WorldsWishes {
 /** By default without a payment provider, and with the documented size of graphs. */
 export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
   const { stripe, storage, fresh = false, paymentWaits, billing: billingWishes, meaning } = wishes;
+  const { serversPaymentWaits = paymentWaits } = wishes;
   const taken = await takeDatabase({ fresh });
   const { name, url: databaseUrl } = taken;
   // Copies, so that a spy of one test does not stay for the next.
@@ -199,7 +202,7 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       const app = await startApp(config, (isUsual && forServer) || way, logTo(log, bugs), {
         ...{ http: { ...LIMITS.http, ...PATIENT_DOORS, ...http }, waits },
         ...(storage && { storage }),
-        ...(paymentWaits && { paymentWaits }),
+        ...(serversPaymentWaits && { paymentWaits: serversPaymentWaits }),
       });
       if (isUsual) forServer = undefined;
       apps.push(app);
