@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
+import { waitingForLocks } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
 it("keeps no slot for clients that disconnected while their key was looked up", async () => {
@@ -9,12 +10,6 @@ it("keeps no slot for clients that disconnected while their key was looked up", 
   const { url } = await world.serve();
   const { key } = await world.user();
   const { pool } = world.database;
-  const waiting = async () => {
-    const { rows } = await pool.query<{ count: number }>(
-      "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    );
-    return rows[0]?.count;
-  };
   const client = await pool.connect();
   await client.query("BEGIN; LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE");
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -23,7 +18,7 @@ it("keeps no slot for clients that disconnected while their key was looked up", 
     request(`${url}/graphql`, { method: "POST", headers }).on("error", () => {}),
   );
   for (const one of sent) one.end('{"query":"{ __typename }"}');
-  await expect.poll(waiting).toBeGreaterThan(0);
+  await expect.poll(() => waitingForLocks(world)).toBeGreaterThan(0);
   for (const one of sent) one.destroy();
   // A request of another connection is answered only after the server has seen these end.
   await ask(`${url}/healthz`);

@@ -1,7 +1,5 @@
 -- What a search costs must not depend on which other indexes there are. Where reading an index costs nothing, all of them
 -- are as good to the planner, and by one that begins with the graph alone each hit was looked up by reading all of it.
-ALTER FUNCTION search_hits(uuid, text[], int[], text[], int[], int[], text[], float8[], float8[], boolean[], text[], int,
-  float8[], int, int, int, float8, timestamptz, timestamptz, text, int, int, boolean) SET cpu_index_tuple_cost = 0.005;
 ALTER FUNCTION words_of_no_memory(uuid, text[]) SET cpu_index_tuple_cost = 0.005;
 
 -- As before, but planned once for a connection: what is written in SQL is planned at every call, which took longer than

@@ -74,23 +74,26 @@ BEGIN
 END $$;
 
 -- Says that a model is used, and queues the next memories that there were before it while few wait. Answers with whether
--- there are more. A model that was not used for so long that changes were not queued begins anew.
+-- there are more. A model that was not used for so long that changes were not queued begins anew. A new model waits for
+-- those who write at this moment: they may not have seen that memories are embedded now, and so have queued nothing;
+-- reading the table holds a lock until the end of the transaction.
 CREATE FUNCTION fill_embeddings(p_model text, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   place embedding_model;
   graph_ids uuid[];
   ids uuid[];
 BEGIN
-  INSERT INTO embedding_model (model) VALUES (p_model) ON CONFLICT DO NOTHING;
+  IF NOT EXISTS (SELECT FROM embedding_model WHERE model = p_model AND used_at >= now() - interval '6 days') THEN
+    LOCK TABLE embedding_model IN ACCESS EXCLUSIVE MODE;
+    DELETE FROM embedding_model WHERE model = p_model AND used_at < now() - interval '6 days';
+    INSERT INTO embedding_model (model) VALUES (p_model) ON CONFLICT DO NOTHING;
+    RETURN true;
+  END IF;
   SELECT * INTO place FROM embedding_model WHERE model = p_model FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  IF place.used_at < now() - interval '6 days' THEN
-    DELETE FROM embedding_model WHERE model = p_model;
-    INSERT INTO embedding_model (model) VALUES (p_model);
-    RETURN true;
-  ELSIF place.used_at < now() - interval '1 minute' THEN
+  IF place.used_at < now() - interval '1 minute' THEN
     UPDATE embedding_model SET used_at = now() WHERE model = p_model;
   END IF;
   IF place.complete OR (SELECT count(*) FROM (SELECT FROM embedding_due LIMIT p_most) AS waiting) = p_most THEN

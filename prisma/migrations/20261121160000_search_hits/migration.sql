@@ -1,7 +1,20 @@
--- As before, but the candidates' own words are read where that is little (`p_tuning[8]` bytes together): then nothing is
--- looked up in the index again, which takes the longer the larger a graph is. For 15 common words among a million memories
--- that was half of the time. Many or large ones are looked up as before, which does not depend on their size.
-CREATE OR REPLACE FUNCTION search_hits(
+DROP FUNCTION search_hits(uuid, text[], int[], text[], int[], int[], text[], float8[], float8[], boolean[], text[], int,
+  float8[], int, int, int, text[], text[], float8, timestamptz, timestamptz);
+
+-- As before, and more:
+-- - It answers with what hits say: all texts of the best hits while they have at most `p_text_bytes` bytes together, then
+--   the first `p_text_least` characters of each; none where `p_text_bytes` is 0. Where there is no hit on this page, one
+--   row has the total alone. `p_explains` adds what each concept of the query was worth to a hit.
+-- - Types and tags stand in the gates; it is narrowed by the project. Memories that have expired by `p_now` are left out,
+--   unless that is null.
+-- - It says which memory takes the place of a hit. Such hits rank lower: `p_tuning[7]` is what is left of their relevance.
+--   That is known of the best `p_tuning[6]` hits, before they are put in order, and of those on this page.
+-- - Words side by side are read only where the query has pairs.
+-- - The candidates' own words are read where that is little (`p_tuning[8]` bytes together): then nothing is looked up in
+--   the index again, which takes the longer the larger a graph is. For 15 common words among a million memories that was
+--   half of the time. Many or large ones are looked up as before, which does not depend on their size.
+-- What it costs must not depend on which other indexes there are, so reading an index costs the planner something.
+CREATE FUNCTION search_hits(
   p_graph_id uuid, p_gates text[], p_limits int[], p_phrases text[],
   p_scan_gates int[], p_concepts int[], p_scans text[], p_points float8[], p_shares float8[], p_in_title boolean[],
   p_pairs text[], p_query_length int, p_tuning float8[], p_limit int, p_offset int, p_examined int,
