@@ -62,8 +62,8 @@ export default defineConfig({
     // Much of a test is waiting. A given PostgreSQL may have fewer connections than the embedded one.
     maxWorkers: process.env["DATABASE_URL"] ? CORES : Math.min(2 * CORES, CORES + 4),
     // Nothing is measured by it: a machine that does other things as well may take its time.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // The state that is waited for may take its time, too.
     expect: { poll: { timeout: 60_000 } },
     projects: [

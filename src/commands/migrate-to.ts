@@ -1,4 +1,5 @@
 import "reflect-metadata";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
 import pg from "pg";
 import { copyDatabase } from "../platform/copy-database.js";
@@ -42,23 +43,34 @@ async function migrateTo(given: string | undefined, { to, json }: { to?: string;
   }
 }
 
+/** How long a connection may take to end after its program did. */
+const LEAVING_MS = 2_000;
+
 /** @throws StartError while a server, or another program, is connected to the database. */
 async function assertUnused(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    const { rows } = await client.query<{ others: number }>(
-      `SELECT count(*)::int AS others FROM pg_stat_activity
-       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
-    );
-    if (rows[0]?.others) {
-      throw new StartError(
-        "Something is connected to the database. Stop the service first, so that nothing is missed.",
-      );
+    const end = Date.now() + LEAVING_MS;
+    while (await isShared(client)) {
+      if (Date.now() > end) {
+        throw new StartError(
+          "Something is connected to the database. Stop the service first, so that nothing is missed.",
+        );
+      }
+      await sleep(50);
     }
   } finally {
     await client.end();
   }
+}
+
+async function isShared(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ others: number }>(
+    `SELECT count(*)::int AS others FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+  );
+  return Boolean(rows[0]?.others);
 }
 
 await runCommand(program, import.meta.url);

@@ -55,6 +55,15 @@ it("runs as an ordinary user from a folder that nobody can write, with what the 
   await run("rm", ["-r", folder]);
 });
 
+it("is bundled without a character beyond Latin-1, which would double the memory that a file's text takes", async () => {
+  const folder = "dist/chunks";
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".js"));
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((_name, index) => /[\u0100-\u{10FFFF}]/u.test(texts[index] ?? ""))).toEqual([]);
+});
+
 it("names in the files of deploy only variables that the service reads, and files that exist", async () => {
   const [config, ...files] = await Promise.all(
     ["src/config.ts", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile"].map((path) =>

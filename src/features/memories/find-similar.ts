@@ -10,7 +10,7 @@ import { type Hit, type SearchWishes, findMemories } from "./search.js";
 import { TUNING } from "./search-tuning.js";
 import type { SimilarMemory } from "./similar-memory.js";
 
-const { most, scoreMin, waitMs, ...bounds } = LIMITS.similar;
+const { most, scoreMin, ...bounds } = LIMITS.similar;
 
 /**
  * Memories that may say the same as this one: by the words of its title, and by meaning where there is an embeddings
@@ -18,7 +18,7 @@ const { most, scoreMin, waitMs, ...bounds } = LIMITS.similar;
  */
 export async function findSimilar(context: Context, graphId: string, memory: Said): Promise<SimilarMemory[] | null> {
   const over = new AbortController();
-  const late = sleep(waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
+  const late = sleep(LIMITS.similar.waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
   try {
     return await Promise.race([search(context, graphId, memory), late]);
   } finally {

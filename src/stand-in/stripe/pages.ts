@@ -116,7 +116,7 @@ const page = (title: string, body: Html): string =>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} – a stand-in for Stripe</title>
+        <title>${title} &ndash; a stand-in for Stripe</title>
       </head>
       <body>
         <main>

@@ -86,7 +86,7 @@ function wholePage(title: string, body: Html, around?: Html): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex, nofollow" />
-        <title>${title} – Memory Graph</title>
+        <title>${title} &ndash; Memory Graph</title>
         ${STYLE_ELEMENT}
       </head>
       <body class="${around ? "wide" : "narrow"}">

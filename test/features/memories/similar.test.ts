@@ -6,14 +6,18 @@ import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
+import { withLimits } from "../../support/limits.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
 const TITLE = "Retry failed uploads with exponential backoff";
 const ASKED = { similar: true };
 const NOTE = { type: "solution", title: TITLE, content: "Wait twice as long." };
+/** A busy machine needs longer than storing a memory waits. */
+const PATIENT = { waitMs: 60_000 };
 
 it("names the memories of the graph that say much the same, and no others", async () => {
+  using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const [first] = await memoriesTitled(ann, TITLE, "Rotate the keys", "Uploads are stored in a bucket");
@@ -32,6 +36,7 @@ it("names the memories of the graph that say much the same, and no others", asyn
 });
 
 it("looks for them by REST where that is asked for, and elsewhere where the answer has them", async () => {
+  using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
   const ann = await world.user();
   const { key } = ann;
@@ -87,8 +92,10 @@ it("names those that mean the same, too, unless the embeddings server is late", 
     return similar?.some(({ memoryId }) => memoryId === automobile.id);
   };
 
-  // On a busy machine the time may be over before anything is found.
-  await expect.poll(() => namesIt("My vehicle")).toBe(true);
+  {
+    using _patient = withLimits("similar", PATIENT);
+    await expect.poll(() => namesIt("My vehicle")).toBe(true);
+  }
   server.trouble = "hangs";
   await expect.poll(() => namesIt("Buy a car")).toBe(false);
 });
