@@ -101,6 +101,9 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   ${LIMITS.http.connectionsPerAddress} requests are served at a time, and under one key ${LIMITS.http.connectionsPerKey}.
 - **Head**: one that is too large is 413, one that is malformed or too slow is 400. The service does not answer 408, 414,
   417 or 431.
+- **X-Read-After**: a client that takes answers which may be a little old sends it with each request, \`0/0\` at first,
+  and from then on the value of this header in the latest answer that had it, which answers to changes have. So it sees
+  all of its own changes, also where a copy of the database answers. Services without such a copy ignore it.
 - **Overload**: 503 with \`Retry-After\` means that nothing was done, and when to retry.
 `.trim();
 
