@@ -16,7 +16,7 @@ const STRICT = [
   "test/contract/{database,statement-types,statements,upgrade,use-limits}.test.ts",
   "test/features/**/*.test.ts",
   "test/model/*.test.ts",
-  "test/platform/{database-bounds,database-errors,database-faults,early-shutdown,killed-while-storing}.test.ts",
+  "test/platform/{database-bounds,database-errors,database-faults,distribution,early-shutdown,killed-while-storing}.test.ts",
   "test/platform/{rate-limiter,redis-faults,retention,shares}.test.ts",
   "test/search-quality/*.test.ts",
   "test/surfaces/{agreement,billing-walk,idempotency,invitation-page,rate-limit}.test.ts",

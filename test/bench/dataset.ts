@@ -206,7 +206,6 @@ async function fillUsers(client: pg.Client, graphs: number): Promise<void> {
     const { id, graphId, keyId, email, key } = userOf(graph);
     await client.query("INSERT INTO user_account (id, email, plan) VALUES ($1, $2, 'pro')", [id, email]);
     await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graphId, id]);
-    await client.query("INSERT INTO graph_usage (graph_id) VALUES ($1)", [graphId]);
     await client.query(
       "INSERT INTO api_key (id, user_id, name, prefix, hash, scopes) VALUES ($1, $2, 'Benchmark', $3, $4, $5)",
       [keyId, id, apiKeyPrefix(key), hashApiKey(key), SCOPES],

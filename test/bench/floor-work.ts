@@ -112,7 +112,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
   async function memoriesAt(caller: Caller, ids: readonly string[], withRelationships: boolean): Promise<Memory[]> {
     requireScope(caller, "memories:read");
     const statement = withRelationships ? statements.memoryWithRelationships : statements.memoryAlone;
-    return run<Memory, object>(statement, { graphIds: ids.map(() => graphOf(caller)), ids, withContent: true });
+    return run<Memory, object>(statement, { graphId: graphOf(caller), ids, withContent: true });
   }
 
   async function memoryAt(caller: Caller, id: unknown, withRelationships: boolean): Promise<Memory> {

@@ -20,8 +20,11 @@ const STATEMENTS = [
   "features/memories/embedding-statements.ts: storeVectors",
   "features/memories/embedding-statements.ts: vectorsAfter",
   "features/memories/embedding-statements.ts: vectorsOfGraph",
+  "features/memories/graph-room-statements.ts: emptyGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
+  "features/memories/memory-statements.ts: copyMemories",
+  "features/memories/memory-statements.ts: copyRelationships",
   "features/memories/memory-statements.ts: keepVersion",
   "features/memories/memory-statements.ts: readStatement",
   "features/memories/memory-statements.ts: storeMemory",
@@ -48,7 +51,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 41;
+const STATEMENTS_MAX = 44;
 
 interface Source {
   readonly path: string;

@@ -8,7 +8,7 @@ import { type World, createWorld } from "../support/world.js";
 const NOTE = { type: "general", title: "Once", content: "Only once." };
 
 it.each([
-  ["before the write", { hold: "toDatabase", at: "INSERT INTO memory " }],
+  ["before the write", { hold: "toDatabase", at: "SELECT create_memory(" }],
   ["after the write, before the commit", { hold: "toDatabase", at: "COMMIT" }],
   ["after the commit, before the answer", { hold: "fromDatabase", at: "COMMIT" }],
 ] as const)("has one effect and one answer when the server is killed %s", async (_when, moment) => {

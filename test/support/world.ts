@@ -237,8 +237,7 @@ async function makeUser(
   const account = [services.newId(), normalEmail(email), plan, services.now(), services.newId()];
   await database.pool.query(
     `WITH person AS (INSERT INTO user_account (id, email, plan, email_verified_at) VALUES ($1, $2, $3::plan, $4)),
-       place AS (INSERT INTO graph (id, user_id) VALUES ($5, $1)),
-       room AS (INSERT INTO graph_usage (graph_id) VALUES ($5))
+       place AS (INSERT INTO graph (id, user_id) VALUES ($5, $1))
      INSERT INTO api_key (id, user_id, name, prefix, hash, scopes) VALUES ($6, $1, 'First key', $7, $8, $9)`,
     [...account, services.newId(), apiKeyPrefix(key), hashApiKey(key), scopes],
   );

@@ -145,7 +145,7 @@ export async function createKeyForOwner(
   const unverified = { id: user.id, emailVerifiedAt: null };
   await models.user.updateMany({ where: unverified, data: { emailVerifiedAt: await timeOf(database) } });
   if (!(await models.graph.findUnique({ where: { userId: user.id } }))) {
-    await models.graph.create({ data: { id: newId(), userId: user.id, usage: { create: {} } } });
+    await models.graph.create({ data: { id: newId(), userId: user.id } });
   }
   await assertRoomForKey(context, user.id);
   const key = await storeNewApiKey(models, { ...wish, id: newId(), userId: user.id, createdByKey: null });

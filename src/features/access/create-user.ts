@@ -34,7 +34,7 @@ export async function createUser(services: Services, user: UserToCreate): Promis
     name: user.name ?? null,
     plan: user.plan,
     emailVerifiedAt: user.verified ? now() : null,
-    graph: { create: { id: newId(), usage: { create: {} } } },
+    graph: { create: { id: newId() } },
   };
   try {
     return await database.transaction(async ({ models }) => {

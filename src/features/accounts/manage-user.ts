@@ -111,8 +111,9 @@ export async function showUser({ database, now }: Services, address: string): Pr
   const [keys, membership, graph] = await Promise.all([
     models.apiKey.count({ where: { userId: user.id, ...usable } }),
     models.teamMember.findUnique({ where: { userId: user.id }, include: { team: true } }),
-    models.graph.findUnique({ where: { userId: user.id }, include: { usage: true } }),
+    models.graph.findUnique({ where: { userId: user.id } }),
   ]);
+  const usage = graph && (await models.graphUsage.findUnique({ where: { graphId: graph.id } }));
   const team = membership && { id: membership.teamId, name: membership.team.name, role: membership.role };
-  return { ...user, keys, team, memories: graph?.usage?.memories ?? 0, bytes: Number(graph?.usage?.bytes ?? 0) };
+  return { ...user, keys, team, memories: usage?.memories ?? 0, bytes: Number(usage?.bytes ?? 0) };
 }

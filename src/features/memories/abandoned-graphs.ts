@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
+import { emptyGraph } from "./graph-room-statements.js";
 
 /** How many graphs to look at for one that no other server is emptying. */
 const CANDIDATES = 10;
@@ -13,12 +14,13 @@ export function forgetAbandonedGraph({ database }: { readonly database: Database
   return database.transaction(async (inner) => {
     const graphId = await claimAbandonedGraph(inner);
     if (graphId === undefined) return false;
-    if (!(await deleteBatch(inner, graphId))) await inner.models.graph.deleteMany({ where: { id: graphId } });
+    const [emptied] = await inner.run(emptyGraph, { graphId, rows: LIMITS.chores.rows });
+    if (!emptied?.rows) await inner.models.graph.deleteMany({ where: { id: graphId } });
     return true;
   });
 }
 
-/** Locks the graph: other servers take the next one, and requests still running cannot store in it meanwhile. */
+/** Locks the graph: other servers take the next one, and requests still running cannot store below its root meanwhile. */
 async function claimAbandonedGraph(inner: Database): Promise<string | undefined> {
   const candidates = await inner.models.graph.findMany({
     where: { userId: null, teamId: null },
@@ -26,23 +28,9 @@ async function claimAbandonedGraph(inner: Database): Promise<string | undefined>
     orderBy: { id: "asc" },
     take: CANDIDATES,
   });
-  for (const { id } of candidates) if (await lockRow(inner, "graph", { id }, { skipLocked: true })) return id;
+  for (const { id } of candidates) {
+    const isFree = await lockRow(inner, "graph", { id }, { skipLocked: true });
+    if (isFree && (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true }))) return id;
+  }
   return undefined;
-}
-
-/**
- * Answers with whether there was anything. Versions and relationships before memories: rows deleted by a cascade would
- * not count towards the batch.
- */
-async function deleteBatch({ models }: Database, graphId: string): Promise<boolean> {
-  const batch = { where: { graphId }, limit: LIMITS.chores.rows };
-  const steps = [
-    () => models.memoryVersion.deleteMany(batch),
-    () => models.relationship.deleteMany(batch),
-    () => models.lexiconWord.deleteMany(batch),
-    () => models.memoryVector.deleteMany(batch),
-    () => models.memory.deleteMany(batch),
-  ];
-  for (const step of steps) if ((await step()).count > 0) return true;
-  return false;
 }

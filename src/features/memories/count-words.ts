@@ -7,6 +7,6 @@ import { countWords } from "./word-statements.js";
  * graph is counted anew when it has grown by enough words, so the work is a small part of that of storing them.
  */
 export async function countWordsOfGraph({ database }: Pick<Services, "database">): Promise<boolean> {
-  const counted = await database.run(countWords, { sample: LIMITS.search.countedMemories });
-  return counted.length > 0;
+  const [answer] = await database.run(countWords, { sample: LIMITS.search.countedMemories });
+  return (answer?.counted ?? null) !== null;
 }

@@ -32,8 +32,8 @@ export async function fillModel({ database, meaning: { server } }: Embedding): P
 
 /** Deletes some vectors of models that are used no more; answers with whether there may be more. */
 export async function forgetUnusedVectors({ database, meaning: { server } }: Embedding): Promise<boolean> {
-  const [row] = await database.run(forgetVectors, { model: server.model });
-  return row?.forgotten === LIMITS.chores.rows;
+  const [row] = await database.run(forgetVectors, { model: server.model, most: LIMITS.chores.rows });
+  return (row?.forgotten ?? null) !== null;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function forgetUnusedVectors({ database, meaning: { server } }: Emb
  * again later: at first together with others, then each memory alone, so one bad text does not stop the rest.
  */
 export async function embedDueMemories(context: Embedding): Promise<boolean> {
-  const claimed = await context.database.run(claimDueMemories, {});
+  const claimed = await context.database.run(claimDueMemories, { most: batch });
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
   let failures = 0;
@@ -100,10 +100,15 @@ async function embedAll({ server }: Meaning, texts: readonly string[]): Promise<
 
 /** What to embed of each memory; one that is gone is forgotten. */
 async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
-  const found = await context.database.models.memory.findMany({
-    where: { OR: group.map(({ graphId, memoryId: id }) => ({ graphId, id })) },
-    select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
-  });
+  const found = [];
+  for (const graphId of new Set(group.map((due) => due.graphId))) {
+    const ids = group.filter((due) => due.graphId === graphId).map(({ memoryId }) => memoryId);
+    const rows = await context.database.models.memory.findMany({
+      where: { graphId, id: { in: ids } },
+      select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
+    });
+    found.push(...rows);
+  }
   const texts: Text[] = [];
   for (const due of group) {
     const memory = found.find(({ graphId, id }) => graphId === due.graphId && id === due.memoryId);

@@ -24,3 +24,11 @@ export const settleChange = defineStatement({
   row: { settled: "text" },
   text: "SELECT settle_change(:graphId, :written, :memories, :bytes, :memoriesMax, :bytesMax)::text AS settled",
 });
+
+/** Deletes some rows of a graph; none where it is empty. SQL, since a model would look for them on every node. */
+export const emptyGraph = defineStatement({
+  name: "empty_graph",
+  values: { graphId: "uuid", rows: "int4" },
+  row: { rows: "int4" },
+  text: "SELECT empty_graph(:graphId, :rows) AS rows",
+});

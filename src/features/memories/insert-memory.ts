@@ -1,5 +1,5 @@
 import type { Context } from "../../operation/context.js";
-import { goneWith, refuseWithoutRoom, roomIn } from "./graph-room.js";
+import { refuseWithoutRoom, roomIn } from "./graph-room.js";
 import type { Memory } from "./memory.js";
 import { type Contents, forStatement, memoryBytes } from "./memory-columns.js";
 import { storeMemory } from "./memory-statements.js";
@@ -12,13 +12,10 @@ export async function insertMemory(context: Context, graphId: string, contents: 
   const { caller, database, newId, now } = context;
   const [id, time] = [newId(), now()];
   const place = { graphId, id, ...forStatement(contents), userId: caller.userId, time };
-  const stored = await database
+  const [answer] = await database
     .run(storeMemory, { ...place, bytes: memoryBytes(contents), ...roomIn(context, graphId) })
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
-  if (stored.length === 0) {
-    if (await database.models.graphUsage.findUnique({ where: { graphId } })) return undefined;
-    throw goneWith(caller, graphId);
-  }
+  if (!answer?.stored) return undefined;
   return {
     ...{ graphId, id, ...contents, version: 1 },
     ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },

@@ -5,8 +5,8 @@ import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 const COLUMNS = CONTENTS.map(columnOf);
 
 /**
- * Stores a memory, lets its words be known, and counts it last, since others wait for that. No row where the graph is
- * gone, or where another memory has its external id. SQL, since a memory is created often: one way to the database and back.
+ * Stores a memory; false where another one of the graph has its external id. SQL, since a memory is created often: one way
+ * to the database and back, and there one call on the node that has the graph.
  */
 export const storeMemory = defineStatement({
   name: "create_memory",
@@ -14,21 +14,11 @@ export const storeMemory = defineStatement({
     ...{ graphId: "uuid", id: "uuid", ...CONTENT_TYPES, userId: "uuid", time: "timestamptz", bytes: "int8" },
     ...{ memoriesMax: "int4", bytesMax: "int8" },
   },
-  row: { counted: "text" },
+  row: { stored: "bool" },
   text: `
-    WITH place AS MATERIALIZED (
-      SELECT id FROM graph WHERE id = :graphId FOR KEY SHARE
-    ), stored AS (
-      INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, created_by, created_at, updated_by, updated_at)
-      SELECT place.id, :id, ${CONTENTS.map((name) => `:${name}`).join(", ")}, :userId, :time, :userId, :time
-      FROM place, assert_graph_has_room(place.id, 1, :bytes, :memoriesMax, :bytesMax)
-      ON CONFLICT (graph_id, external_id) DO NOTHING
-      RETURNING graph_id, search
-    ), learnt AS MATERIALIZED (
-      SELECT graph_id, learn_words(graph_id, search) AS words, note_for_embedding(graph_id, ARRAY[:id]) FROM stored
-    )
-    SELECT count_in_graph(graph_id, 1, :bytes, :memoriesMax, :bytesMax)::text AS counted
-    FROM learnt WHERE words >= 0`,
+    SELECT create_memory(:graphId, :id, ${CONTENTS.map((name) => `p_${columnOf(name)} => :${name}`).join(", ")},
+      p_user_id => :userId, p_time => :time, p_bytes => :bytes, p_memories_max => :memoriesMax, p_bytes_max => :bytesMax)
+      AS stored`,
 });
 
 /**
@@ -61,19 +51,19 @@ export const writeContext = defineStatement({
  */
 const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
   (SELECT *, '${direction}' AS direction, ${other} AS other_id
-   FROM (SELECT * FROM relationship WHERE graph_id = m.graph_id AND ${end} = m.id OFFSET 0) own
+   FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = m.id OFFSET 0) own
    ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
 
 const RELATIONSHIPS = `
-      (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND from_id = m.id)::int
-        + (SELECT count(*) FROM relationship WHERE graph_id = m.graph_id AND to_id = m.id)::int AS "relationshipsTotal",
+      (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND from_id = m.id)::int
+        + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = m.id)::int AS "relationshipsTotal",
       (SELECT coalesce(json_agg(json_build_object(
           'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
           'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
           'strength', r.strength, 'confidence', r.confidence, 'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
        FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}
              ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
-       JOIN memory other ON other.graph_id = m.graph_id AND other.id = r.other_id) AS relationships`;
+       JOIN memory other ON other.graph_id = :graphId AND other.id = r.other_id) AS relationships`;
 
 /** A content that is not asked for is never taken out of where PostgreSQL keeps long texts; nor is a context. */
 const READ = new Map(MEMORY_COLUMNS)
@@ -91,9 +81,9 @@ const ROW = {
 } as const;
 
 /**
- * Memories at several places, alone or with their relationships. SQL, since memories are read more often than anything
- * else, and with their relationships by no model in one way. `SELECT` hides from the planner how many places there are:
- * else a plan for just these looks cheaper than one for all, and it is made anew each time, for .1 to .3 ms.
+ * Memories of a graph, alone or with their relationships. SQL, since memories are read more often than anything else, and
+ * with their relationships by no model in one way. `SELECT` hides from the planner how many there are: else a plan for
+ * just these looks cheaper than one for all, and it is made anew each time, for .1 to .3 ms.
  */
 const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
   name: string,
@@ -102,11 +92,11 @@ const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
 ) =>
   defineStatement({
     name,
-    values: { graphIds: "uuid[]", ids: "uuid[]", withContent: "bool" },
+    values: { graphId: "uuid", ids: "uuid[]", withContent: "bool" },
     row: { ...ROW, ...further },
     text: `
       SELECT ${[...READ.values(), ...columns].join(", ")}
-      FROM unnest((SELECT :graphIds), (SELECT :ids)) AS wanted(graph_id, id) JOIN memory m USING (graph_id, id)`,
+      FROM unnest((SELECT :ids)) AS wanted(id) JOIN memory m ON m.graph_id = :graphId AND m.id = wanted.id`,
   });
 
 export const memoriesAlone = readStatement("memories_alone", {});
@@ -116,14 +106,49 @@ export const memoriesWithRelationships = readStatement(
   RELATIONSHIPS,
 );
 
-/** The memories that have taken the place of others. SQL, since no model finds the newest of each in one way. */
+/**
+ * The memories that have taken the place of others: the newest that REPLACES one or that it is DEPRECATED_BY. Of one with
+ * very many such relationships some are looked at. SQL, since no model finds the newest of each in one way.
+ */
 export const supersedingMemories = defineStatement({
   name: "superseding_memories",
-  values: { graphIds: "uuid[]", ids: "uuid[]" },
-  row: { graphId: "uuid", id: "uuid", memoryId: "uuid", title: "text" },
+  values: { graphId: "uuid", ids: "uuid[]" },
+  row: { id: "uuid", memoryId: "uuid", title: "text" },
   text: `
-    SELECT wanted.graph_id AS "graphId", wanted.id, newer.id AS "memoryId", m.title
-    FROM unnest(:graphIds, :ids) AS wanted(graph_id, id)
-    CROSS JOIN LATERAL superseding(wanted.graph_id, wanted.id) AS newer
-    JOIN memory m ON m.graph_id = wanted.graph_id AND m.id = newer.id`,
+    SELECT wanted.id, newer.id AS "memoryId", m.title
+    FROM unnest(:ids) AS wanted(id)
+    CROSS JOIN LATERAL (
+      SELECT either.other_id AS id FROM (
+        (SELECT id, from_id AS other_id FROM relationship
+          WHERE graph_id = :graphId AND to_id = wanted.id AND type = 'REPLACES' LIMIT 20)
+        UNION ALL
+        (SELECT id, to_id FROM relationship
+          WHERE graph_id = :graphId AND from_id = wanted.id AND type = 'DEPRECATED_BY' LIMIT 20)) AS either
+      ORDER BY either.id DESC LIMIT 1) AS newer
+    JOIN memory m ON m.graph_id = :graphId AND m.id = newer.id`,
+});
+
+/**
+ * Copies memories into another graph, as they are. SQL, since their texts stay where they are. It names two graphs, and so
+ * does the next one: the one read from and the one written to.
+ */
+export const copyMemories = defineStatement({
+  name: "copy_memories",
+  values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
+  row: { id: "uuid" },
+  text: `
+    INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at)
+    SELECT :toGraphId, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at
+    FROM memory WHERE graph_id = :graphId AND id = ANY(:ids) RETURNING id`,
+});
+
+/** Copies the relationships that begin at some memories into another graph. SQL for the same reason. */
+export const copyRelationships = defineStatement({
+  name: "copy_relationships",
+  values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
+  row: { id: "uuid" },
+  text: `
+    INSERT INTO relationship (graph_id, id, from_id, to_id, type, strength, confidence, context, created_by, created_at)
+    SELECT :toGraphId, id, from_id, to_id, type, strength, confidence, context, created_by, created_at
+    FROM relationship WHERE graph_id = :graphId AND from_id = ANY(:ids) RETURNING id`,
 });

@@ -26,7 +26,10 @@ const BATCH_WITH_RELATIONSHIPS = 25;
 
 type Row = MemoryRow & Partial<Relations>;
 
-/** Answers in the order of the places; what is not there is undefined. One query for every batch of them. */
+/**
+ * Answers in the order of the places; what is not there is undefined. One query for every batch of a graph; a caller has at
+ * most two graphs.
+ */
 export async function readMemories(
   { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
   places: readonly Place[],
@@ -42,13 +45,10 @@ export async function readMemories(
     times.set(key, (times.get(key) ?? 0) + 1);
   }
   const found = new Map<string, Memory>();
-  const read = [...wanted.values()];
   const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
   let bytes = 0;
-  for (let start = 0; start < read.length; start += size) {
-    const batch = read.slice(start, start + size);
-    const values = { graphIds: batch.map(({ graphId }) => graphId), ids: batch.map(({ id }) => id), withContent };
-    const rows = ((await database.run(statement, values)) as Row[]).map(toMemory);
+  for (const { graphId, ids } of batchesOf([...wanted.values()], size)) {
+    const rows = ((await database.run(statement, { graphId, ids, withContent })) as Row[]).map(toMemory);
     if (withRelationships) await addSuperseding(database, rows);
     for (const row of rows) {
       const key = keyOf(row.graphId, row.id);
@@ -63,6 +63,18 @@ export async function readMemories(
 }
 
 const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
+
+/** Ids of one graph at a time: a statement is answered by the node that has the graph. */
+function batchesOf(
+  places: readonly Place[],
+  size: number,
+): Array<{ readonly graphId: string; readonly ids: string[] }> {
+  return [...new Set(places.map(({ graphId }) => graphId))].flatMap((graphId) => {
+    const ids = places.filter((place) => place.graphId === graphId).map(({ id }) => id);
+    const starts = Array.from({ length: Math.ceil(ids.length / size) }, (_, batch) => batch * size);
+    return starts.map((start) => ({ graphId, ids: ids.slice(start, start + size) }));
+  });
+}
 
 /** What is read beside a memory: JSON, so that one row carries a list. */
 interface Relations {
@@ -84,7 +96,7 @@ async function addSuperseding(database: Context["database"], memories: readonly 
   for (const [index, memory] of others.entries()) memory.supersededBy = found[index] ?? null;
 }
 
-/** Types of relationships that lead to the memory to read instead, and which way; see the function `superseding`. */
+/** Types of relationships that lead to the memory to read instead, and which way; see `supersedingMemories`. */
 const SUPERSEDING: ReadonlyMap<string, `${Direction}`> = new Map([
   ["REPLACES", "in"],
   ["DEPRECATED_BY", "out"],
@@ -95,9 +107,11 @@ export async function readSuperseding(
   { database }: Pick<Context, "database">,
   places: readonly Place[],
 ): Promise<Array<SupersedingMemory | null>> {
-  const values = { graphIds: places.map(({ graphId }) => graphId), ids: places.map(({ id }) => id) };
-  const rows = await database.run(supersedingMemories, values);
-  const found = new Map(rows.map(({ graphId, id, ...newer }) => [keyOf(graphId, id), newer]));
+  const found = new Map<string, SupersedingMemory>();
+  for (const batch of batchesOf(places, Math.max(1, places.length))) {
+    const rows = await database.run(supersedingMemories, batch);
+    for (const { id, ...newer } of rows) found.set(keyOf(batch.graphId, id), newer);
+  }
   return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)) ?? null);
 }
 

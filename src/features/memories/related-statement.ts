@@ -66,7 +66,7 @@ function step(depth: number): string {
       SELECT id, relationship_id, type, direction, strength
       FROM (${leading("from_id", "to_id", "out", depth)} UNION ALL ${leading("to_id", "from_id", "in", depth)}
             LIMIT ${STEPS_MAX}) step
-      WHERE ${nearer.map((name) => `NOT EXISTS (SELECT FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
+      WHERE ${nearer.map((name) => `NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
         ${reached.length > 0 ? `AND ${reached.join(" + ")} < :limit` : ""}
     )`;
 }

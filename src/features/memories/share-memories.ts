@@ -4,7 +4,6 @@ import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
@@ -12,8 +11,9 @@ import { MemoryExists } from "./memory-exists.js";
 import { idsMeant, whereMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
+import { copyMemories, copyRelationships } from "./memory-statements.js";
 
-/** How many memories move at once: all of them or none, in one statement that must not take long. */
+/** How many memories move at once: all of them or none, in statements that must not take long. */
 const SHARED_MAX = 2_000;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
@@ -104,10 +104,10 @@ export const shareMemories = defineOperation({
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
-    const { memory, memoryVector, memoryVersion, relationship } = database.models;
+    const { memory, memoryVersion, relationship } = database.models;
     const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
     const found = await wantedMemories(context, own, ids);
-    // Locks them: nobody adds to them or deletes one from here on.
+    // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
     if (ids && (await memory.count({ where: { AND: [whereMeant(own, ids), { id: { in: found } }] } })) < found.length) {
       throw new MemoryNotFound();
@@ -123,18 +123,16 @@ export const shareMemories = defineOperation({
       const dropped = await relationship.deleteMany({ where: cut });
       // The team gets the present version alone: earlier ones may say what the author has taken back.
       const versions = await memoryVersion.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
-      await memoryVector.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
-      // Relationships go along: their foreign keys follow the memory's key.
-      const moved = await memory.updateMany({ where: { graphId: own, id: { in: wanted } }, data: { graphId: shared } });
-      const relationships = await relationship.count({ where: { graphId: shared, fromId: { in: wanted } } });
+      // Copied, since the team's graph may be on another node.
+      const copying = { graphId: own, ids: wanted, toGraphId: shared };
+      const { length: memories } = await database.run(copyMemories, copying);
+      const { length: relationships } = await database.run(copyRelationships, copying);
+      await memory.deleteMany({ where: { graphId: own, id: { in: wanted } } });
       const { bytes } = await measure(context, shared, wanted);
-      await settle(context, own, { memories: -moved.count, bytes: -freed.bytes });
-      await settle(context, shared, { memories: moved.count, bytes, written: wanted });
-      const gone = { droppedRelationships: dropped.count, droppedVersions: versions.count };
-      return { memories: moved.count, relationships, ...gone };
+      await settle(context, own, { memories: -memories, bytes: -freed.bytes });
+      await settle(context, shared, { memories, bytes, written: wanted });
+      return { memories, relationships, droppedRelationships: dropped.count, droppedVersions: versions.count };
     } catch (error) {
-      // A relationship was made meanwhile to what stays behind: the database keeps graphs apart.
-      if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) throw new RelationshipsWouldBeLost(1);
       refuseTakenId(error);
     }
   },

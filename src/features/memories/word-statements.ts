@@ -8,17 +8,8 @@ import { defineStatement } from "../../platform/statement.js";
 export const countWords = defineStatement({
   name: "count_words",
   values: { sample: "int4" },
-  row: { counted: "int4" },
-  text: `
-    WITH waiting AS (
-      SELECT graph_id, count(*) AS words FROM lexicon WHERE documents = 0 GROUP BY graph_id
-    ), neediest AS MATERIALIZED (
-      SELECT waiting.graph_id FROM waiting
-      LEFT JOIN lexicon counted ON counted.graph_id = waiting.graph_id AND counted.word = ''
-      WHERE waiting.words >= ${LIMITS.search.uncountedWords} + coalesce(counted.documents, 0) / 20
-      ORDER BY waiting.words DESC LIMIT 1
-    )
-    SELECT count_words(graph_id, :sample) AS counted FROM neediest`,
+  row: { counted: "int4?" },
+  text: `SELECT count_next_words(${LIMITS.search.uncountedWords}, :sample) AS counted`,
 });
 
 /** Looks at the next words that may be nobody's. SQL for the same reason, and since it claims a graph with SKIP LOCKED. */

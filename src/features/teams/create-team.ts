@@ -37,7 +37,7 @@ export const createTeam = defineOperation({
     const owner = { userId: caller.userId, teamId: id, role: "owner" } as const;
     const { count } = await models.teamMember.createMany({ data: owner, skipDuplicates: true });
     if (count === 0) throw new AlreadyInTeam();
-    await models.graph.create({ data: { id: newId(), teamId: id, usage: { create: {} } }, select: { id: true } });
+    await models.graph.create({ data: { id: newId(), teamId: id }, select: { id: true } });
     // Read again, since the database has counted the member.
     return models.team.findUniqueOrThrow({ where: { id } });
   },

@@ -177,21 +177,26 @@ async function readSteps(
   { graphId, id: start }: Place,
   relationshipIds: readonly string[],
 ): Promise<PathStep[] | undefined> {
-  const first = await models.memory.findUnique({ where: { graphId_id: { graphId, id: start } }, select: HEAD });
-  if (!first) return undefined;
   const found = await models.relationship.findMany({
     where: { graphId, id: { in: [...relationshipIds] } },
-    select: { id: true, type: true, strength: true, from: { select: HEAD }, to: { select: HEAD } },
+    select: { id: true, type: true, strength: true, fromId: true, toId: true },
   });
+  const ids = [...new Set([start, ...found.flatMap(({ fromId, toId }) => [fromId, toId])])];
+  const heads = await models.memory.findMany({ where: { graphId, id: { in: ids } }, select: HEAD });
+  const memories = new Map(heads.map((head) => [head.id, head]));
+  const first = memories.get(start);
+  if (!first) return undefined;
   const stepTo = ({ id: memoryId, type, title }: typeof first) => ({ memoryId, type, title, graphId });
   const steps: PathStep[] = [{ ...stepTo(first), ...NO_RELATIONSHIP }];
   for (const relationshipId of relationshipIds) {
     const relationship = found.find(({ id }) => id === relationshipId);
     if (!relationship) return undefined;
-    const { type, strength, from, to } = relationship;
-    const isAlong = from.id === steps.at(-1)?.memoryId;
+    const { type, strength, fromId, toId } = relationship;
+    const isAlong = fromId === steps.at(-1)?.memoryId;
     const direction = isAlong ? Direction.OUT : Direction.IN;
-    steps.push({ ...stepTo(isAlong ? to : from), relationshipId, relationship: type, direction, strength });
+    const next = memories.get(isAlong ? toId : fromId);
+    if (!next) return undefined;
+    steps.push({ ...stepTo(next), relationshipId, relationship: type, direction, strength });
   }
   return steps;
 }

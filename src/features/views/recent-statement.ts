@@ -37,7 +37,7 @@ export const recentActivityOf = defineStatement({
         SELECT * FROM (${RECENT}) recent WHERE type IN ('problem', 'error') LIMIT ${problems}
       ) problem
       WHERE NOT EXISTS (
-        SELECT FROM relationship r
+        SELECT 1 FROM relationship r
         WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN ('SOLVES', 'ADDRESSES') OFFSET 0
       )
       ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX}

@@ -17,8 +17,8 @@ it.each([memoriesAlone, memoriesWithRelationships])(
 
     // PostgreSQL plans the first five executions for their values, and then decides.
     for (let count = 1; count <= 20; count++) {
-      const graphIds = ids.slice(0, count).map(() => ann.caller.personalGraphId);
-      const values = inOrder(statement, { graphIds, ids: ids.slice(0, count), withContent: true });
+      const graphId = ann.caller.personalGraphId;
+      const values = inOrder(statement, { graphId, ids: ids.slice(0, count), withContent: true });
       await client.query({ name, text: statement.text, values });
     }
     const { rows } = await client.query<{ once: string; anew: string }>(
