@@ -34,7 +34,10 @@ describe("setup", () => {
     expect(endpoint?.enabled_events).toContain("customer.subscription.deleted");
     const portal = await stripe.billingPortal.configurations.retrieve(made["portal_id"] ?? "");
     expect(portal.features).toMatchObject({
-      ...{ subscription_cancel: { enabled: true }, subscription_update: { enabled: false } },
+      ...{
+        subscription_cancel: { enabled: true },
+        subscription_update: { enabled: true, default_allowed_updates: ["price"] },
+      },
       ...{ invoice_history: { enabled: true }, payment_method_update: { enabled: true } },
     });
     const price = await stripe.prices.retrieve(made["yearly_price_id"] ?? "");
@@ -55,6 +58,8 @@ describe("setup", () => {
     expect(idIn(third)).toBe(idIn(second));
     const stripe = stripeClient(standIn.secretKey, standIn.url);
     expect(await stripe.prices.retrieve(idIn(first))).toMatchObject({ active: true, unit_amount: 800 });
+    const [portal] = (await stripe.billingPortal.configurations.list()).data;
+    expect(JSON.stringify(portal?.features.subscription_update.products)).toContain(idIn(second));
   });
 
   it.each([

@@ -48,31 +48,54 @@ export async function setUpAccount(stripe: Stripe, wishes: SetupWishes): Promise
   const product = await ensureProduct(stripe, made);
   const monthly = await ensurePrice(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
   const yearly = await ensurePrice(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
-  const portalId = await ensurePortal(stripe, made);
+  const portalId = await ensurePortal(stripe, { product, prices: [monthly, yearly] }, made);
   // Last, since Stripe tells its secret only once.
   const webhookSecret = await ensureEndpoint(stripe, `${wishes.url}/billing/stripe-webhook`, made);
   return { monthlyPriceId: monthly, yearlyPriceId: yearly, portalId, webhookSecret, made };
 }
 
-/**
- * What owners can do in the customer portal: all but change quantities and prices, since the service counts members
- * before it does that.
- */
-const PORTAL: Stripe.BillingPortal.ConfigurationCreateParams.Features = {
-  customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
-  invoice_history: { enabled: true },
-  payment_method_update: { enabled: true },
-  subscription_cancel: { enabled: true, mode: "at_period_end" },
-};
+interface Offer {
+  readonly product: string;
+  readonly prices: string[];
+}
 
-async function ensurePortal(stripe: Stripe, made: string[]): Promise<string> {
-  const { data } = await stripe.billingPortal.configurations.list({ active: true, limit: 100 });
+/**
+ * What owners can do in the customer portal: all but change quantities, since the service counts members before it does
+ * that. A change between month and year takes effect at once, and credits what is left of the period.
+ */
+const portalFeatures = (offer: Offer) =>
+  ({
+    customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
+    invoice_history: { enabled: true },
+    payment_method_update: { enabled: true },
+    subscription_cancel: { enabled: true, mode: "at_period_end" },
+    subscription_update: {
+      enabled: true,
+      default_allowed_updates: ["price"],
+      proration_behavior: "always_invoice",
+      products: [offer],
+    },
+  }) satisfies Stripe.BillingPortal.ConfigurationCreateParams.Features;
+
+/** Prices in the portal are today's: with another amount the portal of an earlier setup changes, too. */
+async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promise<string> {
+  const { data } = await stripe.billingPortal.configurations.list({
+    active: true,
+    limit: 100,
+    expand: ["data.features.subscription_update.products"],
+  });
   const known = data.find(({ metadata }) => metadata?.["made_for"] === PRODUCT_ID);
-  if (known) return known.id;
-  made.push("customer portal");
-  const metadata = { made_for: PRODUCT_ID };
-  const portal = await stripe.billingPortal.configurations.create({ features: PORTAL, metadata });
-  return portal.id;
+  const parts = { features: portalFeatures(offer), metadata: { made_for: PRODUCT_ID } };
+  if (!known) {
+    made.push("customer portal");
+    return (await stripe.billingPortal.configurations.create(parts)).id;
+  }
+  const offered = known.features.subscription_update.products?.flatMap(({ prices }) => prices) ?? [];
+  if (!offer.prices.every((price) => offered.includes(price))) {
+    made.push("the customer portal's prices");
+    await stripe.billingPortal.configurations.update(known.id, parts);
+  }
+  return known.id;
 }
 
 async function ensureProduct(stripe: Stripe, made: string[]): Promise<string> {

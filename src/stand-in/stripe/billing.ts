@@ -198,8 +198,9 @@ export function prorationLines(
 /** Whether a payment is due for it. */
 export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
 
-/** When periods are counted from: the end of the trial, or the start. */
-export const anchorOf = ({ trialEnd, created }: SubscriptionRecord): number => trialEnd ?? created;
+/** When periods are counted from: the last change of the interval, the end of the trial, or the start. */
+export const anchorOf = ({ restartedAt, trialEnd, created }: SubscriptionRecord): number =>
+  restartedAt ?? trialEnd ?? created;
 
 /** A trial costs nothing. */
 const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: SubscriptionRecord): number =>

@@ -2,7 +2,7 @@ import express, { type Express, type Handler, type Request, type Response, Route
 import type { Api, Outgoing } from "./api.js";
 import { control } from "./control.js";
 import { passTime } from "./due.js";
-import { ApiError } from "./errors.js";
+import { ApiError, invalidRequest } from "./errors.js";
 import { invoicePdf } from "./invoice-pdf.js";
 import type { StandInStripe } from "./stand-in-stripe.js";
 import {
@@ -12,6 +12,7 @@ import {
   payInvoice,
   paySession,
   resumeInPortal,
+  switchInPortal,
   voidInvoice,
 } from "./lifecycle.js";
 import { checkoutPage, invoicePage, portalPage, problemPage } from "./pages.js";
@@ -133,6 +134,18 @@ function pages(scene: Scene): Router {
       }),
     );
   }
+  router.post(
+    "/portal/:id/switch/:subscription/:price",
+    act((request, response) => {
+      const portal = portalIn(request);
+      const { subscription, price } = request.params;
+      const prices = scene.state.portalSettings[portal.settings ?? ""]?.prices ?? [];
+      if (!prices.includes(String(price))) throw invalidRequest("The portal does not offer this price.");
+      const changed = atAddress(scene.state.subscriptions, "subscription", String(subscription));
+      switchInPortal(scene, changed, atAddress(scene.state.prices, "price", String(price)));
+      response.redirect(303, `/portal/${portal.id}`);
+    }),
+  );
   return router;
 }
 

@@ -22,6 +22,7 @@ import {
   type ItemRecord,
   type Metadata,
   type PendingUpdate,
+  type PriceRecord,
   type SessionRecord,
   type SubscriptionRecord,
   found,
@@ -232,6 +233,29 @@ export function cancelInPortal(scene: Scene, subscription: SubscriptionRecord): 
 export function resumeInPortal(scene: Scene, subscription: SubscriptionRecord): void {
   const update = { ...NO_UPDATE, cancelAt: null, cancelAtPeriodEnd: false };
   scene.change(subscription, () => apply(scene, subscription, update));
+}
+
+/**
+ * Changes to a price with another interval in the portal: a new period begins, and is invoiced with a credit for what is
+ * left of the old one. Throws an ApiError when the card is declined.
+ */
+export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, price: PriceRecord): void {
+  if (!cardAccepts(scene, subscription)) throw cardDeclined();
+  dropPendingUpdate(scene, subscription);
+  const invoice = scene.change(subscription, () => {
+    const credit = prorationLines(scene, subscription, []);
+    const now = scene.now();
+    subscription.items = subscription.items.map((item) => ({ ...item, price: price.id }));
+    // A trial ends with it.
+    if (subscription.status === "trialing") Object.assign(subscription, { status: "active", trialEnd: now });
+    subscription.restartedAt = now;
+    subscription.periodStart = now;
+    subscription.periodEnd = endOfPeriod(now, now, price);
+    const lines = [...credit, ...periodLines(scene, subscription)];
+    return makeInvoice(scene, subscription, { reason: "subscription_update", lines });
+  });
+  announceInvoice(scene, invoice);
+  markPaid(scene, invoice);
 }
 
 const NO_UPDATE: Update = {

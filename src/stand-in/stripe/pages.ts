@@ -66,9 +66,10 @@ export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
   );
 }
 
-/** The customer portal: the customer's live subscriptions, each to cancel or to resume, and the invoices. */
-export function portalPage(source: Source, { id, customer, returnUrl }: PortalRecord): string {
-  const { subscriptions, invoices } = source.state;
+/** The customer portal: the customer's live subscriptions, each to cancel, to resume, or to pay by another interval, and the invoices. */
+export function portalPage(source: Source, { id, customer, returnUrl, settings }: PortalRecord): string {
+  const { subscriptions, invoices, prices, portalSettings } = source.state;
+  const offered = portalSettings[settings ?? ""]?.prices ?? [];
   const isLive = ({ status }: SubscriptionRecord) =>
     status === "trialing" || status === "active" || status === "past_due";
   const live = Object.values(subscriptions).filter((one) => one.customer === customer && isLive(one));
@@ -81,6 +82,14 @@ export function portalPage(source: Source, { id, customer, returnUrl }: PortalRe
             ? button(`/portal/${id}/cancel/${subscription.id}`, "Cancel the subscription")
             : button(`/portal/${id}/resume/${subscription.id}`, "Do not cancel the subscription")
         }
+        ${offered
+          .filter((price) => subscription.items.every((item) => item.price !== price))
+          .map((price) =>
+            button(
+              `/portal/${id}/switch/${subscription.id}/${price}`,
+              `Pay by the ${found(prices[price]).recurring?.interval}`,
+            ),
+          )}
       </li>`,
   );
   const papers = Object.values(invoices)

@@ -96,7 +96,9 @@ export interface SubscriptionRecord {
   /** Set without the flag, as Stripe's portal does; undefined in files of earlier versions. */
   cancelAt?: number | null;
   /** Undefined without a trial. */
-  readonly trialEnd?: number | undefined;
+  trialEnd?: number | undefined;
+  /** When a change to another interval began new periods; undefined before the first. */
+  restartedAt?: number;
   readonly isTaxed?: boolean;
   canceledAt: number | null;
   endedAt: number | null;
@@ -155,7 +157,9 @@ export interface PortalSettingsRecord {
   readonly updates: readonly string[];
   readonly showsInvoices: boolean;
   readonly changesPayment: boolean;
-  readonly metadata: Metadata;
+  /** The prices among which a customer can change; undefined in files of earlier versions. */
+  readonly prices?: readonly string[];
+  metadata: Metadata;
 }
 
 export interface EndpointRecord {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
+import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { stripeClient } from "../../../src/platform/payments.js";
@@ -10,6 +11,7 @@ import {
   aPayer,
   aSubscriber,
   createBillingWorld,
+  createStripeWorld,
   customerOf,
   subscriptionOf,
 } from "../../support/billing.js";
@@ -70,6 +72,39 @@ it("shows the portal that the operator has configured", async () => {
   expect((await ask(`${url}/billing/portal`, { key: owner.key, body: {} })).status).toBe(201);
 
   expect(portalAsked(world)).toMatchObject({ configuration: id });
+});
+
+it("lets the owner change between month and year in the portal that the setup made, and credits the rest", async () => {
+  await using world = await createStripeWorld();
+  const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const wishes = { monthly: 800, yearly: 8_000, currency: "usd", url: "https://memory.example.com" };
+  const { monthlyPriceId, yearlyPriceId, portalId } = await setUpAccount(stripe, wishes);
+  const prices = { STRIPE_TEAM_PRICE_ID: monthlyPriceId, STRIPE_YEARLY_PRICE_ID: yearlyPriceId };
+  const { url } = await world.serve({ ...prices, STRIPE_PORTAL_ID: portalId });
+  world.stripe.sendEventsTo(`${url}/billing/stripe-webhook`);
+  const payer = await aPayer(world, { seats: 6 });
+  const { key } = payer.owner;
+  const checkout = (await ask(`${url}/billing/team-checkout`, { key, body: {} })).body as { session_id: string };
+  await world.stripe.pay(checkout.session_id);
+  await world.stripe.delivered();
+  const subscription = await subscriptionOf(world, payer);
+  const portal = (await ask(`${url}/billing/portal`, { key, body: {} })).body as { url: string };
+  const seen = async () => (await ask(`${url}/billing/team-subscription`, { key })).body;
+  expect(await seen()).toMatchObject({ seats: 6, interval: "month" });
+
+  const change = (price: string) => fetch(`${portal.url}/switch/${subscription}/${price}`, { method: "POST" });
+  expect((await change(world.stripe.priceId)).status).toBe(400);
+  expect(await (await change(yearlyPriceId)).text()).toContain("Pay by the month");
+  await world.stripe.delivered();
+
+  expect(await seen()).toMatchObject({ seats: 6, interval: "year", stale: false });
+  const [invoice] = (await stripe.invoices.list({ subscription, limit: 1 })).data;
+  expect(invoice).toMatchObject({ status: "paid", billing_reason: "subscription_update" });
+  const amounts = invoice?.lines.data.map(({ amount }) => amount) ?? [];
+  expect(amounts).toEqual([expect.any(Number), 6 * 8_000]);
+  expect(amounts[0]).toBeLessThanOrEqual(0);
+  const upgraded = await ask(`${url}/billing/team-upgrade`, { key, body: { max_members: 7 } });
+  expect(upgraded.body).toMatchObject({ seats: 7, interval: "year" });
 });
 
 it("refuses everybody but the owner, a team that never bought seats, and a provider that fails", async () => {

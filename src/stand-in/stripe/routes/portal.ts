@@ -1,6 +1,27 @@
 import type { Stripe } from "stripe";
-import { COMMON, PAGING, boolean, fields, list, metadata, oneOf, optional, text, webAddress } from "../params.js";
-import { type PortalRecord, type PortalSettingsRecord, type Source, mergeMetadata, newId } from "../state.js";
+import {
+  COMMON,
+  PAGING,
+  type Read,
+  boolean,
+  fields,
+  list,
+  metadata,
+  oneOf,
+  optional,
+  text,
+  webAddress,
+} from "../params.js";
+import type { Scene } from "../scene.js";
+import {
+  type PortalRecord,
+  type PortalSettingsRecord,
+  type Source,
+  type State,
+  found,
+  mergeMetadata,
+  newId,
+} from "../state.js";
 import { type Route, atAddress, listOf, named, route } from "./route.js";
 
 /** The configuration that every account has once it is saved in the dashboard. */
@@ -27,6 +48,14 @@ const SETTINGS = fields({
     invoice_history: optional(FEATURE),
     payment_method_update: optional(FEATURE),
     subscription_cancel: optional(fields({ enabled: boolean, mode: optional(oneOf("at_period_end")) })),
+    subscription_update: optional(
+      fields({
+        enabled: boolean,
+        default_allowed_updates: list(oneOf("price")),
+        proration_behavior: oneOf("always_invoice"),
+        products: list(fields({ product: text(), prices: list(text()) })),
+      }),
+    ),
   }),
   metadata: optional(metadata),
 });
@@ -39,43 +68,65 @@ export const portalRoutes: readonly Route[] = [
     const { id: customer } = named(scene.state.customers, "customer", params.customer, "customer");
     const returnUrl = params.return_url ?? null;
     const { configuration } = params;
-    const kept = configuration === undefined ? undefined : found(scene, configuration);
+    const kept = configuration === undefined ? undefined : settingsNamed(scene, configuration);
     const settings = kept && { settings: kept.id };
     const portal: PortalRecord = { id: newId("bps"), created: scene.now(), customer, returnUrl, ...settings };
     scene.state.portals[portal.id] = portal;
     return portalObject(scene, portal);
   }),
-  route("POST", ADDRESS, SETTINGS, (scene, { features, ...given }) => {
-    const settings: PortalSettingsRecord = {
-      ...{ id: newId("bpc"), created: scene.now(), metadata: mergeMetadata({}, given.metadata) },
-      cancels: features.subscription_cancel?.enabled ?? false,
-      updates: features.customer_update?.enabled ? features.customer_update.allowed_updates : [],
-      showsInvoices: features.invoice_history?.enabled ?? false,
-      changesPayment: features.payment_method_update?.enabled ?? false,
-    };
-    scene.state.portalSettings[settings.id] = settings;
-    return settingsObject(settings);
-  }),
+  route("POST", ADDRESS, SETTINGS, (scene, given) =>
+    store(scene, { id: newId("bpc"), created: scene.now(), metadata: {} }, given),
+  ),
+  route("POST", `${ADDRESS}/:id`, SETTINGS, (scene, given, id) =>
+    store(scene, atAddress(scene.state.portalSettings, "billing_portal.configuration", id), given),
+  ),
   route("GET", ADDRESS, fields({ ...PAGING, active: optional(boolean) }), ({ state }, params) =>
-    listOf(ADDRESS, params.active === false ? [] : Object.values(state.portalSettings), params, settingsObject),
+    listOf(ADDRESS, params.active === false ? [] : Object.values(state.portalSettings), params, (settings) =>
+      settingsObject({ state }, settings),
+    ),
   ),
   route("GET", `${ADDRESS}/:id`, fields(COMMON), ({ state }, _params, id) =>
-    settingsObject(atAddress(state.portalSettings, "billing_portal.configuration", id)),
+    settingsObject({ state }, atAddress(state.portalSettings, "billing_portal.configuration", id)),
   ),
 ];
 
-const found = ({ state }: Source, id: string): PortalSettingsRecord =>
+/** Stores all features as given: the service always sends all of them. */
+function store(
+  scene: Scene,
+  { id, created, ...before }: Pick<PortalSettingsRecord, "id" | "created" | "metadata">,
+  { features, metadata }: Read<typeof SETTINGS>,
+): Stripe.BillingPortal.Configuration {
+  const { customer_update: updates, subscription_update: change } = features;
+  const settings: PortalSettingsRecord = {
+    ...{ id, created, metadata: mergeMetadata(before.metadata, metadata) },
+    cancels: features.subscription_cancel?.enabled ?? false,
+    updates: updates?.enabled ? updates.allowed_updates : [],
+    showsInvoices: features.invoice_history?.enabled ?? false,
+    changesPayment: features.payment_method_update?.enabled ?? false,
+    prices: change?.enabled ? change.products.flatMap(({ prices }) => prices) : [],
+  };
+  for (const price of settings.prices ?? []) named(scene.state.prices, "price", price, "features[subscription_update]");
+  scene.state.portalSettings[id] = settings;
+  return settingsObject(scene, settings);
+}
+
+/** Stripe lists the prices by product. */
+function productsOf({ prices }: State, offered: readonly string[]) {
+  const productOf = (price: string) => found(prices[price]).product;
+  return [...new Set(offered.map(productOf))].map((product) => ({
+    product,
+    prices: offered.filter((price) => productOf(price) === product),
+    adjustable_quantity: { enabled: false, maximum: null, minimum: 1 },
+  }));
+}
+
+const settingsNamed = ({ state }: Source, id: string): PortalSettingsRecord =>
   named(state.portalSettings, "billing_portal.configuration", id, "configuration");
 
-const settingsObject = ({
-  id,
-  created,
-  cancels,
-  updates,
-  showsInvoices,
-  changesPayment,
-  ...rest
-}: PortalSettingsRecord) =>
+const settingsObject = (
+  { state }: Pick<Source, "state">,
+  { id, created, cancels, updates, showsInvoices, changesPayment, prices = [], ...rest }: PortalSettingsRecord,
+) =>
   ({
     id,
     object: "billing_portal.configuration",
@@ -96,10 +147,11 @@ const settingsObject = ({
       },
       subscription_pause: { enabled: false, duration: { type: "indefinite", interval_options: [] } },
       subscription_update: {
-        enabled: false,
+        enabled: prices.length > 0,
         billing_cycle_anchor: null,
-        default_allowed_updates: [],
-        proration_behavior: "none",
+        default_allowed_updates: prices.length > 0 ? ["price"] : [],
+        products: productsOf(state, prices),
+        proration_behavior: prices.length > 0 ? "always_invoice" : "none",
         schedule_at_period_end: { conditions: [] },
         trial_update_behavior: "end_trial",
       },
