@@ -12,6 +12,7 @@ import {
   whyUnavailable,
 } from "./database-errors.js";
 import { idleProcesses } from "./idle-statement.js";
+import { ask, queryOf } from "./named-query.js";
 import type { Pooler } from "./pooler.js";
 import { PrismaClient } from "./prisma/client.js";
 import { type Statement, inOrder } from "./statement.js";
@@ -110,7 +111,7 @@ export function openDatabase(
       const onto = statement.reserved ? reservedPool : pool;
       const { rows } = await withRetries(() =>
         patience
-          ? lend(onto, [lockTimeout(patience)], (one) => ask(one, statement, values, isNamed))
+          ? lend(onto, [lockTimeout(patience)], (one) => ask(one, queryOf(statement, values, isNamed)))
           : onto.query(queryOf(statement, values, isNamed)),
       );
       return rows as Row[];
@@ -163,16 +164,6 @@ function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolWishes, onE
 
 /** Before this time the timeout is not set again for the next statement, which saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
-
-type Any = Statement<never, unknown>;
-
-/** Without `queryOf`: a client, unlike a pool, returns no promise for the query object that it makes. */
-const ask = (client: pg.PoolClient, statement: Any, values: object, isNamed: boolean): Promise<pg.QueryResult> =>
-  client.query({
-    ...(isNamed && { name: statement.name }),
-    text: statement.text,
-    values: inOrder(statement, values),
-  });
 
 /** Rounded to steps: Prisma's adapter caches each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
@@ -236,7 +227,7 @@ const searchOn =
       const spentMs = performance.now() - begunAt;
       if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
       if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
-      return (await ask(client, statement, values, isNamed)).rows as Row[];
+      return (await ask(client, queryOf(statement, values, isNamed))).rows as Row[];
     });
   };
 
@@ -247,12 +238,6 @@ class SearchTimeout extends Error {
 
 /** Whether a statement was cancelled because it, or the search that it is part of, took too long. */
 export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
-
-/** A named query as an object, which is faster: node-postgres copies a configuration property by property. */
-const queryOf = (statement: Any, values: object, isNamed: boolean): pg.QueryConfig =>
-  Object.assign(new pg.Query(statement.text, inOrder(statement, values)), {
-    name: isNamed ? statement.name : undefined,
-  }) as unknown as pg.QueryConfig;
 
 function waitedInVain(error: unknown): WhyUnavailable | undefined {
   const why = whyUnavailable(error);
