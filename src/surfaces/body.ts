@@ -101,7 +101,8 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
     const end = () => {
       // The decoder may still have bytes to decompress, so a closed connection is no error from here on.
       request.off("close", breakOff);
-      if (!decoder) settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+      // Nothing more comes, so the other listeners may stay.
+      if (!decoder) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length));
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;

@@ -42,7 +42,10 @@ export async function graphqlDoor(
   return router;
 }
 
-type Answer = (request: Request, contextOf: () => RequestContext) => Promise<HTTPGraphQLResponse>;
+type Answer = (
+  request: Request,
+  contextOf: () => RequestContext,
+) => Promise<HTTPGraphQLResponse | Awaited<ReturnType<typeof answerPlain>>>;
 
 /** Sends the answer to the client. */
 const answerBy =

@@ -1,4 +1,3 @@
-import { HeaderMap, type HTTPGraphQLResponse } from "@apollo/server";
 import type { Request } from "express";
 import { GraphQLError, type GraphQLFormattedError, execute, getOperationAST } from "graphql";
 import { LIMITS } from "../../limits.js";
@@ -13,6 +12,27 @@ import { resolvePlainField } from "./schema.js";
 /** What Apollo answers with, by what the client accepts. */
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json"];
 
+/** The first few headers `Accept` that came, with what is answered to them: clients send the same one again and again. */
+const negotiated = new Map<string, string | false>();
+const NEGOTIATED_MAX = 100;
+
+function negotiate(request: Request): string | false | undefined {
+  const { accept } = request.headers;
+  if (accept === undefined) return MEDIA_TYPES[0];
+  const known = negotiated.get(accept);
+  if (known !== undefined) return known;
+  const mediaType = request.accepts(MEDIA_TYPES);
+  if (negotiated.size < NEGOTIATED_MAX) negotiated.set(accept, mediaType);
+  return mediaType;
+}
+
+/** An answer by HTTP, in the form of Apollo's. */
+interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: { readonly kind: "complete"; readonly string: string };
+}
+
 /**
  * What a plain request asks for: a POST of JSON without extensions, whose document was validated before, for one query
  * or mutation. Undefined for all others, which take the way through Apollo's pipeline.
@@ -24,7 +44,7 @@ export async function plainRequestOf(
   if (request.method !== "POST") return undefined;
   const { query: source, operationName, variables, extensions } = request.body as Partial<Record<string, unknown>>;
   if (typeof source !== "string" || source === "" || extensions !== undefined) return undefined;
-  const mediaType = request.headers.accept === undefined ? MEDIA_TYPES[0] : request.accepts(MEDIA_TYPES);
+  const mediaType = negotiate(request);
   if (!mediaType) return undefined;
   const document = await documents.ofSource(source);
   if (!document) return undefined;
@@ -52,8 +72,8 @@ export async function answerPlain(
   parts: AdmissionParts,
   context: RequestContext,
   asked: Asked & { readonly mediaType: string },
-): Promise<HTTPGraphQLResponse> {
-  const headers = new HeaderMap([["content-type", asked.mediaType]]);
+): Promise<Answer> {
+  const headers = new Map([["content-type", asked.mediaType]]);
   try {
     await admit(parts, context, asked);
   } catch (error) {
@@ -86,8 +106,8 @@ const formatted = (errors: readonly GraphQLError[]): GraphQLFormattedError[] =>
 async function finish(
   context: RequestContext,
   result: { errors?: GraphQLFormattedError[]; data?: Record<string, unknown> | null | undefined },
-  { status, headers }: { status: number; headers: HeaderMap },
-): Promise<HTTPGraphQLResponse> {
+  { status, headers }: Pick<Answer, "status" | "headers">,
+): Promise<Answer> {
   await finishResult(context, result);
   return { status, headers, body: { kind: "complete", string: await stringify(result) } };
 }

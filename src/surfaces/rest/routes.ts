@@ -41,7 +41,7 @@ export const restRoutes = (operations: readonly Operation[], { schema, services,
 /** A known path with another method is answered 405. */
 export function routerOf(routes: readonly Route[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const path of [...new Set(routes.map((route) => route.path))].sort(staticFirst)) {
+  for (const path of [...new Set(routes.map((route) => route.path))].sort(byUse)) {
     const here = routes.filter((route) => route.path === path);
     const methods = new Set<string>(here.flatMap((route) => route.methods));
     const onPath = router.route(path);
@@ -60,9 +60,12 @@ export function routerOf(routes: readonly Route[]): Router {
 
 const isPublic = ({ permission }: Operation): boolean => permission === "public";
 
-/** `/v1/memories/search` must be tried before `/v1/memories/:id`. */
-const staticFirst = (one: string, other: string): number =>
-  one.replaceAll(":", "~") < other.replaceAll(":", "~") ? -1 : 1;
+/**
+ * Express tries one path after the other: first those below `/v1/`, which most requests are for, and
+ * `/v1/memories/search` before `/v1/memories/:id`.
+ */
+const byUse = (one: string, other: string): number => (placeOf(one) < placeOf(other) ? -1 : 1);
+const placeOf = (path: string): string => (path.startsWith("/v1/") ? "" : "~") + path.replaceAll(":", "~");
 
 function handlerOf(operation: Operation, schema: GraphQLSchema, services: Services): Handler {
   const { rest, name } = operation;
