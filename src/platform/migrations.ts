@@ -8,6 +8,7 @@ import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-util
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
+import { forDistributed, isDistributed } from "./distribute.js";
 import { PROJECT } from "./project.js";
 import { StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
 
@@ -164,6 +165,7 @@ async function applyMigrations(
   });
   pool.on("error", () => {});
   const scripts = new WholeScripts(pool);
+  if (await isDistributed(pool)) scripts.formOf = forDistributed;
   const adapter = bindMigrationAwareSqlAdapterFactory(scripts);
   const engine = await SchemaEngine.new({ datamodels: undefined }, () => {}, adapter);
   try {
@@ -195,12 +197,14 @@ async function applyMigrations(
 class WholeScripts extends PrismaPg {
   /** The error of the last statement, which the engine would turn into a string. */
   failure: unknown;
+  /** What is sent of a script. */
+  formOf: (script: string) => string = (script) => script;
 
   override async connect() {
     const adapter = await super.connect();
     const { queryRaw, executeRaw } = adapter;
     adapter.executeScript = (script) =>
-      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(script)));
+      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(this.formOf(script))));
     adapter.queryRaw = (query) => this.#keepFailure(() => queryRaw.call(adapter, query));
     adapter.executeRaw = (query) => this.#keepFailure(() => executeRaw.call(adapter, query));
     return adapter;

@@ -13,8 +13,8 @@ export interface Pooler {
 /** Two servers that start at the same time must not change the role at the same time. Any constant works. */
 const LOCK = 7_301_984_266;
 
-/** What every connection of the service needs. The pooler opens them, so they belong to the role. */
-const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
+/** What every connection of the service needs. Where others open them, a pooler or the nodes of Citus, they belong to the role. */
+export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
   TimeZone: "UTC",
   statement_timeout: String(waits.statementTimeoutMs),
   lock_timeout: String(waits.lockWaitMs),
@@ -51,7 +51,8 @@ export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database):
     return { keepsNames: await keepsNames(client) };
   });
 
-async function storeSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<void> {
+/** Stores the settings at the role, for this database. */
+export async function storeSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<void> {
   const { rows } = await client.query<{ database: string }>("SELECT current_database() AS database");
   const role = `ALTER ROLE CURRENT_USER IN DATABASE ${client.escapeIdentifier(rows[0]?.database ?? "")}`;
   await client.query("BEGIN");
@@ -63,7 +64,11 @@ async function storeSettings(client: pg.Client, settings: Readonly<Record<string
   await client.query("COMMIT");
 }
 
-async function missingSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<string[]> {
+/** The settings that a connection lacks. */
+export async function missingSettings(
+  client: pg.Client,
+  settings: Readonly<Record<string, string>>,
+): Promise<string[]> {
   const { rows } = await client.query<{ name: string; setting: string }>(
     "SELECT name, setting FROM pg_settings WHERE name = ANY($1)",
     [Object.keys(settings)],

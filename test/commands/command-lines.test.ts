@@ -8,6 +8,7 @@ import { program as backup } from "../../src/commands/backup.js";
 import { program as billing } from "../../src/commands/billing.js";
 import { exitCodeOf } from "../../src/commands/command-line.js";
 import { program as contract } from "../../src/commands/contract.js";
+import { program as distribute } from "../../src/commands/distribute.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { program as exporting } from "../../src/commands/export.js";
 import { program as graph } from "../../src/commands/graph.js";
@@ -29,6 +30,7 @@ const programs: Readonly<Record<string, Command>> = {
   backup,
   billing,
   contract,
+  distribute,
   doctor,
   export: exporting,
   graph,

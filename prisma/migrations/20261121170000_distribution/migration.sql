@@ -117,6 +117,9 @@ CREATE OR REPLACE FUNCTION settle_change(p_graph_id uuid, p_written uuid[], p_me
 DECLARE
   words tsvector;
 BEGIN
+  IF cardinality(p_written) > 0 THEN
+    PERFORM 1 FROM graph_root WHERE graph_id = p_graph_id FOR KEY SHARE;
+  END IF;
   IF cardinality(p_written) = 1 THEN
     SELECT m.search INTO words FROM memory m WHERE m.graph_id = p_graph_id AND m.id = p_written[1];
     PERFORM learn_words(p_graph_id, words);
@@ -240,6 +243,34 @@ BEGIN
   RETURN coalesce(count_words(neediest, p_sample), 0);
 END $$;
 
+-- As before, but what keeps learning and forgetting words apart is a lock of the graph's root, which is where the words
+-- are, on whichever node a function runs: a word that is known here must not be forgotten before the memory that has it is
+-- there to see. Whoever calls this holds it: storing a memory does, by its foreign key, and `settle_change`.
+CREATE OR REPLACE FUNCTION learn_words(p_graph_id uuid, p_search tsvector) RETURNS bigint LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+  SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  learnt bigint;
+BEGIN
+  INSERT INTO lexicon (graph_id, word)
+  SELECT p_graph_id, given.word
+  FROM (SELECT w COLLATE "C" AS word FROM unnest(tsvector_to_array(p_search)) AS w
+    WHERE length(w) <= 40 AND left(w, 1) <> ALL ('{^,#,=,:}'::text[]) OFFSET 0) AS given
+  WHERE NOT EXISTS (SELECT 1 FROM lexicon known WHERE known.graph_id = p_graph_id AND known.word = given.word)
+  ON CONFLICT DO NOTHING;
+  GET DIAGNOSTICS learnt = ROW_COUNT;
+  RETURN learnt;
+END $$;
+
+CREATE OR REPLACE FUNCTION learn_words_of(p_graph_id uuid, p_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO lexicon (graph_id, word)
+  SELECT DISTINCT p_graph_id, word COLLATE "C" AS word FROM memory m, lexicon_words(m.search) AS word
+  WHERE m.graph_id = p_graph_id AND m.id = ANY (p_ids) ORDER BY word
+  ON CONFLICT DO NOTHING;
+END $$;
+
 -- Looks at the next words of a graph, and forgets those that no memory has. Returns the last one that it looked at: null
 -- where there is none, the one it began after where somebody learns words at the moment.
 CREATE FUNCTION forget_words_of(p_graph_id uuid, p_after text, p_words int) RETURNS text LANGUAGE plpgsql AS $$
@@ -256,8 +287,9 @@ BEGIN
   gone := words_of_no_memory(p_graph_id, words);
   IF gone IS NOT NULL THEN
     -- Counting learns words as well. Neither is waited for in a queue, in which others would wait behind.
-    WHILE NOT (pg_try_advisory_xact_lock(hashtextextended('count_words' || p_graph_id, 0))
-      AND pg_try_advisory_xact_lock(hashtextextended('learn_words' || p_graph_id, 0))) LOOP
+    LOOP
+      PERFORM 1 FROM graph_root WHERE graph_id = p_graph_id FOR UPDATE SKIP LOCKED;
+      EXIT WHEN FOUND AND pg_try_advisory_xact_lock(hashtextextended('count_words' || p_graph_id, 0));
       tries := tries + 1;
       IF tries = 20 THEN
         RETURN p_after;
@@ -273,7 +305,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION forget_words(p_after interval, p_words int, p_sample int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  look lexicon_look;
+  look record;
   looked_at uuid[];
   doubted uuid;
   last text;
@@ -341,7 +373,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION fill_embeddings(p_model text, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  place embedding_model;
+  place record;
   waiting int;
   room int := p_most;
   next_graph uuid;
@@ -417,3 +449,7 @@ BEGIN
   GET DIAGNOSTICS gone = ROW_COUNT;
   RETURN gone;
 END $$;
+
+-- Functions name the configuration in texts, of which PostgreSQL knows nothing: by this one it goes along with them.
+CREATE FUNCTION word_form_configuration() RETURNS regconfig LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN 'word_form'::regconfig;

@@ -29,8 +29,10 @@ async function claimAbandonedGraph(inner: Database): Promise<string | undefined>
     take: CANDIDATES,
   });
   for (const { id } of candidates) {
-    const isFree = await lockRow(inner, "graph", { id }, { skipLocked: true });
-    if (isFree && (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true }))) return id;
+    if (!(await lockRow(inner, "graph", { id }, { skipLocked: true }))) continue;
+    if (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true })) return id;
+    // Where it is on another node, a crash may have deleted it alone.
+    if (!(await inner.models.graphRoot.findUnique({ where: { graphId: id } }))) return id;
   }
   return undefined;
 }

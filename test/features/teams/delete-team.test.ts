@@ -100,6 +100,19 @@ it("is finished by several servers at once, without changes to other graphs", as
   expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
 });
 
+it("is finished, too, where a crash of one of two nodes has left the graph without its root", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  await owner.did(deleteTeam, { teamId });
+  await world.database.pool.query(
+    "DELETE FROM graph_root r USING graph g WHERE g.id = r.graph_id AND g.user_id IS NULL",
+  );
+
+  await emptied(world);
+
+  expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
+});
+
 /** Runs the chore until there is nothing left to do. */
 async function emptied({ services }: World): Promise<void> {
   while (await forgetAbandonedGraph(services));

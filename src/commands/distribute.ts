@@ -1,0 +1,42 @@
+import "reflect-metadata";
+import { distribute, findDistributionFaults } from "../platform/distribute.js";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { withDatabaseUrl } from "./with-database.js";
+
+export const program = commandLine({
+  script: "distribute",
+  description: "Distributes what graphs hold over the nodes of a database that has the extension Citus.",
+  examples: ["npm run distribute", "npm run distribute -- --check", "npm run --silent distribute -- --check --json"],
+  notes:
+    "Stop the service first: it would wait for the tables. It can be run again at any time, and after an update of the\n" +
+    "service must be, before that is started: what is distributed already stays. docs/operations.md tells what to prepare.",
+})
+  .option("--check", "change nothing, and say what is missing on which node")
+  .option(...JSON_OPTION)
+  .action(async ({ check, json }: { check?: true; json?: true }) => {
+    const done = await withDatabaseUrl(async (url) => {
+      const made = check ? { tables: [], emptied: [] } : await distribute(url, (message) => console.error(message));
+      return { ...made, faults: await findDistributionFaults(url) };
+    });
+    if (json) console.log(JSON.stringify(done));
+    else console.log(sentencesOf(done).join("\n"));
+    if (done.faults.length > 0) process.exitCode = EXIT.failed;
+  });
+
+interface Done {
+  readonly tables: readonly string[];
+  readonly emptied: readonly string[];
+  readonly faults: readonly string[];
+}
+
+function sentencesOf({ tables, emptied, faults }: Done): string[] {
+  const said: string[] = [];
+  if (tables.length > 0) said.push(`Distributed: ${tables.join(", ")}.`);
+  if (emptied.length > 0) said.push(`Deleted the old rows on the coordinator: ${emptied.join(", ")}.`);
+  return [
+    ...said,
+    ...(faults.length > 0 ? faults : ["All tables of graphs are distributed, and each node answers alike."]),
+  ];
+}
+
+await runCommand(program, import.meta.url);
