@@ -65,12 +65,13 @@ export function hearPlans({ pathname, searchParams }: URL): Plans {
   const application = searchParams.get("application_name");
   const note = (message = ""): void => {
     const at = message.search(/^\S.*\(cost=/m);
-    const text = message
+    // From PostgreSQL 16 on the values follow.
+    const [text = ""] = message
       .slice(0, at)
       .replace(/^[^]*?Query Text: /, "")
-      .trim();
+      .split("\nQuery Parameters: ");
     const found = new Set(Array.from(message.slice(at).matchAll(NAMED), ([, part]) => part));
-    if (at >= 0) parts.set(text, Math.max(found.size, parts.get(text) ?? 0));
+    if (at >= 0) parts.set(text.trim(), Math.max(found.size, parts.get(text.trim()) ?? 0));
   };
   const { prototype } = pg.Client;
   const connect = Reflect.get(prototype, "connect") as (this: pg.Client, ...args: unknown[]) => unknown;
