@@ -59,8 +59,9 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["reflect-metadata", "test/support/matchers.ts", "test/support/seed.ts"],
-    // Much of a test is waiting. A given PostgreSQL may have fewer connections than the embedded one.
-    maxWorkers: process.env["DATABASE_URL"] ? CORES : Math.min(2 * CORES, CORES + 4),
+    // A worker waits for a sixth of its time, and each further one loads the same modules and compiles their functions
+    // anew, for 5 to 10 s of CPU. A given PostgreSQL may have fewer connections than the embedded one.
+    maxWorkers: process.env["DATABASE_URL"] ? CORES : CORES + 1,
     // Nothing is measured by it: a machine that does other things as well may take its time.
     testTimeout: 600_000,
     hookTimeout: 600_000,
