@@ -11,7 +11,7 @@ export const program = commandLine({
     "Stop the service first: it would wait for the tables. It can be run again at any time, and after an update of the\n" +
     "service must be, before that is started: what is distributed already stays. docs/operations.md tells what to prepare.",
 })
-  .option("--check", "change nothing, and say what is missing on which node")
+  .option("--check", "distribute nothing, and say what is missing on which node")
   .option(...JSON_OPTION)
   .action(async ({ check, json }: { check?: true; json?: true }) => {
     const done = await withDatabaseUrl(async (url) => {
