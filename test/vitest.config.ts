@@ -23,15 +23,19 @@ const STRICT = [
 ];
 const CORES = availableParallelism();
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** What a test says that starts processes: parts of the support, others' clients and tools, or Node's module. */
+const STARTS_PROCESSES = [
+  /support\/(?:server-process|embedded|browser|pgbouncer|replica)\.js/,
+  /(?:clients|"\.)\/tools\.js|runProcess|node:child_process|platform\/embedded\//,
+];
 /** Tests that start processes: servers, clusters, browsers, commands. `npm run test:fast` leaves them out. */
 const WITH_PROCESSES = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && startsProcesses(join(ROOT, "test", file)))
   .map((file) => join("test", file));
 
 function startsProcesses(file: string): boolean {
-  return /support\/(server-process|embedded|browser)\.js|runProcess|node:child_process|platform\/embedded\//.test(
-    readFileSync(file, "utf8"),
-  );
+  const text = readFileSync(file, "utf8");
+  return STARTS_PROCESSES.some((pattern) => pattern.test(text));
 }
 
 const isStrict = process.env["CI_STRICT"] === "1";
