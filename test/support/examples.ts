@@ -1,3 +1,4 @@
+import { createMemories } from "../../src/features/bulk/create-memories.js";
 import type { Operation } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { Actor, World } from "./world.js";
@@ -56,21 +57,21 @@ export async function thingsOf(
     const checkout = operationNamed("createTeamCheckout");
     await world.stripe.pay((await actor.did<object, { sessionId?: string }>(checkout)).sessionId ?? "");
   }
-  const memories: string[] = [];
-  for (const title of ["One", "Two", "Three"]) {
-    memories.push(await make("createMemory", { type: "general", title, content: `${title} of three.` }));
-  }
-  const [one, two, three] = memories;
-  const relationships = [
-    await make("createRelationship", { fromMemoryId: one, toMemoryId: two, relationshipType: "CAUSES" }),
-    await make("createRelationship", { fromMemoryId: two, toMemoryId: three, relationshipType: "SOLVES" }),
-  ];
+  const stored = await actor.did(createMemories, {
+    memories: ["One", "Two", "Three"].map((title) => ({
+      ...{ type: "general", title, content: `${title} of three.`, ref: title },
+    })),
+    relationships: [
+      { fromMemoryId: "One", toMemoryId: "Two", relationshipType: "CAUSES" },
+      { fromMemoryId: "Two", toMemoryId: "Three", relationshipType: "SOLVES" },
+    ],
+  });
   const own = { type: "general", title: "Own", content: "One's own.", graph: "personal" };
-  memories.push(await make("createMemory", own));
+  const memories = [...stored.memoryIds, await make("createMemory", own)];
   const keys = [await make("createApiKey", { name: "First" }), await make("createApiKey", { name: "Second" })];
   const addresses = [`${actor.caller.userId}@new.example.com`];
   for (const address of addresses) await world.giveCode(address, CODE);
-  return { memories, relationships, keys, addresses, own: [actor.email], ...team };
+  return { memories, relationships: stored.relationshipIds, keys, addresses, own: [actor.email], ...team };
 }
 
 async function teamAround(world: World, actor: Actor, standing: "owner" | "alone" | "invited" | "member") {
