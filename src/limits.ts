@@ -124,7 +124,7 @@ export const LIMITS = {
     /** The minimum wait for a lock. */
     lockWaitLeastMs: 100,
     statementTimeoutMs: 10_000,
-    /** On a reserved connection: each looks up a single row. */
+    /** On a reserved connection: each looks up few rows. */
     reservedTimeoutMs: 1_500,
     transactionTimeoutMs: 15_000,
     /** PostgreSQL ends a transaction that is idle for this long: its locks block others. */

@@ -27,6 +27,7 @@ interface Sql {
   bool: boolean;
   "bool[]": readonly boolean[];
   bytea: Uint8Array;
+  "bytea[]": readonly Uint8Array[];
   float8: number;
   "float8[]": readonly number[];
   int4: number;

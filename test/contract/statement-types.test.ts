@@ -8,6 +8,7 @@ import { type World, createWorld } from "../support/world.js";
 const TYPES = new Map<number, string>([
   ...Object.entries(pg.types.builtins).map(([name, oid]) => [oid, name.toLowerCase()] as const),
   [1000, "bool[]"],
+  [1001, "bytea[]"],
   [1007, "int4[]"],
   [1009, "text[]"],
   [1022, "float8[]"],

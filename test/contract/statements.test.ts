@@ -6,7 +6,7 @@ import { createWorld } from "../support/world.js";
 
 /** Prisma's models say everything else. Whoever needs another statement tells there why it is SQL. */
 const STATEMENTS = [
-  "features/access/caller-statement.ts: callerByKey",
+  "features/access/caller-statement.ts: callersByKeys",
   "features/access/try-statement.ts: takeTry",
   "features/accounts/audit-statement.ts: forgetAddressInAudit",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",

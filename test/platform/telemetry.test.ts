@@ -44,21 +44,21 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
 
   expect(await treeBelow(collector, "createMemory")).toEqual([
     "POST rest",
-    "  caller_by_key",
+    "  callers_by_keys",
     "  createMemory",
     "    create_memory",
   ]);
   expect(await treeBelow(collector, "memories")).toEqual([
     "POST graphql",
-    "  caller_by_key",
+    "  callers_by_keys",
     "  memories",
     "    memory.findMany",
   ]);
   const searched = await treeBelow(collector, "searchMemories");
-  expect(searched.slice(0, 4)).toEqual(["POST mcp", "  caller_by_key", "  searchMemories", "    search"]);
+  expect(searched.slice(0, 4)).toEqual(["POST mcp", "  callers_by_keys", "  searchMemories", "    search"]);
   expect(searched[4]).toMatch(/^ {6}\w+$/);
   const paid = await treeBelow(collector, "createTeamCheckout");
-  expect(paid.slice(0, 3)).toEqual(["POST rest", "  caller_by_key", "  createTeamCheckout"]);
+  expect(paid.slice(0, 3)).toEqual(["POST rest", "  callers_by_keys", "  createTeamCheckout"]);
   expect(paid.filter((line) => line.includes("Stripe"))).toEqual(
     expect.arrayContaining(["    Stripe POST /v1/customers", "    Stripe POST /v1/checkout/sessions"]),
   );
@@ -99,7 +99,7 @@ it("keeps requests at the same time apart, which wait for their turns", async ()
   await expect.poll(() => statements().length).toBe(20);
   // Requests that come together share the look-up of their key, and wait for the account's share of the database.
   const trees = statements().map(({ traceId }) =>
-    treeOf(ofTrace(collector, traceId), undefined).filter((line) => !/caller_by_key|wait/.test(line)),
+    treeOf(ofTrace(collector, traceId), undefined).filter((line) => !/callers_by_keys|wait/.test(line)),
   );
   expect(new Set(trees.map(String))).toEqual(new Set(["POST rest,  createMemory,    create_memory"]));
   expect(new Set(statements().map(({ traceId }) => traceId)).size).toBe(20);

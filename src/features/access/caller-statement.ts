@@ -6,11 +6,12 @@ import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/state
 const TEAM_PAYS = "(b.status IN ('active', 'trialing') OR b.status = 'past_due' AND b.grace_until > now())";
 
 /** SQL, because every request runs it, and for the reserved connections, which no model uses. */
-export const callerByKey = defineStatement({
-  name: "caller_by_key",
+export const callersByKeys = defineStatement({
+  name: "callers_by_keys",
   reserved: true,
-  values: { hash: "bytea" },
+  values: { hashes: "bytea[]" },
   row: {
+    hash: "bytea",
     keyId: "uuid",
     scopes: listOf<Scope>(),
     userId: "uuid",
@@ -27,7 +28,7 @@ export const callerByKey = defineStatement({
     useToNote: "timestamptz?",
   },
   text: `
-    SELECT k.id AS "keyId", k.scopes, u.id AS "userId", g.id AS "personalGraphId",
+    SELECT k.hash, k.id AS "keyId", k.scopes, u.id AS "userId", g.id AS "personalGraphId",
       CASE WHEN ${TEAM_PAYS} THEN 'team' ELSE u.plan::text END AS plan,
       u.suspended_at IS NOT NULL AS "isSuspended", u.email, u.email_verified_at IS NOT NULL AS "emailIsVerified",
       m.team_id AS "teamId", m.role::text AS role, t.id AS "teamGraphId",
@@ -38,7 +39,7 @@ export const callerByKey = defineStatement({
       LEFT JOIN billing_account b ON b.team_id = m.team_id
       LEFT JOIN team_member w ON w.team_id = m.team_id AND w.role = 'owner'
       LEFT JOIN user_account o ON o.id = w.user_id
-    WHERE k.hash = :hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+    WHERE k.hash = ANY(:hashes) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
 });
 
-export type CallerRow = RowOf<typeof callerByKey>;
+export type CallerRow = RowOf<typeof callersByKeys>;

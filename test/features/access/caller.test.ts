@@ -1,7 +1,9 @@
 import { expect, it, vi } from "vitest";
+import { callerOf } from "../../../src/features/access/caller.js";
 import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { apiKeys } from "../../../src/features/access/list-api-keys.js";
 import { revokeApiKey } from "../../../src/features/access/revoke-api-key.js";
+import { Unauthorized } from "../../../src/operation/failure.js";
 import { type Ask, ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
@@ -22,7 +24,7 @@ it("refuses every bad key with the same answer and the same work, so that it rev
 
   expect(answers[0]).toMatchObject({ status: 401, challenge: "Bearer", body: { error: { code: "unauthorized" } } });
   expect(answers).toEqual(answers.map(() => answers[0]));
-  expect(statementsAsked(statements)).toEqual(answers.map(() => "caller_by_key"));
+  expect(statementsAsked(statements)).toEqual(answers.map(() => "callers_by_keys"));
 });
 
 it("refuses them at GraphQL with the same message", async () => {
@@ -108,6 +110,45 @@ it("reads the user's plan and the key's scopes again for each request", async ()
   await world.database.models.user.updateMany({ data: { plan: "pro" } });
   await world.database.models.apiKey.updateMany({ data: { scopes: ["teams:read"] } });
   expect(await seen()).toEqual(["pro", ["teams:read"]]);
+});
+
+it("looks up all keys together that come during a look-up, and reads each anew", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const revoked = await ann.did(createApiKey, { name: "Revoked meanwhile" });
+  const client = await world.database.pool.connect();
+  await client.query("BEGIN; LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE");
+  const statements = vi.spyOn(world.database, "run");
+  const emailWith = async (key: string) =>
+    callerOf(`Bearer ${key}`, world.database).then(
+      ({ email }) => email,
+      (error: unknown) => error,
+    );
+  const emailOf = async ({ key }: Actor) => (await emailWith(key)) as string;
+
+  const first = emailOf(ann);
+  await expect.poll(() => statements.mock.calls.length).toBe(1);
+  const others = [ann.key, revoked.key, `${bob.key}x`, ...Array<string>(20).fill(bob.key)].map(emailWith);
+  await client.query("UPDATE api_key SET revoked_at = now() WHERE id = $1", [revoked.id]);
+  await client.query("COMMIT");
+  client.release();
+
+  const [again, gone, wrong, ...bobs] = await Promise.all(others);
+  expect(again).toBe(await first);
+  expect([gone, wrong]).toEqual([expect.any(Unauthorized), expect.any(Unauthorized)]);
+  expect(new Set([...bobs, again])).toEqual(new Set([await emailOf(bob), await emailOf(ann)]));
+  const keysOf = statements.mock.calls.map(([, values]) => (values as { hashes: unknown[] }).hashes.length);
+  expect(keysOf.slice(0, 2)).toEqual([1, 4]);
+});
+
+it("looks up the next keys after a look-up that failed", async () => {
+  await using world = await createWorld();
+  const { key } = await world.user();
+  vi.spyOn(world.database, "run").mockRejectedValueOnce(new Error("cut"));
+
+  const [failed, next] = [opens(world, key), Promise.resolve().then(() => opens(world, key))];
+
+  expect([await failed, await next]).toEqual([false, true]);
 });
 
 /** A request with each kind of key that must be refused. */
