@@ -103,7 +103,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
 
   async function callerOf(authorization: string | undefined | null): Promise<Caller> {
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
-    const [caller] = await run<Caller, object>(statements.caller, { hash: hash("sha256", key, "buffer") });
+    const [caller] = await run<Caller, object>(statements.caller, { hashes: [hash("sha256", key, "buffer")] });
     if (!caller) throw new Refusal(401);
     if (caller.useToNote) run(markKeyUsed, [caller.keyId]).catch(() => {});
     return caller;
