@@ -107,6 +107,8 @@ async function timesOf({ database }: StripeWorld): Promise<Times[]> {
      FROM information_schema.columns
      WHERE table_schema = 'public' AND udt_name IN ('timestamptz', '_timestamptz')
        AND table_name <> ALL($1) AND table_name NOT LIKE '\\_prisma%'
+       -- A partition's rows are its table's.
+       AND NOT (SELECT relispartition FROM pg_class WHERE oid = format('%I.%I', table_schema, table_name)::regclass)
      GROUP BY table_name ORDER BY table_name`,
     [OTHERS_CLOCK],
   );
