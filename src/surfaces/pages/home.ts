@@ -38,8 +38,8 @@ const showHome: Handler = (_request, response) => {
         </dl>
         <h2>The first request</h2>
         <p>
-          Programs send an API key with each request: <code>Authorization: Bearer mg_live_&hellip;</code>. A development server
-          prints a key when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
+          Programs send an API key with each request: <code>Authorization: Bearer mg_live_&hellip;</code>. A development
+          server prints a key when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
           <code>POST /signup/confirm</code> exchanges it for a key.
         </p>
         <h2>Health</h2>
