@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { operations } from "../../src/operations.js";
 import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
@@ -9,7 +9,7 @@ import { type Answer, ask } from "../support/http.js";
 import { askMcp, offered as offeredToAgents } from "../support/mcp.js";
 import { document } from "../support/openapi.js";
 import { askRest, operationNamed } from "../support/operations.js";
-import type { Actor, World } from "../support/world.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
 
 /** What produces an answer: a world with somebody in it who has things, and a server over it. */
 interface Scene {
@@ -76,9 +76,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     // The smallest budget is used up soonest.
     await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
     if (operation.permission === "public") return firstOf(429, () => rightly(scene));
-    const query = `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: viewer { id }`).join(" ")} }`;
-    await firstOf(429, () => ask(`${url}/graphql`, { key: ann.key, body: { query } }));
-    // What is left of the budget is less than one such request takes.
+    await useUpBudget(url, ann.key);
     return firstOf(429, () => rightly(scene));
   },
   async "500"(scene) {
@@ -102,13 +100,23 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     return answer;
   },
   async "503"(scene) {
-    // Another server, whose budgets are not used up and whose database is out of reach.
-    const { url } = await scene.world.serve({}, UNREACHABLE);
-    return rightly({ ...scene, url });
+    return rightly({ ...scene, url: await withoutDatabase() });
   },
 };
 
 const UNREACHABLE = "postgres://postgres@127.0.0.1:1/none";
+const nobodys = await createWorld();
+let outage: Promise<string> | undefined;
+afterAll(() => nobodys[Symbol.asyncDispose]());
+
+/** The address of a server whose database is out of reach: one for all cases. */
+const withoutDatabase = (): Promise<string> => (outage ??= nobodys.serve({}, UNREACHABLE).then(({ url }) => url));
+
+/** Field by field; what is left then is less than one such request takes. */
+async function useUpBudget(url: string, key: string): Promise<void> {
+  const query = `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: __typename`).join(" ")} }`;
+  await firstOf(429, () => ask(`${url}/graphql`, { key, body: { query } }));
+}
 
 /** While they own a team. */
 async function asOwner(scene: Scene): Promise<Answer> {
@@ -243,12 +251,13 @@ const TOLD: Readonly<Record<string, (scene: Scene) => Promise<readonly [number, 
   async "too many requests"(scene) {
     const { world, ann, url } = scene;
     await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
-    await firstOf(429, () => ask(`${url}/me`, { key: ann.key }));
+    await useUpBudget(url, ann.key);
+    // Fewer than 15 requests are left.
+    for (let call = 0; call < 15; call++) await calledBy(scene);
     return calledBy(scene);
   },
   async "no database"(scene) {
-    const { url } = await scene.world.serve({}, UNREACHABLE);
-    return calledBy({ ...scene, url });
+    return calledBy({ ...scene, url: await withoutDatabase() });
   },
 };
 

@@ -8,6 +8,7 @@ import { LIMITS } from "../../limits.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import { readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
@@ -20,19 +21,17 @@ import { answerPlain, plainRequestOf } from "./plain.js";
 import type { AdmissionParts } from "./request.js";
 
 /** GraphQL over HTTP on one path: plain requests past Apollo's pipeline, all others through it. */
-export async function graphqlDoor(
-  operations: readonly Operation[],
-  schema: GraphQLSchema,
-  services: Services,
-): Promise<Router> {
+export function graphqlDoor(operations: readonly Operation[], schema: GraphQLSchema, services: Services): Router {
   const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const parts: AdmissionParts = { schema, budgets, isPublic: (name) => open.has(name) };
   const documents = new Documents();
-  const throughApollo = await apolloPipeline(parts, documents);
+  const apollo = onFirstUse(() => apolloPipeline(parts, documents));
   const answer: Answer = async (request, contextOf) => {
     const plain = await plainRequestOf(request, documents);
-    return plain ? answerPlain(parts, contextOf(), plain) : throughApollo(request, contextOf);
+    if (plain) return answerPlain(parts, contextOf(), plain);
+    const throughApollo = await apollo();
+    return throughApollo(request, contextOf);
   };
   const router = Router({ caseSensitive: true, strict: true });
   // Paths below this one are not GraphQL.

@@ -6,6 +6,7 @@ import type { Services } from "../../operation/context.js";
 import { AccountSuspended, Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
 import type { Routes } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { BodyTooLarge, hasBody, readBody, readBodyUpTo } from "../body.js";
 import {
@@ -99,8 +100,10 @@ function answerMessage(
   operations: readonly Operation[],
   { schema, services, instructions, routes }: McpParts,
 ): Handler {
-  const tools = toolsOf(operations, schema);
-  const byName = new Map(tools.flatMap((tool) => tool.names.map((name) => [name, tool] as const)));
+  const offered = onFirstUse(() => toolsOf(operations, schema));
+  const byName = onFirstUse(
+    () => new Map(offered().flatMap((tool) => tool.names.map((name) => [name, tool] as const))),
+  );
   const names = new Map([
     ...routes,
     ...operations.flatMap(({ name, mcp }) => (mcp ? [[name, mcp.name] as const] : [])),
@@ -115,11 +118,11 @@ function answerMessage(
       response.status(202).end();
       return;
     }
-    const own = tools.filter((tool) => caller && tool.isFor(caller));
+    const own = offered().filter((tool) => caller && tool.isFor(caller));
     if (message.method !== "tools/call") assertWithinBudget(response);
     const result =
       message.method === "tools/call"
-        ? await callTool(findTool(message, byName, own), message, { services, response, names })
+        ? await callTool(findTool(message, byName(), own), message, { services, response, names })
         : answerAlone(message, instructions, () => own.map(({ listing }) => listing));
     await answerJson(response, 200, resultOf(message, result));
   };

@@ -6,6 +6,7 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Scope } from "../../operation/permission.js";
 import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import { readBodyUpTo } from "../body.js";
 import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, scopeOf, UnsupportedMediaType } from "../http.js";
 import { MethodNotAllowed } from "../plain-errors.js";
@@ -113,8 +114,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
 
 /** Loaded by the first request that needs it: most processes never do, and it takes megabytes. */
 function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
-  let loading: Promise<AuthorizationServer> | undefined;
-  const load = async () => {
+  return onFirstUse(async () => {
     const { createAuthorizationServer } = await import("./provider.js");
     return createAuthorizationServer({
       ...{ urls: oauthUrls(publicUrl), scopes, store },
@@ -123,8 +123,7 @@ function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Prom
         if (!response.destroyed) noteFailure(error, response as Response);
       },
     });
-  };
-  return () => (loading ??= load());
+  });
 }
 
 /** A client that names no scope asks for all that there are. */

@@ -3,6 +3,7 @@ import { inRestNames, routeOf } from "../../operation/names.js";
 import { type Operation, methodsOf } from "../../operation/operation.js";
 import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
 import { type Html, html } from "../../platform/html.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
 
 const PATH = "/docs/access";
@@ -10,9 +11,9 @@ const PATH = "/docs/access";
 /** A page of the scopes of keys, and of the scope and role that each operation needs. Needs no key. */
 export function accessPage(operations: readonly Operation[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const body = bodyOf(operations);
+  const body = onFirstUse(() => bodyOf(operations));
   const show: Handler = (_request, response) =>
-    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Access", body));
+    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Access", body()));
   return router.get(PATH, show);
 }
 

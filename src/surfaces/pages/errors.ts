@@ -3,6 +3,7 @@ import { FAILURE_KINDS, type Failure, type FailureClass, type FailureKind } from
 import { type Routes, inRestNames } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { type Html, html } from "../../platform/html.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import { BUG_MESSAGE, HTTP_STATUS, KIND_DESCRIPTIONS } from "../http.js";
 import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
 
@@ -23,11 +24,11 @@ interface Source {
 }
 
 /** A page of every code and reason. Needs no key. */
-export function errorsPage(source: Source): Router {
+export function errorsPage(source: () => Source): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const body = bodyOf(source);
+  const body = onFirstUse(() => bodyOf(source()));
   const show: Handler = (_request, response) =>
-    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Errors", body));
+    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Errors", body()));
   return router.get(PATH, show);
 }
 

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { type Handler, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Operation } from "../../operation/operation.js";
+import { onFirstUse } from "../../platform/on-first-use.js";
 import { navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
@@ -101,14 +102,14 @@ const PAGE = `<!doctype html>
 
 /** Serves a text that changes only with a release: made at the first request, and sent again only if it changed. */
 function serveUnchanging(type: string, make: () => string): Handler {
-  let made: { readonly text: string; readonly tag: string } | undefined;
+  const made = onFirstUse(() => {
+    const text = make();
+    return { text, tag: `"${hash(text)}"` };
+  });
   return (_request, response) => {
-    if (!made) {
-      const text = make();
-      made = { text, tag: `"${hash(text)}"` };
-    }
+    const { text, tag } = made();
     // Express itself answers 304 to clients that have this tag.
-    guardPage(response).set("Cache-Control", "no-cache").set("ETag", made.tag).type(type).send(made.text);
+    guardPage(response).set("Cache-Control", "no-cache").set("ETag", tag).type(type).send(text);
   };
 }
 
