@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
 import type { Actor, World } from "../support/world.js";
 import type { LabelledMemory, LabelledQuery } from "./labelled.js";
@@ -22,13 +22,20 @@ export interface Outcome {
   readonly places: readonly number[];
 }
 
+/** The same for a label at every run, as ids decide between hits that are worth the same. */
+const idOf = (label: string): string =>
+  createHash("md5")
+    .update(label)
+    .digest("hex")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+
 /** Puts memories into somebody's graph as the service would, many at a time; answers with their labels by their ids. */
 export async function storeMemories({ database }: World, { caller }: Actor, memories: readonly LabelledMemory[]) {
   const labels = new Map<string, string>();
   for (let first = 0; first < memories.length; first += 500) {
     const rows = memories
       .slice(first, first + 500)
-      .map((memory) => ({ ...memory, label: memory.id, id: randomUUID() }));
+      .map((memory) => ({ ...memory, label: memory.id, id: idOf(memory.id) }));
     for (const { id, label } of rows) labels.set(id, label);
     await database.pool.query(
       `INSERT INTO memory (graph_id, id, type, title, content, tags, importance, created_by, created_at, updated_by, updated_at)

@@ -142,13 +142,15 @@ export const copyMemories = defineStatement({
     FROM memory WHERE graph_id = :graphId AND id = ANY(:ids) RETURNING id`,
 });
 
+const RELATIONSHIP = "id, from_id, to_id, type, strength, confidence, context, created_by, created_at";
+
 /** Copies the relationships that begin at some memories into another graph. SQL for the same reason. */
 export const copyRelationships = defineStatement({
   name: "copy_relationships",
   values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
   row: { id: "uuid" },
   text: `
-    INSERT INTO relationship (graph_id, id, from_id, to_id, type, strength, confidence, context, created_by, created_at)
-    SELECT :toGraphId, id, from_id, to_id, type, strength, confidence, context, created_by, created_at
+    INSERT INTO relationship (graph_id, ${RELATIONSHIP})
+    SELECT :toGraphId, ${RELATIONSHIP}
     FROM relationship WHERE graph_id = :graphId AND from_id = ANY(:ids) RETURNING id`,
 });

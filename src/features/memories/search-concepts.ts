@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { CJK_RANGE, type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
-import { nearSpellings, nearestWords } from "./search-spelling.js";
+import { nearSpellings, nearestWords, splitWord } from "./search-spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { BEGINNING_LENGTH_MIN, KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN, TUNING } from "./search-tuning.js";
 
@@ -71,7 +71,10 @@ const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : 
 
 function piecesOf({ words, names }: SearchQuery): Piece[] {
   const all = [
-    ...words.flatMap(({ piece, parts, compounds, synonyms }) => [piece, ...parts, ...compounds, ...synonyms.flat()]),
+    ...words.flatMap(({ piece, parts, asWritten, compounds, acronyms, synonyms }) => [
+      ...[piece, ...parts, ...asWritten, ...compounds, ...synonyms.flat()],
+      ...acronyms.map((acronym) => acronym.piece),
+    ]),
     ...names,
   ];
   return [...new Map(all.map((piece) => [keyOf(piece), piece])).values()];
@@ -81,12 +84,24 @@ type Known = ReadonlyMap<string, KnownPiece>;
 type FoundVariant = Variant & { readonly isKnown: boolean };
 
 /** The word itself, the parts that it is made of, what it is a part of, and the names that mean the same. */
-function variantsOf({ piece, parts, compounds, synonyms }: QueryWord, known: Known): FoundVariant[] {
+function variantsOf(
+  { piece, parts, asWritten, compounds, acronyms, synonyms }: QueryWord,
+  known: Known,
+): FoundVariant[] {
   const own = variantOf([piece], "word", known);
+  // Initials have no stop words, and what is said more often than the word is a word of its own.
+  const initials = acronyms
+    .filter(({ of }) => of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
+    .map((acronym) => variantOf([acronym.piece], "abbreviation", known))
+    .filter(({ documents }) => !own.isKnown || documents <= own.documents);
   const others = [
+    ...asWritten
+      .map((whole) => variantOf([whole], "word", known))
+      .filter(({ lexemes }) => lexemes.join(" ") !== own.lexemes.join(" ")),
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
+    ...initials,
   ];
   return [own, ...others.filter(({ isKnown }) => isKnown)];
 }
@@ -130,8 +145,12 @@ async function alikeOf({ words, unknown, known }: Asked, lookups: Lookups): Prom
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isCjk(text));
   const kin = words.flatMap((word) => kinOf(word, known));
-  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin])];
-  if (misspelt.length + beginnings.length + kin.length === 0) return [];
+  const parts = unknown
+    .filter(maybeSplit)
+    .slice(0, LIMITS.search.misspelt)
+    .flatMap(({ text }) => splitWord(text).flat());
+  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin, ...parts])];
+  if (misspelt.length + beginnings.length + spellings.length === 0) return [];
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }
 
@@ -141,6 +160,8 @@ const isCjk = (text: string): boolean => CJK.test(text);
 const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
   !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
 
+const maybeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
+
 interface Finds {
   readonly known: Known;
   readonly alike: readonly AlikeWord[];
@@ -149,17 +170,21 @@ interface Finds {
 
 function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant[] {
   const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
-  const begunNames = word.parts.length > 0 && longer.length > 0;
-  const variants: Variant[] = variantsOf(word, known).map((variant) =>
-    begunNames && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
+  const meant = variantsOf(word, known);
+  const isName =
+    word.parts.length > 0 && (longer.length > 0 || meant.some(({ way, isKnown }) => way === "word" && isKnown));
+  const variants: Variant[] = meant.map((variant) =>
+    isName && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
   );
+  const spelt = new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
   const near =
-    isUnknown && mayBeMisspelt(word)
-      ? nearestWords(
-          word.text,
-          alike.filter(({ begins }) => !begins),
-        )
+    isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0)
+      ? nearestWords(word.text, [
+          ...alike.filter(({ begins, asked }) => !begins && asked === word.text),
+          ...nearSpellings(word.text).flatMap((spelling) => spelt.get(spelling) ?? []),
+        ])
       : [];
+  if (isUnknown && maybeSplit(word)) variants.push(...splitsOf(word, spelt));
   const kin = kinOf(word, known);
   const add = (found: readonly AlikeWord[], way: Variant["way"]) => {
     for (const { word: text, stem, documents } of found) {
@@ -169,12 +194,23 @@ function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant
     }
   };
   add(near, "spelling");
-  add(longer, begunNames ? "name" : "beginning");
+  add(longer, isName ? "name" : isUnknown ? "begun" : "beginning");
   add(
     alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && kin.includes(other)),
     "word",
   );
   return variants;
+}
+
+/** The known words that it stands for together. */
+function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  return splitWord(text).flatMap((parts) => {
+    const found = parts.flatMap((part) => spelt.get(part) ?? []);
+    if (found.length < parts.length) return [];
+    const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];
+    const documents = Math.max(1, Math.min(...found.map((part) => part.documents)));
+    return [{ text: parts.join(" "), lexemes, way: "parts", documents }];
+  });
 }
 
 function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {

@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
   name: MatchKind.BEGINNING,
   abbreviation: MatchKind.ABBREVIATION,
   spelling: MatchKind.SPELLING,
+  begun: MatchKind.BEGINNING,
   beginning: MatchKind.BEGINNING,
 };
 const PLACES: Readonly<Record<Mark, MatchPlace>> = { "^": MatchPlace.TITLE, "#": MatchPlace.TAGS, "": MatchPlace.TEXT };

@@ -67,7 +67,9 @@ export class SearchResult {
   })
   memories!: SearchHit[];
 
-  @Field(() => Int, { description: `How many memories match, counted up to ${TOTAL_MAX}.` })
+  @Field(() => Int, {
+    description: `How many memories match the whole query, or any of it where none does, counted up to ${TOTAL_MAX}.`,
+  })
   total!: number;
 
   @Field(() => Boolean, { description: `Whether more than ${TOTAL_MAX} match.` })
@@ -120,7 +122,8 @@ export const searchMemories = defineOperation({
   notes:
     "A query of punctuation alone, such as `%` or `--`, finds memories that have all of these characters. A " +
     'query of stop words alone, such as "the of", finds titles that have them all. A word that no memory has is ' +
-    `taken as misspelt, for up to ${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
+    "taken as misspelt, as the beginning of others or as several in one, for up to " +
+    `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
     "beginning of each part. Snippets are looked for in the whole contents of the best hits, up to " +
     `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,

@@ -74,7 +74,7 @@ function patternOf(lexeme: string): string {
 function fits(text: string, at: number, said: string, { way, lexeme }: Sought): boolean {
   if (CJK.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
   if (!beginsPart(text, at)) return false;
-  if (way === "beginning" || way === "name") return true;
+  if (way === "beginning" || way === "begun" || way === "name") return true;
   const rest = restOfPart(text, at + said.length);
   return lexeme.length <= SHORT ? SHORT_ENDING.test(rest) : rest.length <= ENDING_MAX;
 }

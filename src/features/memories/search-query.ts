@@ -1,10 +1,16 @@
 import { LIMITS } from "../../limits.js";
-import { IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
+import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
   readonly text: string;
   readonly asWritten: boolean;
+}
+
+/** The initials of words, as one. */
+export interface Acronym {
+  readonly piece: Piece;
+  readonly of: readonly Piece[];
 }
 
 /** One word of a query, with what else may stand for it. */
@@ -13,8 +19,12 @@ export interface QueryWord {
   readonly piece: Piece;
   /** The parts of a name in camelCase, which stand for it together. */
   readonly parts: readonly Piece[];
+  /** A name in camelCase without stemming, as the index has the end of a longer one. */
+  readonly asWritten: readonly Piece[];
   /** Words that it is a part of together with its neighbour in the query. */
   readonly compounds: readonly Piece[];
+  /** Initials of words of the query, its own among them. */
+  readonly acronyms: readonly Acronym[];
   /** Names that mean the same; all pieces of one must be there. */
   readonly synonyms: ReadonlyArray<readonly Piece[]>;
   /** Whether it is taken letter by letter only: a pair of Chinese, Japanese or Korean characters. */
@@ -59,10 +69,12 @@ for (const group of SYNONYMS) {
 /** What an English word may be a form of: "pictures", "erased", "deleting". */
 const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
-/** Names that mean the same as a word, or as what it is a form of. */
+/** Names that mean the same as a word; those of its letters where digits follow: "pg16" is "postgres 16", too. */
 function synonymsOf(word: string): readonly string[] {
-  const [, stem = word] = ENDING.exec(word) ?? [];
-  return synonyms.get(word) ?? synonyms.get(stem) ?? synonyms.get(`${stem}e`) ?? [];
+  const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
+  const [, stem = letters] = ENDING.exec(letters) ?? [];
+  const names = synonyms.get(letters) ?? synonyms.get(stem) ?? synonyms.get(`${stem}e`) ?? [];
+  return names.map((name) => (digits ? `${name} ${digits}` : name));
 }
 
 /** Reads a query: what is to be looked up, without knowing yet what there is. */
@@ -74,8 +86,12 @@ export function readQuery(query: string): SearchQuery {
   }));
   const kept = terms.slice(0, LIMITS.search.terms);
   const all = kept.flatMap(({ term }) => wordsOf(term));
-  const telling = all.filter(({ text: word }) => !IDLE_WORDS.has(word));
-  const words = distinct(withCompounds(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
+  const isAmount = (place: number): boolean =>
+    AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
+  const telling = all.filter(
+    ({ text: word }, place) => !IDLE_WORDS.has(word) && !isAmount(place) && !isAmount(place + 1),
+  );
+  const words = distinct(withNeighbours(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
   const names = kept.flatMap(({ term }) =>
@@ -89,13 +105,23 @@ export function readQuery(query: string): SearchQuery {
   };
 }
 
-/** Each with its neighbours as one word: "sign up" is written "signup", too. */
-function withCompounds(words: readonly QueryWord[]): QueryWord[] {
+/** How many words initials are made of, and how long these are: shorter ones are initials themselves. */
+const ACRONYM_LENGTHS = [3, 4, 5];
+const SPELT_OUT = /^[a-z]\p{L}{3}/u;
+
+/** Each with its neighbours as one word, and as initials: "sign up" is also "signup", "dead letter queue" "dlq". */
+function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
     one && other && !one.isPair && !other.isPair ? [pieceToStem(one.text + other.text)] : [];
+  const acronyms = ACRONYM_LENGTHS.flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
+    .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
+    .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")) }));
   return words.map((word, place) => ({
     ...word,
     compounds: [...join(words[place - 1], word), ...join(word, words[place + 1])],
+    acronyms: acronyms
+      .filter(({ run }) => run.includes(word))
+      .map(({ run, piece }) => ({ piece, of: run.map((other) => other.piece) })),
   }));
 }
 
@@ -121,7 +147,9 @@ function plainWord(word: string): QueryWord {
     text: word.toLowerCase(),
     piece: pieceToStem(word),
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
+    asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     compounds: [],
+    acronyms: [],
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
     isPair: false,
     isLast: false,
@@ -137,7 +165,9 @@ function pairsOf(run: string): QueryWord[] {
     text,
     piece: pieceAsWritten(text),
     parts: [],
+    asWritten: [],
     compounds: [],
+    acronyms: [],
     synonyms: [],
     isPair: true,
     isLast: false,

@@ -1,26 +1,4 @@
-/**
- * How many letters must be added, left out, replaced or swapped with their neighbour to make one word of the other
- * (optimal string alignment). Words are at most 40 letters long.
- */
-function editDistance(one: string, other: string): number {
-  const [from, to] = [[...one], [...other]];
-  let before: number[] = [];
-  let last = to.map((_, place) => place + 1);
-  last.unshift(0);
-  for (let row = 1; row <= from.length; row++) {
-    const now = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const isSame = from[row - 1] === to[column - 1];
-      const replaced = (last[column - 1] ?? 0) + (isSame ? 0 : 1);
-      let best = Math.min(replaced, (last[column] ?? 0) + 1, (now[column - 1] ?? 0) + 1);
-      const isSwapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      if (isSwapped) best = Math.min(best, (before[column - 2] ?? 0) + 1);
-      now.push(best);
-    }
-    [before, last] = [last, now];
-  }
-  return last[to.length] ?? 0;
-}
+import { editDistance } from "../../platform/edit-distance.js";
 
 /** How many letters of a word may be wrong. */
 const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
@@ -36,6 +14,22 @@ export function nearSpellings(word: string): string[] {
     .map((letter, place) => [...letters.slice(0, place), letter, letters[place], ...letters.slice(place + 2)].join(""));
   const shortened = letters.map((_, place) => [...letters.slice(0, place), ...letters.slice(place + 1)].join(""));
   return [...new Set([...swapped, ...shortened])].filter((other) => other !== word);
+}
+
+/** How short the parts of a word may be that is taken as two. */
+const PART_LENGTH_MIN = 3;
+
+/**
+ * Words that one may stand for together: "featureflag" for two, "pg16" for its letters and its digits, "80000" for what
+ * is written "80,000" or "80 000".
+ */
+export function splitWord(word: string): string[][] {
+  const parts = /^\d{4,12}$/.test(word) ? word.split(/(?=(?:\d{3})+$)/) : (word.match(/\d+|\D+/g) ?? []);
+  if (parts.length > 1) return [parts];
+  const letters = [...word];
+  return letters
+    .map((_, place) => [letters.slice(0, place).join(""), letters.slice(place).join("")])
+    .slice(PART_LENGTH_MIN, Math.max(PART_LENGTH_MIN, letters.length - PART_LENGTH_MIN + 1));
 }
 
 /** The known words that a misspelt one may have been meant to be: those with the fewest wrong letters. */

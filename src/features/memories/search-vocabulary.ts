@@ -155,3 +155,9 @@ export const IDLE_WORDS: ReadonlySet<string> = new Set(
     .split(/\s+/)
     .filter(Boolean),
 );
+
+/** Words of amounts that belong to the question word before them. */
+export const AMOUNTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["how", new Set(["long", "many", "much", "often", "far", "old", "big", "large"])],
+  ["wie", new Set(["lange", "viel", "viele", "oft", "weit"])],
+]);

@@ -229,6 +229,15 @@ it("says of words alike by importance which comes first, then the newer", async 
   expect(memories.map(({ memoryId }) => memoryId)).toEqual([important.id, newer.id]);
 });
 
+it("puts a title that is all of the query before longer ones, which have it side by side, too", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Pool sizing", "Pool sizing (old)", "Notes on pool sizing", "find_all", "find_all (old)");
+
+  expect((await found(ann, "pool sizing"))[0]).toBe("Pool sizing");
+  expect((await found(ann, "find_all"))[0]).toBe("find_all");
+});
+
 it("finds what a memory says now, and no longer what it said", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -300,6 +309,48 @@ it("finds a compound that is written as two words, and a noun in -y by its verb"
   expect((await found(ann, "sign up")).toSorted()).toEqual(["Sign here, then look up", "Two signups race"]);
   expect(await found(ann, "expired")).toEqual(["The expiry of tokens"]);
   expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
+});
+
+it("finds what is written as two words, with marks in numbers, or by initials", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Heat pump in the cellar", "Heat in the kitchen", "Pump of the well");
+  await memoriesTitled(ann, "It cost 48,250 euros", "Postgres 16 by default", "Messages in the DLQ", "One letter");
+
+  expect(await found(ann, "heatpump")).toEqual(["Heat pump in the cellar"]);
+  expect(await found(ann, "48250")).toEqual(["It cost 48,250 euros"]);
+  expect(await found(ann, "pg16")).toEqual(["Postgres 16 by default"]);
+  expect(await found(ann, "dead letter queue")).toContain("Messages in the DLQ");
+});
+
+it("takes an unknown last word as a beginning before it takes it as misspelt", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Turn it off");
+  await aMemory(ann, { title: "Stock of fish", content: `${"Bones are best. ".repeat(30)}No turbochargedness.` });
+
+  const { memories } = await ann.did(searchMemories, { query: "turb" });
+  expect(memories.map(({ title }) => title)).toEqual(["Stock of fish"]);
+  expect(memories[0]?.snippet).toContain("turbochargedness");
+  expect((await found(ann, "turb it off"))[0]).toBe("Turn it off");
+});
+
+it("puts what has the end of a name before what has its parts elsewhere", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Open tickets of a customer");
+  await aMemory(ann, { title: "Refactored", content: "It calls findOpenTicketsByCustomer once." });
+
+  expect((await found(ann, "TicketsByCustomer"))[0]).toBe("Refactored");
+});
+
+it("leaves out how long or how many is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Long lines", "The dough rests for an hour");
+
+  expect(await found(ann, "how long does it rest")).toEqual(["The dough rests for an hour"]);
+  expect(await found(ann, "how long")).toEqual(["Long lines"]);
 });
 
 it("finds what is said in another form or by another word of the trade", async () => {

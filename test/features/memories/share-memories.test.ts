@@ -42,6 +42,29 @@ it("moves memories with what is between them into the team's graph, and shows it
   expect(await owner.does(memory, { id: kept.id })).toBeRefused("not_found");
 });
 
+it("keeps every column of memories and relationships", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const given = { summary: "S", tags: ["t"], context: { project_path: "/p" }, confidence: 0.7, importance: 0.9 };
+  const from = await aMemory(member, { ...given, externalId: "e", expiresAt: "2999-01-01T00:00:00Z", ...PERSONAL });
+  await member.did(updateMemory, { id: from.id, title: "Changed", ...PERSONAL });
+  await aLink(member, from, await own(member), { strength: 0.9, confidence: 0.3, context: "C", ...PERSONAL });
+  const rows = async () => {
+    const { rows: found } = await world.database.pool.query<{ row: object }>(
+      `SELECT to_jsonb(m) - 'graph_id' AS row FROM memory m WHERE id = $1
+       UNION ALL SELECT to_jsonb(r) - 'graph_id' FROM relationship r WHERE from_id = $1`,
+      [from.id],
+    );
+    return found.map(({ row }) => row);
+  };
+  const before = await rows();
+
+  await member.did(shareMemories, { all: true });
+
+  expect(before.flatMap((row) => Object.values(row))).not.toContain(null);
+  expect(await rows()).toEqual(before);
+});
+
 it("moves all of them when asked to, again and again", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
