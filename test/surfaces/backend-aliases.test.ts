@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { manyLinks, manyMemories } from "../support/memories.js";
+import { LIMITS } from "../../src/limits.js";
 import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A server, and the requests of the published cloud backend to it, as it sends them. */
-async function startServer() {
-  const world = await createWorld();
+async function startServer(wishes: Parameters<typeof createWorld>[0] = {}) {
+  const world = await createWorld(wishes);
   const { url } = await world.serve();
   const ann = await world.user();
   const headers = { "x-api-key": ann.key, "user-agent": "memorygraph-mcp/1.0" };
@@ -110,6 +111,68 @@ it("cuts titles and summaries to what the published parser takes", async () => {
   expect(long.title).toBe(`${"\u{1F600}".repeat(199)}…`);
   expect(long.summary).toBe(`${"x".repeat(499)}…`);
   expect([right.title.length, right.summary.length]).toEqual([200, 500]);
+});
+
+it("keeps the texts that were cut when its tool sends back all that it was shown", async () => {
+  await using server = await startServer();
+  const { ann, call, store } = server;
+  const long = { title: "t".repeat(300), summary: "s".repeat(600) };
+  await store({ id: "long", ...long });
+  const shown = (await call("/memories/long")).body as Fields;
+  const { title, content, summary } = shown;
+
+  const changed = await call("/memories/long", {
+    method: "PUT",
+    body: { title, content, summary, tags: ["new"], importance: 0.9 },
+  });
+  const kept = await ask(`${server.url}/v1/memories/long`, { key: ann.key });
+  await call("/memories/long", { method: "PUT", body: { title: "Short…", summary } });
+  const renamed = await ask(`${server.url}/v1/memories/long`, { key: ann.key });
+
+  expect([changed.status, changed.body]).toMatchObject([200, { title, summary, tags: ["new"], importance: 0.9 }]);
+  expect(kept.body).toMatchObject({ ...long, tags: ["new"] });
+  expect(renamed.body).toMatchObject({ ...long, title: "Short…" });
+});
+
+it("shows of a context what the published parser takes, and keeps the rest", async () => {
+  await using server = await startServer();
+  const { ann, call, store } = server;
+  const fit = { project_path: "/a", languages: ["python"], additional_metadata: { key: 1 }, role: 5, ["__proto__"]: 1 };
+  const unfit = { git_branch: 7, frameworks: "express", files_involved: null, technologies: ["a", 1] };
+  await store({ id: "mixed", context: { ...fit, ...unfit } });
+
+  const shown = await call("/memories/mixed");
+  const kept = await ask(`${server.url}/v1/memories/mixed`, { key: ann.key });
+
+  expect((shown.body as Fields)["context"]).toEqual(fit);
+  expect((kept.body as Fields)["context"]).toEqual({ ...fit, ...unfit });
+});
+
+it("answers at the paths that earlier versions call", async () => {
+  await using server = await startServer();
+  const { call, store, link, search } = server;
+  await store({ id: "one", title: "Redis one" });
+  await store({ id: "two", title: "Redis two" });
+  await link("one", "two");
+
+  const searched = await call("/memories/search", { body: { query: "redis", limit: 20 } });
+  const recalled = await call("/memories/recall", { body: { query: "redis", limit: 20 } });
+  const related = await call("/memories/one/related?max_depth=1");
+
+  expect([searched.status, searched.body]).toEqual([200, (await search({ query: "redis", limit: 20 })).body]);
+  expect([recalled.status, recalled.body]).toEqual([200, searched.body]);
+  expect([related.status, related.body]).toEqual([200, (await call("/search/memories/one/related?max_depth=1")).body]);
+});
+
+it("says by the status that it shows that a graph is full", async () => {
+  await using server = await startServer({ storage: { ...LIMITS.storage, pro: { memories: 0, bytes: 0 } } });
+
+  const { status, body } = await server.call("/memories", { body: { type: "fix", title: "A", content: "x" } });
+
+  expect([status, body]).toMatchObject([
+    403,
+    { error: { reason: "graph_full" }, detail: expect.stringContaining("full") as string },
+  ]);
 });
 
 it("searches by words, and narrows by any tag, types, importance and project", async () => {

@@ -23,6 +23,7 @@ it("uses the documented limits by default", () => {
     form: () => ({}),
     behindProxies: false,
     turns: new Turns(25),
+    isStopping: () => false,
   };
   const server = createExpressServer(express(), parts);
   onTestFinished(() => void server.close());

@@ -97,6 +97,17 @@ it("searches and recalls with whole memories", async () => {
   expect(titlesOf(await call("/memories?limit=20&offset=1000&query=redis"))).toEqual([]);
 });
 
+it("answers a search for one memory with the one that has the query for its title", async () => {
+  await using server = await startServer();
+  const { call, make } = server;
+  for (const title of ["task_1", "task_1_result", "task_1 (old)"]) await make({ title });
+  const first = async (query: string) => titlesOf(await call(`/memories?limit=1&offset=0&query=${query}`));
+
+  expect(await first("task_1")).toEqual(["task_1"]);
+  expect(await first("result")).toEqual(["task_1_result"]);
+  expect(await first("nothing")).toEqual([]);
+});
+
 it("links memories, and answers a second time with the relationship that is there", async () => {
   await using server = await startServer();
   const { make, link } = server;
@@ -139,6 +150,21 @@ it("follows relationships both ways", async () => {
   ]);
   expect((far.body as { related: Fields[] }).related.map(({ depth }) => depth)).toEqual([1, 2]);
   expect((typed.body as { related: Fields[] }).related.map(({ memory }) => memory)).toEqual([three]);
+});
+
+it("understands types as Python writes members of its enumerations into a query", async () => {
+  await using server = await startServer();
+  const { call, make, link } = server;
+  const [pattern, task] = [await make({ title: "A", type: "code_pattern" }), await make({ title: "B", type: "task" })];
+  await link(pattern["id"], task["id"], { relationship_type: "LEADS_TO" });
+
+  const types = "memory_types=MemoryType.CODE_PATTERN&memory_types=problem";
+  const near = `/memories/${task["id"]}/related?max_depth=1&relationship_types=RelationshipType`;
+
+  expect(titlesOf(await call(`/memories?limit=20&offset=0&${types}`))).toEqual(["A"]);
+  expect(titlesOf(await call(`/memories/recall?query=title&limit=20&${types}`))).toEqual([]);
+  expect((await call(`${near}.LEADS_TO`)).body).toMatchObject({ related: [{ relationship_type: "LEADS_TO" }] });
+  expect((await call(`${near}.SOLVES`)).body).toEqual({ related: [] });
 });
 
 it("takes the key from either header, cuts limits, and says in `detail` what is wrong", async () => {

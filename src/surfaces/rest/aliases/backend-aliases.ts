@@ -1,11 +1,15 @@
 import type { Plain } from "../../run.js";
 import { type Alias, NO_CONTENT, type RunNamed, created, ok } from "./alias.js";
 import { DEPTHS, changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from "./calls.js";
-import { countsOf, shortMemoryOf } from "./forms.js";
-import { cutTo, listOf, withoutBlanks } from "./values.js";
+import { backendMemoryOf, countsOf, mayBeCut } from "./forms.js";
+import { cutTo, listOf, onlyWhere, withoutBlanks } from "./values.js";
 
 const MEMORY = "/memories/:id";
 const DAYS = [1, 365] as const;
+/** Each call's path, and the one that earlier versions have called. */
+const SEARCHES = ["/search/advanced", "/memories/search"] as const;
+const RECALLS = ["/search/recall", "/memories/recall"] as const;
+const WALKS = ["/search/memories/:id/related", "/memories/:id/related"] as const;
 const SEARCH = { tagsMatch: "any", listsAll: true } as const;
 const RECALL = { tagsMatch: "any", listsAll: false } as const;
 
@@ -15,7 +19,7 @@ export const backendAliases: readonly Alias[] = [
     ...{ method: "POST", path: "/memories", standsFor: ["putMemory", "createMemory"] },
     answer: async ({ body }, run) => {
       const memory = await storeMemory(run, body);
-      return memory["version"] === 1 ? created(shortMemoryOf(memory)) : ok(shortMemoryOf(memory));
+      return memory["version"] === 1 ? created(backendMemoryOf(memory)) : ok(backendMemoryOf(memory));
     },
   },
   {
@@ -24,11 +28,12 @@ export const backendAliases: readonly Alias[] = [
   },
   {
     ...{ method: "GET", path: MEMORY, standsFor: ["memory"] },
-    answer: async ({ id }, run) => ok(shortMemoryOf(await run("memory", { id }))),
+    answer: async ({ id }, run) => ok(backendMemoryOf(await run("memory", { id }))),
   },
   {
     ...{ method: "PUT", path: MEMORY, standsFor: ["updateMemory", "memory"] },
-    answer: async ({ id, body }, run) => ok(shortMemoryOf(await changeMemory(run, id, body))),
+    answer: async ({ id, body }, run) =>
+      ok(backendMemoryOf(await changeMemory(run, id, await withoutCutTexts(run, id, body)))),
   },
   {
     ...{ method: "DELETE", path: MEMORY, standsFor: ["deleteMemory"] },
@@ -37,27 +42,34 @@ export const backendAliases: readonly Alias[] = [
       return NO_CONTENT;
     },
   },
-  {
-    ...{ method: "POST", path: "/search/advanced", standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, SEARCH)).map(shortMemoryOf) }),
-  },
-  {
-    ...{ method: "POST", path: "/search/recall", standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, RECALL)).map(shortMemoryOf) }),
-  },
+  ...SEARCHES.map((path): Alias => ({
+    ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
+    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, SEARCH)).map(backendMemoryOf) }),
+  })),
+  ...RECALLS.map((path): Alias => ({
+    ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
+    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, RECALL)).map(backendMemoryOf) }),
+  })),
   {
     ...{ method: "POST", path: "/relationships", standsFor: ["createRelationship", "relationship"] },
     answer: async ({ body }, run) => linkMemories(run, body),
   },
-  {
-    ...{ method: "GET", path: "/search/memories/:id/related", standsFor: ["relatedMemories"] },
+  ...WALKS.map((path): Alias => ({
+    ...{ method: "GET", path, standsFor: ["relatedMemories"] },
     answer: async ({ id, query }, run) => ok({ related_memories: await relationshipsOf(run, id, query) }),
-  },
+  })),
   {
     ...{ method: "GET", path: "/graphs/statistics", standsFor: ["graphStatistics"] },
     answer: async (_request, run) => ok(statisticsOf(await run("graphStatistics", {}))),
   },
 ];
+
+/** The tool that changes memories sends back all that it was shown: a text that was cut for it stays as it is. */
+async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<Plain> {
+  if (!mayBeCut(body)) return body;
+  const shown = backendMemoryOf(await run("memory", { id }));
+  return onlyWhere(body, (name, value) => value !== shown[name]);
+}
 
 /**
  * Exporters ask for a depth of 1 without types, and take what they are answered for relationships that start there; with
@@ -69,7 +81,7 @@ async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise
   const related = await walkFrom(run, id, query, walk);
   return related.map(({ memory, relationship: type, strength, link }) => {
     const { confidence, context } = link as Plain;
-    return { memory: shortMemoryOf(memory as Plain), relationship: { type, strength, confidence, context } };
+    return { memory: backendMemoryOf(memory as Plain), relationship: { type, strength, confidence, context } };
   });
 }
 
@@ -79,8 +91,8 @@ async function recentActivity(run: RunNamed, { days, project }: Plain): Promise<
   return {
     total_count: total,
     memories_by_type: countsOf(by_type),
-    recent_memories: (memories as Plain[]).map(shortMemoryOf),
-    unresolved_problems: (unresolved_problems as Plain[]).map(shortMemoryOf),
+    recent_memories: (memories as Plain[]).map(backendMemoryOf),
+    unresolved_problems: (unresolved_problems as Plain[]).map(backendMemoryOf),
     days: input.days,
     project: project ?? null,
   };

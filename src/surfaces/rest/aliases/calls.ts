@@ -3,7 +3,7 @@ import { Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Plain } from "../../run.js";
 import { type AliasAnswer, type RunNamed, created, ok } from "./alias.js";
 import { memoryInput, relationshipInput, relationshipOf } from "./forms.js";
-import { beginningOf, cutTo, listOf, numberOf, withoutBlanks } from "./values.js";
+import { beginningOf, cutTo, listOf, numberOf, typesOf, withoutBlanks } from "./values.js";
 
 const LIMIT_DEFAULT = 20;
 /** What these clients may ask for at once: exporters ask for 1,000. */
@@ -53,7 +53,7 @@ interface Find {
 export function findMemories(run: RunNamed, wishes: Plain, { tagsMatch, listsAll }: Find): Promise<readonly Plain[]> {
   const { query, memory_types, tags, min_importance, project_path: project } = wishes;
   const narrowed = withoutBlanks({
-    ...{ types: listOf(memory_types), tags: listOf(tags) },
+    ...{ types: typesOf(memory_types), tags: listOf(tags) },
     ...{ min_importance: numberOf(min_importance), project },
   });
   const filter = { ...narrowed, tags_match: tagsMatch };
@@ -114,7 +114,7 @@ export async function walkFrom(
   { max_depth, relationship_types }: Plain,
   { direction, eachRelationship, isExport }: Walk,
 ): Promise<readonly Plain[]> {
-  const types = listOf(relationship_types);
+  const types = typesOf(relationship_types);
   const depth = cutTo(DEPTHS, max_depth, 1);
   const limit = eachRelationship ? walk.relationships : walk.memories;
   const wishes = { id, ...(types && { types }), max_depth: depth, direction, limit, full: true };

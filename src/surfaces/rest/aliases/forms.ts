@@ -1,5 +1,5 @@
 import type { Plain } from "../../run.js";
-import { pick, shorten } from "./values.js";
+import { onlyWhere, pick, shorten } from "./values.js";
 
 const MEMORY_FIELDS = ["type", "title", "content", "summary", "tags", "importance", "confidence", "context"] as const;
 const RELATIONSHIP_FIELDS = [
@@ -23,14 +23,31 @@ export function memoryOf(memory: Plain): Plain {
   return { id: memory["external_id"] ?? memory["id"], ...said, created_at, updated_at };
 }
 
-/** What the published parser takes: it drops memories with longer texts. */
-const TITLE_MAX = 200;
-const SUMMARY_MAX = 500;
+/** What the published parser takes: it drops memories with longer texts, and with other values in these fields. */
+const TEXTS_MAX = { title: 200, summary: 500 } as const;
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+const CONTEXT_KINDS = new Map([
+  ...["project_path", "git_commit", "git_branch", "working_directory"].map((name) => [name, isText] as const),
+  ...["files_involved", "languages", "frameworks", "technologies"].map((name) => [name, areTexts] as const),
+  ["additional_metadata", isObject],
+]);
 
-export function shortMemoryOf(memory: Plain): Plain {
-  const { title, summary, ...others } = memoryOf(memory);
-  return { ...others, title: shorten(title, TITLE_MAX), summary: shorten(summary, SUMMARY_MAX) };
+export function backendMemoryOf(memory: Plain): Plain {
+  const { title, summary, context, ...others } = memoryOf(memory);
+  return {
+    ...{ ...others, title: shorten(title, TEXTS_MAX.title), summary: shorten(summary, TEXTS_MAX.summary) },
+    context: context && onlyWhere(context as Plain, (name, value) => CONTEXT_KINDS.get(name)?.(value) ?? true),
+  };
 }
+
+/** Whether one of these texts may have been cut for the parser. */
+export const mayBeCut = (body: Plain): boolean =>
+  Object.entries(TEXTS_MAX).some(([name, most]) => {
+    const text = body[name];
+    return typeof text === "string" && text.length >= most && text.endsWith("…");
+  });
 
 /** The ends as the client has called them. */
 export function relationshipOf(relationship: Plain, { from_memory_id, to_memory_id }: Plain): Plain {

@@ -45,7 +45,12 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
     return { path, methods: [method], isPublic: false, before, handlers: [...readRequest, handle] };
   });
   const router = routerOf(routes);
-  router.use(errorAnswer((failure) => withDetail(formatError(failure))));
+  const answerError = errorAnswer((failure, response) => {
+    // They show why for this status alone, as a limit of what may be stored.
+    if (failure?.reason === "graph_full") response.status(403);
+    return withDetail(formatError(failure));
+  });
+  router.use(answerError);
   return router;
 }
 

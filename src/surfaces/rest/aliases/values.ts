@@ -4,9 +4,12 @@ import type { Plain } from "../../run.js";
 export const pick = (source: Plain, names: readonly string[]): Plain =>
   Object.fromEntries(names.flatMap((name) => (source[name] == null ? [] : [[name, source[name]]])));
 
+/** The entries for which something holds. */
+export const onlyWhere = (source: Plain, holds: (name: string, value: unknown) => boolean): Plain =>
+  Object.fromEntries(Object.entries(source).filter(([name, value]) => holds(name, value)));
+
 /** What a list is narrowed by: an empty text is no filter. */
-export const withoutBlanks = (source: Plain): Plain =>
-  Object.fromEntries(Object.entries(source).filter(([, value]) => value != null && value !== ""));
+export const withoutBlanks = (source: Plain): Plain => onlyWhere(source, (_, value) => value != null && value !== "");
 
 /** A list, or a text in which its items are joined by commas. An empty one is no filter. */
 export function listOf(value: unknown): readonly unknown[] | undefined {
@@ -14,6 +17,14 @@ export function listOf(value: unknown): readonly unknown[] | undefined {
   const given = items.filter((item) => item != null && item !== "");
   return given.length > 0 ? given : undefined;
 }
+
+/** Types in a list. Python writes a member of an enumeration into a query as `MemoryType.CODE_PATTERN`. */
+export const typesOf = (value: unknown): readonly unknown[] | undefined =>
+  listOf(value)?.map((item) => {
+    if (typeof item !== "string") return item;
+    const [, kind, name = item] = /^(MemoryType|RelationshipType)\.(\w+)$/.exec(item) ?? [];
+    return kind === "MemoryType" ? name.toLowerCase() : name;
+  });
 
 /** A number as it comes in a body or a query; anything else as it is, to be refused where it is read. */
 export const numberOf = (value: unknown): unknown =>
