@@ -98,6 +98,7 @@ export async function startApp(
     ...{ limits: http, log, form: formatRestError },
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
+    isStopping: health.isStopping,
   });
   const metricsServer = metrics && createServer(metrics.answer);
   const close = async () => {
@@ -121,6 +122,7 @@ export async function startApp(
   const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
   const stop = async () => {
     stopping = true;
+    if (!config.development) await sleep(LIMITS.stop.leaveMs);
     const drained = new AbortController();
     const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
     await Promise.all([closeServer(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
@@ -197,11 +199,15 @@ function closeServer(server: Server): Promise<void> {
 /** The same job, which also says when it last succeeded. */
 const counted =
   (meter: Meter | undefined) =>
-  ({ run, ...chore }: Chore): Chore => ({
-    ...chore,
-    async run() {
-      const more = await run();
-      meter?.choreDone(chore.name);
-      return more;
-    },
-  });
+  ({ run, ...chore }: Chore): Chore => {
+    // One that never succeeds is noticed, too.
+    meter?.choreDone(chore.name);
+    return {
+      ...chore,
+      async run() {
+        const more = await run();
+        meter?.choreDone(chore.name);
+        return more;
+      },
+    };
+  };

@@ -1,4 +1,5 @@
 import { LIMITS } from "./limits.js";
+import { editDistance } from "./platform/edit-distance.js";
 
 /** The documented minimum for clients. */
 const { keptHours } = LIMITS.idempotency;
@@ -86,6 +87,14 @@ const TRIAL_DAYS_MAX = 730;
 /** The samplers of OpenTelemetry's SDK. */
 const SAMPLERS = ["always_on", "always_off", "traceidratio"].flatMap((name) => [name, `parentbased_${name}`]);
 
+/** The packages of OpenTelemetry would take their defaults for what is no number. */
+const OTEL_NUMBERS = [
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+  ...["BSP", "BLRP"].flatMap((queue) =>
+    ["SCHEDULE_DELAY", "EXPORT_TIMEOUT", "MAX_QUEUE_SIZE", "MAX_EXPORT_BATCH_SIZE"].map((of) => `OTEL_${queue}_${of}`),
+  ),
+];
+
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -104,14 +113,16 @@ export class ConfigError extends Error {
  * commands, since one of them creates the parts.
  * @throws ConfigError naming what is missing.
  */
-export function assertBillingWhole({ stripeSecretKey, stripeWebhookSecret, stripePriceId }: Config): void {
+export function assertBillingWhole(config: Config): void {
+  const { stripeSecretKey, stripeWebhookSecret, stripePriceId, stripeYearlyPriceId, stripePortalId } = config;
   const parts = {
     STRIPE_SECRET_KEY: stripeSecretKey,
     STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
     STRIPE_TEAM_PRICE_ID: stripePriceId,
   };
   const missing = Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [name] : []));
-  if (missing.length === 0 || missing.length === 3) return;
+  const isOff = missing.length === 3 && (stripeYearlyPriceId ?? stripePortalId) === undefined;
+  if (missing.length === 0 || isOff) return;
   throw new ConfigError(
     missing.map(
       (name) => `  ${name} must be set with the other STRIPE_ variables; \`npm run billing -- setup\` prints them.`,
@@ -122,7 +133,11 @@ export function assertBillingWhole({ stripeSecretKey, stripeWebhookSecret, strip
 /** @throws ConfigError naming every wrong variable, and what it must be. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
-  const value = (name: string) => environment[name]?.trim() || undefined;
+  const known = new Set<string>();
+  const value = (name: string) => {
+    known.add(name);
+    return environment[name]?.trim() || undefined;
+  };
   const wrong = (name: string, must: string) => problems.push(`  ${name} must be ${must}; it is "${value(name)}".`);
 
   const whole = (name: string, fallback: number, max: number, min = 0) => {
@@ -136,12 +151,41 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const text = value(name);
     if (text !== undefined && !isUrl(text, protocols)) {
       // The value may contain a password, so it is not repeated.
-      problems.push(`  ${name} must be a URL that begins with ${protocols.map((known) => `${known}//`).join(" or ")}.`);
+      const beginnings = protocols.map((known) => `${known}//`).join(" or ");
+      problems.push(
+        `  ${name} must be a URL that begins with ${beginnings}. Special characters of a password are written as ` +
+          "%40 for @, %2F for /, %23 for #.",
+      );
+      return undefined;
     }
     return text;
   };
-  const choice = <Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
+  /** The start of longer URLs. */
+  const base = (name: string) => {
+    const text = url(name, ["http:", "https:"]);
+    if (text !== undefined && /[\s?#@]/.test(text)) {
+      problems.push(`  ${name} must be a URL without a user, spaces, ? and #: paths are put at its end.`);
+    }
+    return text?.replace(/\/+$/, "");
+  };
+  /** The URL of a server that is signed in to. */
+  const login = (name: string, protocols: readonly string[]) => {
+    const text = url(name, protocols);
+    if (text !== undefined && !isDecodable(text)) {
+      problems.push(`  ${name} cannot be decoded: write a percent sign as %25, also in a password.`);
+    }
+    return text;
+  };
+  /** A key or an id that is sent in headers or compared, which a space or a line break from copying would break. */
+  const word = (name: string, pattern = /^[!-~]+$/, must = "one word of ASCII characters") => {
     const text = value(name);
+    // It may be a secret, so it is not repeated.
+    if (text !== undefined && !pattern.test(text))
+      problems.push(`  ${name} must be ${must}, without spaces and quotes.`);
+    return text;
+  };
+  const choice = <Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
+    const text = value(name)?.toLowerCase();
     const chosen = choices.find((known) => known === text);
     if (text !== undefined && !chosen) wrong(name, `one of ${choices.join(", ")}`);
     return chosen ?? fallback;
@@ -165,7 +209,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
 
   const development = choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
-  const smtpUrl = url("SMTP_URL", ["smtp:", "smtps:"]);
+  const smtpUrl = login("SMTP_URL", ["smtp:", "smtps:"]);
   const mailFrom = value("MAIL_FROM");
   if (mailFrom !== undefined && !isSender(mailFrom)) {
     wrong("MAIL_FROM", "an address, such as no-reply@example.com or Memory Graph <no-reply@example.com>");
@@ -180,9 +224,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
 
   const embeddingsUrl = url("EMBEDDINGS_URL", ["http:", "https:"]);
-  const [embeddingsModel, embeddingsKey] = [value("EMBEDDINGS_MODEL"), value("EMBEDDINGS_KEY")];
+  const [embeddingsModel, embeddingsKey] = [value("EMBEDDINGS_MODEL"), word("EMBEDDINGS_KEY")];
   if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
     problems.push("  EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL: the name by which the server knows the model.");
+  }
+  if (value("EMBEDDINGS_URL") === undefined && (embeddingsModel ?? embeddingsKey) !== undefined) {
+    problems.push("  EMBEDDINGS_URL must be set with EMBEDDINGS_MODEL and EMBEDDINGS_KEY: the server that embeds.");
   }
 
   // OpenTelemetry's packages read these and further variables themselves, and would only warn.
@@ -194,12 +241,28 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   };
   choice("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/json", "http/protobuf"], "http/json");
   choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
+  const ratio = value("OTEL_TRACES_SAMPLER_ARG");
+  if (ratio !== undefined && !(/^\d*\.?\d+$/.test(ratio) && Number(ratio) <= 1)) {
+    wrong("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
+  }
+  for (const name of ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"]) {
+    if (!/^([^=,\s]+=[^,]*(,\s*|$))*$/.test(value(name) ?? "")) {
+      problems.push(`  ${name} must be pairs such as name=value, separated by commas.`);
+    }
+  }
+  for (const name of OTEL_NUMBERS) whole(name, 1, 999_999_999, 1);
   const telemetry = { traces: exported("TRACES"), logs: exported("LOGS") };
-  const isTold = value("OTEL_SDK_DISABLED") !== "true" && (telemetry.traces || telemetry.logs);
+  const isTold =
+    choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "false" && (telemetry.traces || telemetry.logs);
 
   const directDatabaseUrl = url("DIRECT_DATABASE_URL", ["postgres:", "postgresql:"]);
   if (directDatabaseUrl !== undefined && value("DATABASE_URL") === undefined) {
     problems.push("  DATABASE_URL must be set with DIRECT_DATABASE_URL: the address of the pooler.");
+  }
+
+  const redisUrl = login("REDIS_URL", ["redis:", "rediss:"]);
+  if (redisUrl !== undefined && !/^\/?\d*$/.test(new URL(redisUrl).pathname)) {
+    problems.push("  REDIS_URL must end with the number of a database, or with none.");
   }
 
   const metricsHost = value("METRICS_HOST") ?? "127.0.0.1";
@@ -213,19 +276,23 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     directDatabaseUrl,
     databaseReplicaUrl: url("DATABASE_REPLICA_URL", ["postgres:", "postgresql:"]),
     embeddedDatabaseAsRoot: choice("EMBEDDED_DATABASE_AS_ROOT", ["yes", "no"], "no") === "yes",
-    redisUrl: url("REDIS_URL", ["redis:", "rediss:"]),
-    publicUrl: url("PUBLIC_URL", ["http:", "https:"])?.replace(/\/+$/, ""),
+    redisUrl,
+    publicUrl: base("PUBLIC_URL"),
     smtpUrl,
     mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>",
-    stripeSecretKey: value("STRIPE_SECRET_KEY"),
-    stripeWebhookSecret: value("STRIPE_WEBHOOK_SECRET"),
-    stripePriceId: value("STRIPE_TEAM_PRICE_ID"),
-    stripeYearlyPriceId: value("STRIPE_YEARLY_PRICE_ID"),
-    stripePortalId: value("STRIPE_PORTAL_ID"),
+    stripeSecretKey: word("STRIPE_SECRET_KEY", /^(?!pk_|whsec_|price_)[!-~]+$/, "a secret key, as sk_… or rk_…"),
+    stripeWebhookSecret: word(
+      "STRIPE_WEBHOOK_SECRET",
+      /^(?!sk_|rk_|pk_|we_)[!-~]+$/,
+      "the secret of the webhook, as whsec_…",
+    ),
+    stripePriceId: word("STRIPE_TEAM_PRICE_ID"),
+    stripeYearlyPriceId: word("STRIPE_YEARLY_PRICE_ID"),
+    stripePortalId: word("STRIPE_PORTAL_ID"),
     billingTax: choice("BILLING_TAX", ["yes", "no"], "no") === "yes",
     billingPromotionCodes: choice("BILLING_PROMOTION_CODES", ["yes", "no"], "no") === "yes",
     billingTrialDays: whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
-    stripeApiBase: url("STRIPE_API_BASE", ["http:", "https:"])?.replace(/\/+$/, ""),
+    stripeApiBase: base("STRIPE_API_BASE"),
     embeddings: embeddingsUrl ? { url: embeddingsUrl, model: embeddingsModel ?? "", key: embeddingsKey } : undefined,
     freeTeamSeats: whole("FREE_TEAM_SEATS", 5, 1_000, 1),
     billingGraceDays: whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
@@ -243,12 +310,43 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       mailsDays: whole("RETENTION_MAILS_DAYS", 7, RETENTION_DAYS_MAX, 1),
     },
   };
+  problems.push(...misspelt(environment, known));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
+/**
+ * Variables that nobody reads, and whose names are nearly those of variables that are not set. Without DATABASE_URL,
+ * for one, everything would be stored in an embedded database.
+ */
+function misspelt(environment: Readonly<Record<string, string | undefined>>, known: ReadonlySet<string>): string[] {
+  const isSet = (name: string) => Boolean(environment[name]?.trim());
+  const unset = [...known].filter((name) => !isSet(name));
+  const unread = Object.keys(environment).filter((name) => isSet(name) && !known.has(name));
+  return unread.flatMap((name) => {
+    const meant = unset.find((other) => isSlipOf(name, other));
+    return meant === undefined ? [] : [`  ${name} is no variable of the service: set ${meant} instead.`];
+  });
+}
+
+/** Short names differ little from those of others. */
+function isSlipOf(name: string, other: string): boolean {
+  const slipsMax = Math.min(2, Math.floor(other.length / 6));
+  return Math.abs(name.length - other.length) <= slipsMax && editDistance(name, other) <= slipsMax;
+}
+
 function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
+}
+
+/** Whether user, password and path of the URL have no percent sign that means nothing. */
+function isDecodable(text: string): boolean {
+  const { username, password, pathname } = new URL(text);
+  try {
+    return [username, password, pathname].every((part) => decodeURIComponent(part) !== undefined);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether the text is one address, with or without a name before it. */

@@ -84,7 +84,6 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
   app.use(requestScope({ log, meter, tracer, work, waitMs }));
-  app.use(closeWhenStopping(health));
   app.use(assertHeadFits(http));
   app.use(knownMethods);
   app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
@@ -106,13 +105,13 @@ export async function createDoors({ config, services, http, work, health, waitMs
       graphqlPage(),
       limitsPage(),
       accessPage(operations),
-      errorsPage({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES }),
+      errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),
       docsRoutes(operations, schema, config.publicUrl),
       express.Router().use(PAGES, noSuchPage),
     ]),
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey, admitGraphQL(http));
-  app.use("/graphql", await graphqlDoor(operations, schema, services), errorAnswer(graphqlError));
+  app.use("/graphql", graphqlDoor(operations, schema, services), errorAnswer(graphqlError));
   const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
   const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };
   app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified }));
@@ -173,14 +172,6 @@ const EXPOSED_HEADERS = [
   "X-Read-After",
   "X-Request-Id",
 ];
-
-/** Closes keep-alive connections after their answer, so that the server can stop without cutting off clients. */
-const closeWhenStopping =
-  ({ isStopping }: Health): Handler =>
-  (_request, response, next) => {
-    if (isStopping()) response.set("Connection", "close");
-    next();
-  };
 
 /** Routes for browsers and operators. Calls of operations skip them, since none of them matches. */
 function unlessCalled(routers: Handler[]): Handler {

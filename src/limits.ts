@@ -328,10 +328,12 @@ export const LIMITS = {
     migrationMs: 1_800_000,
   },
   stop: {
+    /** In production: until proxies have noticed, requests are still taken, and their connections closed after them. */
+    leaveMs: 3_000,
     /** For running requests and background jobs; then their connections are cut. */
     drainMs: 10_000,
     /** For the whole shutdown; then the process is killed, even if something hangs. */
-    wholeMs: 14_000,
+    wholeMs: 17_000,
     /** A second signal within this time is the same Ctrl-C, sent by the terminal and by npm. */
     echoMs: 500,
   },

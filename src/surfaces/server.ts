@@ -19,6 +19,8 @@ interface ServerParts extends RefusalParts {
   /** Whether connections come from proxies; then the client's address is known only per request. */
   readonly behindProxies: boolean;
   readonly turns: Turns;
+  /** Whether the server goes down: then clients leave with their answers, so that no request meets a closed connection. */
+  isStopping(): boolean;
 }
 
 /**
@@ -27,7 +29,7 @@ interface ServerParts extends RefusalParts {
  * does, and moves objects of a request into the old generation.
  */
 export function createExpressServer(app: Express, parts: ServerParts): Server {
-  const { limits, behindProxies, turns } = parts;
+  const { limits, behindProxies, turns, isStopping } = parts;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
     /** If the answer comes before the end of the body, the rest is discarded, or the connection closed if it is large. */
@@ -39,7 +41,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
           closeAfterAnswer(this.req, limits);
         }
       }
-      if (connections.isOverLimit(this.req.socket)) this.setHeader("Connection", "close");
+      if (isStopping() || connections.isOverLimit(this.req.socket)) this.setHeader("Connection", "close");
       return super.writeHead(status, ...rest);
     }
 

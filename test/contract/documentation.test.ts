@@ -132,6 +132,7 @@ it("tells operators the bounds that the code has", () => {
   const { connections, searchConnections, reservedConnections } = database;
   const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
   const bounds = [
+    `for ${seconds(stop.leaveMs)} (not in development) requests are still answered`,
     `finishes running ones (${seconds(stop.drainMs)} at most)`,
     `After ${seconds(stop.wholeMs)}, or at a second signal`,
     `A line has at most ${log.lineBytes / 1_024} KiB`,

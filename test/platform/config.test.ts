@@ -10,8 +10,11 @@ it("accepts all settings of billing or none of them, and names those that are mi
   for (const name of Object.keys(STRIPE)) {
     const without = Object.fromEntries(Object.entries(STRIPE).filter(([known]) => known !== name));
     expect(() => assertBillingWhole(readConfig(without))).toThrow(name);
-    expect(() => assertBillingWhole(readConfig({ [name]: "x" }))).toThrow("npm run billing -- setup");
+    expect(() => assertBillingWhole(readConfig({ [name]: STRIPE[name as keyof typeof STRIPE] }))).toThrow(
+      "npm run billing -- setup",
+    );
   }
+  expect(() => assertBillingWhole(readConfig({ STRIPE_PORTAL_ID: "bpc_x" }))).toThrow("STRIPE_SECRET_KEY must be set");
   await expect(startServerProcess({ STRIPE_SECRET_KEY: "sk_test_x" })).rejects.toThrow(/STRIPE_TEAM_PRICE_ID must be/);
 });
 
@@ -27,10 +30,43 @@ it.each([
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],
+  [{ REDIS_URL: "redis://h/abc" }, "REDIS_URL must end with the number of a database"],
+  [{ REDIS_URL: "redis://:100%@h" }, "REDIS_URL cannot be decoded: write a percent sign as %25"],
+  [{ SMTP_URL: "smtp://a:100%@h" }, "SMTP_URL cannot be decoded"],
+  [{ DATABASE_URL: "postgres://a:b#c@h/d" }, "%23 for #"],
+  [{ PUBLIC_URL: "https://a.example?from=1" }, "PUBLIC_URL must be a URL without a user, spaces, ? and #"],
+  [{ PUBLIC_URL: "https://a.example#top" }, "PUBLIC_URL must be a URL without"],
+  [{ PUBLIC_URL: "https://ann:x@a.example" }, "PUBLIC_URL must be a URL without"],
+  [{ STRIPE_SECRET_KEY: "sk_test_x y" }, "STRIPE_SECRET_KEY must be a secret key, as sk_… or rk_…"],
+  [{ STRIPE_SECRET_KEY: "pk_test_x" }, "STRIPE_SECRET_KEY must be"],
+  [{ STRIPE_WEBHOOK_SECRET: "whsec_\n1" }, "STRIPE_WEBHOOK_SECRET must be the secret of the webhook"],
+  [{ STRIPE_TEAM_PRICE_ID: "price 1" }, "STRIPE_TEAM_PRICE_ID must be one word"],
+  [{ EMBEDDINGS_KEY: "a\nb" }, "EMBEDDINGS_KEY must be one word"],
+  [{ EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be set with EMBEDDINGS_MODEL"],
+  [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
+  [{ OTEL_TRACES_SAMPLER_ARG: "5%" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
+  [{ OTEL_EXPORTER_OTLP_HEADERS: "bad header" }, "OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value"],
+  [{ OTEL_RESOURCE_ATTRIBUTES: "a=b,c" }, "OTEL_RESOURCE_ATTRIBUTES must be pairs"],
+  [{ OTEL_BSP_MAX_QUEUE_SIZE: "0" }, "OTEL_BSP_MAX_QUEUE_SIZE must be a whole number from 1"],
+  [{ DATABSE_URL: "postgres://a@b/c" }, "DATABSE_URL is no variable of the service: set DATABASE_URL instead"],
+  [{ MAIL_FORM: "a@b.example" }, "set MAIL_FROM instead"],
   [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on"],
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it("takes variables of other programs, though their names are like some of its own", () => {
+  const others = {
+    OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Basic%20a=, b=c d",
+    HTTP_URL: "x",
+    POST: "x",
+    HOME: "x",
+    DATABASE_UID: "x",
+    STRIPE_TEST_KEY: "x",
+    DATABASE_URLS: "x",
+  };
+  expect(() => readConfig({ ...others, DATABASE_URL: "postgres://a@b/c" })).not.toThrow();
 });
 
 it("sends traces and logs where the standard variables say so, and nothing without them", () => {

@@ -109,6 +109,19 @@ it("stops at once at a second signal, even while a request waits", async () => {
   expect([await lock.waiting(), await waiting]).toEqual([expect.any(Number), "cut off"]);
 });
 
+it("answers on for a while, so that proxies go elsewhere before it closes", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 2_000 } });
+
+  const ended = server.kill("SIGTERM");
+  await expect.poll(() => ask(`${server.url}/readyz`).then(({ status }) => status), PATIENCE).toBe(503);
+  const { status, headers } = await ask(`${server.url}/v1/memories`, { key: ann.key });
+
+  expect([status, headers.get("connection")]).toEqual([200, "close"]);
+  expect(await ended).toBe(0);
+});
+
 it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -66,9 +66,11 @@ export async function startServerProcess(
 
 /** A module to load before the service, which sets these limits. */
 function changeOf(limits: SomeLimits): string {
+  // Nothing is in front of these servers that would have to notice.
+  const changed = { ...limits, stop: { leaveMs: 0, ...limits.stop } };
   const script = `
     import { LIMITS } from ${JSON.stringify(pathToFileURL("dist/limits.js").href)};
-    for (const [room, bounds] of Object.entries(${JSON.stringify(limits)})) Object.assign(LIMITS[room], bounds);`;
+    for (const [room, bounds] of Object.entries(${JSON.stringify(changed)})) Object.assign(LIMITS[room], bounds);`;
   return `data:text/javascript,${encodeURIComponent(script)}`;
 }
 
