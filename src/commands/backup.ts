@@ -6,7 +6,7 @@ import { createGzip } from "node:zlib";
 import { type RowCounts, writeDatabase } from "../platform/copy-database.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";
-import { tellTable, withDatabaseUrl } from "./with-database.js";
+import { tellTable, withDatabaseAsIs } from "./with-database.js";
 
 export const program = commandLine({
   script: "backup",
@@ -24,7 +24,8 @@ async function backup(file: string, { json }: { json?: true }): Promise<void> {
   const partial = `${file}.partial`;
   let tables: RowCounts = {};
   try {
-    await withDatabaseUrl(async (url) => {
+    // Before an update the servers still run the previous version.
+    await withDatabaseAsIs(async (url) => {
       const packed = createGzip();
       const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));
       const read = writeDatabase(url, packed, tellTable).catch((error: Error) => {

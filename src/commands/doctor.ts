@@ -3,6 +3,7 @@ import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
+import type Stripe from "stripe";
 import { type Config, assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { openDataFolder } from "../platform/data-folder.js";
@@ -172,7 +173,9 @@ async function replicaWorks({ databaseReplicaUrl }: Config): Promise<string | un
 
 async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {
   if (redisUrl === undefined) return undefined;
-  const redis = new Redis(redisUrl, { lazyConnect: true, connectTimeout: 5_000, retryStrategy: () => null });
+  // Without a limit for commands it would wait forever for a server that hangs.
+  const limits = { connectTimeout: 5_000, commandTimeout: 5_000 };
+  const redis = new Redis(redisUrl, { lazyConnect: true, ...limits, retryStrategy: () => null });
   let cause: unknown;
   redis.on("error", (error) => (cause = error));
   try {
@@ -234,7 +237,14 @@ async function readFrom<Named extends { readonly id: string; readonly active: bo
   read: () => Promise<Named>,
 ): Promise<Named> {
   const named = await read().catch((error: unknown) => {
-    throw new Problem(`Stripe refuses: ${(error as Error).message} Check STRIPE_SECRET_KEY and ${variable}.`);
+    const { message, statusCode = 500 } = error as Stripe.errors.StripeError;
+    const said = message.replace(/\.$/, "");
+    if (statusCode >= 500) {
+      throw new Problem(
+        `Stripe cannot be used now: ${said}. Check that this machine may reach it, and status.stripe.com.`,
+      );
+    }
+    throw new Problem(`Stripe refuses: ${said}. Check STRIPE_SECRET_KEY and ${variable}.`);
   });
   if (!named.active) throw new Problem(`${named.id} is archived: name another one in ${variable}.`);
   return named;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
 import pg from "pg";
 import { copyDatabase } from "../platform/copy-database.js";
+import { PRESENCE_NAME } from "../platform/embedded/index.js";
 import { migrate } from "../platform/migrations.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
@@ -52,10 +53,10 @@ async function assertUnused(url: string): Promise<void> {
   await client.connect();
   try {
     const end = Date.now() + LEAVING_MS;
-    while (await isShared(client)) {
+    for (let others = await othersAt(client); others.length > 0; others = await othersAt(client)) {
       if (Date.now() > end) {
         throw new StartError(
-          "Something is connected to the database. Stop the service first, so that nothing is missed.",
+          `The database is in use by ${others.join(", ")}. Stop the service first, so that nothing is missed.`,
         );
       }
       await sleep(50);
@@ -65,12 +66,18 @@ async function assertUnused(url: string): Promise<void> {
   }
 }
 
-async function isShared(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ others: number }>(
-    `SELECT count(*)::int AS others FROM pg_stat_activity
-     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+/** The names of the programs that are connected. That by which this process keeps the embedded PostgreSQL is no other. */
+async function othersAt(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')
+              || coalesce(' at ' || host(client_addr), '') AS name
+     FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+       AND application_name <> $1
+     ORDER BY name`,
+    [PRESENCE_NAME],
   );
-  return Boolean(rows[0]?.others);
+  return rows.map(({ name }) => name);
 }
 
 await runCommand(program, import.meta.url);

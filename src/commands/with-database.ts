@@ -7,12 +7,18 @@ import { billingOf } from "../platform/payments.js";
 import { migrate } from "../platform/migrations.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
-/** Runs `work` with the address of the configured database, which is migrated, with or without a running server. */
-export async function withDatabaseUrl<T>(work: (url: string) => Promise<T>): Promise<T> {
+/** Runs `work` with the address of the configured database, as it is, with or without a running server. */
+export async function withDatabaseAsIs<T>(work: (url: string) => Promise<T>): Promise<T> {
   await using dataFolder = await openDataFolder(configOfProcess());
-  await migrate(dataFolder.databaseUrl);
   return await work(dataFolder.databaseUrl);
 }
+
+/** The same with a migrated database. */
+export const withDatabaseUrl = <T>(work: (url: string) => Promise<T>): Promise<T> =>
+  withDatabaseAsIs(async (url) => {
+    await migrate(url);
+    return await work(url);
+  });
 
 /** The same with the open database. */
 export const withDatabase = <T>(work: (database: Database) => Promise<T>): Promise<T> =>

@@ -96,6 +96,10 @@ async function connect(connectionString: string): Promise<AsyncDisposable & { re
 
 /** The newest migration stands for the schema: two databases with the same one have the same tables. */
 async function newestMigration(client: pg.Client): Promise<string> {
+  const { rowCount } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass('public._prisma_migrations')");
+  if (rowCount === 0) {
+    throw new StartError("The database has no tables of the service: check DATABASE_URL, or DATA_DIR.");
+  }
   const { rows } = await client.query<{ name: string }>(
     "SELECT max(migration_name) AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL",
   );

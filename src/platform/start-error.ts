@@ -25,6 +25,8 @@ export function explainSystem(error: unknown): string | undefined {
     const what = FILE_SENTENCES[code] ?? "check what is there and who owns it";
     return `The service needs the file ${path} and cannot use it (${code}): ${what}, then start again.`;
   }
+  // Writing to an open file names no path.
+  if (/^(ENOSPC|EDQUOT)$/.test(code)) return `A file cannot be written (${code}): ${FILE_SENTENCES[code]}.`;
   const why = whyUnavailable(error);
   return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
 }

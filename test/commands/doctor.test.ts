@@ -1,4 +1,6 @@
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/payments.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
@@ -69,6 +71,18 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
 });
 
+it("ends although a server hangs, and names it", async () => {
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  onTestFinished(() => void silent.close());
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+
+  const { code, by } = await examined({ REDIS_URL: `redis://127.0.0.1:${port}` });
+
+  expect(code).toBe(1);
+  expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
+});
+
 it("looks at each price and at the customer portal", async () => {
   await using standIn = await startStandInStripe();
   const stripe = stripeClient(standIn.secretKey, standIn.url);
@@ -94,6 +108,9 @@ it("looks at each price and at the customer portal", async () => {
     "wrong: STRIPE_YEARLY_PRICE_ID must name a price by",
   );
   expect(await said({ STRIPE_YEARLY_PRICE_ID: "price_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_YEARLY_PRICE_ID/);
+  expect(await said({ STRIPE_API_BASE: "http://127.0.0.1:1" })).toMatch(
+    /^wrong: Stripe cannot be used now: .*[a-z]\. Check/,
+  );
   expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
 });
 

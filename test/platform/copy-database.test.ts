@@ -13,7 +13,9 @@ import { searchMemories } from "../../src/features/memories/search-memories.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { readDatabase, writeDatabase } from "../../src/platform/copy-database.js";
+import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { runHere } from "../support/commands.js";
+import { dataFolder, madeFolder } from "../support/embedded.js";
 import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
@@ -55,11 +57,47 @@ it("moves everything to another server, and refuses while something uses the dat
   const again = await runHere(migrateTo, [], environment);
   const wrong = await runHere(migrateTo, ["mysql://there"], environment);
 
-  expect([used.code, used.errors]).toEqual([1, expect.stringContaining("Stop the service first")]);
+  const users = "in use by memory-graph-gateway at 127.0.0.1. Stop the service first";
+  expect([used.code, used.errors]).toEqual([1, expect.stringContaining(users)]);
   expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 12 memories")]);
   expect([again.code, again.errors]).toEqual([1, expect.stringContaining("not empty")]);
   expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("TARGET_DATABASE_URL")]);
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
+});
+
+it("moves the embedded database, which only a running server prevents", async () => {
+  await using target = await createWorld();
+  const environment = { DATA_DIR: await madeFolder(), TARGET_DATABASE_URL: target.databaseUrl, NODE_ENV: "test" };
+  const server = await startEmbeddedPostgres({ dataDir: environment.DATA_DIR });
+  const lock = await acquireServerLock(server.url, environment.DATA_DIR);
+
+  const used = await runHere(migrateTo, [], environment);
+  await lock.release();
+  await server.stop();
+  const moved = await runHere(migrateTo, [], environment);
+
+  expect([used.code, used.errors]).toEqual([1, expect.stringContaining("in use by memory-graph server lock")]);
+  expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
+});
+
+it("saves a database of an earlier version as it is, and says that one without tables is none of the service's", async () => {
+  await using source = await filled(10);
+  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const { pool } = source.world.database;
+  const newest = "SELECT max(migration_name) FROM _prisma_migrations";
+  await pool.query(`DELETE FROM _prisma_migrations WHERE migration_name = (${newest})`);
+  const migrations = async () => (await pool.query("SELECT migration_name FROM _prisma_migrations ORDER BY 1")).rows;
+  const before = await migrations();
+
+  const saved = await runHere(backup, [join(folder, "old")], { DATABASE_URL: source.world.databaseUrl });
+  const none = await runHere(backup, [join(folder, "none")], { DATA_DIR: dataFolder(), NODE_ENV: "test" });
+
+  expect(saved.code).toBe(0);
+  expect(await migrations()).toEqual(before);
+  expect([none.code, none.errors]).toEqual([
+    1,
+    expect.stringContaining("no tables of the service: check DATABASE_URL"),
+  ]);
 });
 
 it("refuses a backup that is cut, changed, of another schema or none, and restores nothing", async () => {

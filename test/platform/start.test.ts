@@ -88,6 +88,11 @@ it("says what to do when the database is lost before the demo user's key is made
   expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
 });
 
+it("says that a disk is full, also where the error names no file", () => {
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" });
+  expect(forOperator(full)).toBe("A file cannot be written (ENOSPC): its disk is full; free some space.");
+});
+
 it.each([
   ["28P01", 'password authentication failed for user "ann"', /refuses the password of ann: correct user and password/],
   [

@@ -16,7 +16,8 @@ const LOCK_FAMILY = 1_835_362_156;
 const SERVER_LOCK = 1;
 /** Held shared by each process that uses the embedded PostgreSQL; a process that gets it exclusively is the last. */
 const PRESENCE_LOCK = 2;
-const PRESENCE_NAME = "memory-graph presence";
+/** Of the connection by which a process shows others that it uses PostgreSQL. */
+export const PRESENCE_NAME = "memory-graph presence";
 
 /**
  * Opens the presence connection, which shows other processes that this one uses PostgreSQL. Waits while another process
