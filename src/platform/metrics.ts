@@ -47,9 +47,11 @@ export class Metrics implements Meter {
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
   readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
-  readonly #chores = this.#gauge("chore_last_success_timestamp_seconds", "When a background job last succeeded.", [
-    "chore",
-  ]);
+  readonly #chores = this.#gauge(
+    "chore_last_success_timestamp_seconds",
+    "When a background job last succeeded, or began.",
+    ["chore"],
+  );
   #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
 
   constructor({ pools, backlog }: MetricSources) {
@@ -69,6 +71,9 @@ export class Metrics implements Meter {
       });
       // Without the database the other metrics are needed most.
       const kinds = await this.#backlog.catch(() => ({}));
+      // What it was before the database was lost is not what it is.
+      waits.reset();
+      ages.reset();
       for (const [kind, { count, oldestSeconds }] of Object.entries(kinds)) {
         waits.set({ kind }, count);
         ages.set({ kind }, oldestSeconds);

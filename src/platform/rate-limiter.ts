@@ -137,6 +137,7 @@ export class RedisBudgets implements Budgets {
   #pausedUntil = 0;
   #lost = false;
   #asking = 0;
+  #reason: string | undefined;
 
   constructor(url: string, log: Logger, meter?: Meter) {
     this.#meter = meter;
@@ -151,8 +152,8 @@ export class RedisBudgets implements Budgets {
     });
     redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
     redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
-    // Logged once by `#ask`; without a listener each failed attempt to connect would be printed.
-    redis.on("error", () => {});
+    // Logged here, since a command without a connection only says that there is none.
+    redis.on("error", (error: Error) => this.#lose(error.message));
     this.#redis = redis as RedisWithBudgets;
   }
 
@@ -180,18 +181,26 @@ export class RedisBudgets implements Budgets {
       const answer = await question(this.#redis);
       if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
       this.#lost = false;
+      this.#reason = undefined;
       return answer;
     } catch (err) {
       const isFirst = performance.now() >= this.#pausedUntil;
       this.#pausedUntil = performance.now() + PAUSE_MS;
       // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
       if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
-      if (!this.#lost) this.#log.warn({ err }, "Redis is lost: each instance counts requests for itself");
-      this.#lost = true;
+      this.#lose(isTimeout(err) ? "there was no answer in time" : undefined);
       return undefined;
     } finally {
       this.#asking--;
     }
+  }
+
+  /** Logged once, and once more if the reason is known only later. */
+  #lose(reason: string | undefined): void {
+    const isNews = !this.#lost || (reason !== undefined && this.#reason === undefined);
+    this.#lost = true;
+    this.#reason ??= reason;
+    if (isNews) this.#log.warn({ reason }, "Redis is lost: each instance counts requests for itself");
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { Metrics } from "../../src/platform/metrics.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -75,6 +77,45 @@ it("still tells of the process while the database is lost", async () => {
 
   expect(valueOf(text, 'memory_graph_database_waiting{pool="shared"}')).toBeGreaterThanOrEqual(0);
   expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+});
+
+it("tells of background jobs that have never succeeded since the start", async () => {
+  await using world = await createWorld();
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" }, "postgres://postgres@127.0.0.1:1/none");
+
+  const began = valueOf(
+    await metricsOf(metricsUrl),
+    'memory_graph_chore_last_success_timestamp_seconds{chore="forget mails"}',
+  );
+  expect(began).toBeGreaterThan(Date.now() / 1_000 - 600);
+});
+
+it("tells no old backlog while the database is lost, and of embeddings only where they are made", async () => {
+  await using world = await createWorld();
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  expect(await metricsOf(metricsUrl)).not.toContain('kind="embeddings"');
+
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const backlog = vi.fn(async () => ({ mails: { count: 7, oldestSeconds: 60 } }));
+  const metrics = new Metrics({ pools: {}, backlog });
+  expect(await metrics.text()).toContain('memory_graph_backlog{kind="mails"} 7');
+
+  backlog.mockRejectedValue(new Error("lost"));
+  vi.advanceTimersByTime(60_000);
+
+  expect(await metrics.text()).not.toContain("memory_graph_backlog{");
+});
+
+it("says for how long mails have waited, however often they were tried", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const [createdAt, dueAt] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 60_000)];
+  const mail = { id: randomUUID(), kind: "notice", email: "ann@example.com", subject: "Hello", body: "Hello" };
+  await world.database.models.mail.create({ data: { ...mail, createdAt, dueAt, attempts: 9 } });
+
+  const age = valueOf(await metricsOf(metricsUrl), 'memory_graph_backlog_oldest_seconds{kind="mails"}');
+  expect(age).toBeGreaterThanOrEqual(3_600);
 });
 
 it("has labels of few values, whatever clients send", async () => {

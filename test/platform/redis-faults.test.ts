@@ -31,3 +31,10 @@ it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
     await budgets.close();
   },
 );
+
+it("says why Redis cannot be reached", async () => {
+  const told: string[] = [];
+  const budgets = new RedisBudgets("redis://127.0.0.1:1", loggerTo({ write: (line) => void told.push(line) }, "info"));
+  await expect.poll(() => told.join(""), PATIENCE).toContain('"reason":"connect ECONNREFUSED 127.0.0.1:1"');
+  await budgets.close();
+});
