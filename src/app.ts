@@ -59,14 +59,14 @@ export async function startApp(
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
   const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits, tracer } = overrides;
-  const onError = (err: Error) =>
-    warnSeldom(log, `connection ${whyUnavailable(err)}`, { err }, "a database connection was lost");
+  const onErrorOf = (what: string) => (err: Error) =>
+    warnSeldom(log, `${what} ${whyUnavailable(err)}`, { err }, `a connection to ${what} was lost`);
   const isOpen = typeof where === "object";
   const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
-  const opened = isOpen ? where : openDatabase(where, onError, waits, pooler);
+  const opened = isOpen ? where : openDatabase(where, onErrorOf("the database"), waits, pooler);
   const database = tracer ? tracedDatabase(opened, tracer) : opened;
   const replica = config.databaseReplicaUrl
-    ? new Replica(openDatabase(config.databaseReplicaUrl, onError, waits), log)
+    ? new Replica(openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits), log)
     : undefined;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };

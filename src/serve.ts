@@ -5,7 +5,7 @@ import { type Config, assertBillingWhole } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { demoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
-import { openDataFolder } from "./platform/data-folder.js";
+import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 import { StartError } from "./platform/start-error.js";
@@ -20,7 +20,8 @@ async function main(): Promise<void> {
   await using log = createLogger(config.logLevel, { buffered: !config.development, also: telemetry?.writeLog });
   telemetry?.complainTo(log);
   await using dataFolder = await openDataFolder(config, { log });
-  const applied = await migrate(dataFolder.databaseUrl, (message) => console.error(message));
+  const tell = (message: string) => console.error(message);
+  const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell });
   for (const name of applied) log.info({ migration: name }, "migration applied");
   await using standIn = await standInFor(config);
   const { tracer } = telemetry ?? {};

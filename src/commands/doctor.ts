@@ -2,17 +2,17 @@ import "reflect-metadata";
 import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import pg from "pg";
 import type Stripe from "stripe";
 import { type Config, assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
-import { openDataFolder } from "../platform/data-folder.js";
+import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
 import { verifyMailServer } from "../platform/mailer.js";
 import { isMigrated } from "../platform/migrations.js";
 import { stripeClient } from "../platform/payments.js";
+import { onConnection } from "../platform/one-connection.js";
 import { examinePooler } from "../platform/pooler.js";
-import { THROUGH_POOLER, explainDatabase } from "../platform/start-error.js";
+import { THROUGH_POOLER } from "../platform/start-error.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { sentenceFor } from "./for-operator.js";
 import { tableOf } from "./table.js";
@@ -108,16 +108,12 @@ const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 /** A setting of the connection, which a pooler would drop. */
 const STATEMENT_MS = 4_000;
 
+const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+
 async function databaseWorks(config: Config): Promise<string> {
   await using dataFolder = await openDataFolder(config);
-  const { databaseUrl } = dataFolder;
-  const client = new pg.Client({
-    ...{ connectionString: databaseUrl, connectionTimeoutMillis: 5_000, query_timeout: 5_000 },
-    statement_timeout: STATEMENT_MS,
-  });
-  client.on("error", () => {});
-  try {
-    await client.connect();
+  const address = { url: dataFolder.databaseUrl, variable: variableOf(config) };
+  return await onConnection(address, { ...CONNECTION, statement_timeout: STATEMENT_MS }, async (client) => {
     const { rows } = await client.query<{ version: string; now: Date; readOnly: string; timeout: string }>(
       `SELECT current_setting('server_version') AS version, clock_timestamp() AS now,
               current_setting('transaction_read_only') AS "readOnly",
@@ -126,7 +122,9 @@ async function databaseWorks(config: Config): Promise<string> {
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
-    if (row.readOnly === "on") throw new Problem("The database is read-only: name the primary server in DATABASE_URL.");
+    if (row.readOnly === "on") {
+      throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);
+    }
     const differenceMs = Math.abs(row.now.getTime() - Date.now());
     if (differenceMs > CLOCK_DIFFERENCE_MAX_MS) {
       const seconds = Math.round(differenceMs / 1_000);
@@ -135,11 +133,7 @@ async function databaseWorks(config: Config): Promise<string> {
     const isReady = await isMigrated(client).catch(() => false);
     if (!isReady) throw new Problem("Migrations are pending, or not in order: start the service, which applies them.");
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
-  } catch (error) {
-    throw explainDatabase(error, databaseUrl);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 async function poolerWorks({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
@@ -150,25 +144,16 @@ async function poolerWorks({ directDatabaseUrl, databaseUrl }: Config): Promise<
     : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer with max_prepared_statements saves that.";
 }
 
-async function replicaWorks({ databaseReplicaUrl }: Config): Promise<string | undefined> {
-  if (databaseReplicaUrl === undefined) return undefined;
-  const waits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
-  const client = new pg.Client({ connectionString: databaseReplicaUrl, ...waits });
-  client.on("error", () => {});
-  try {
-    await client.connect();
+async function replicaWorks({ databaseReplicaUrl: url }: Config): Promise<string | undefined> {
+  if (url === undefined) return undefined;
+  return onConnection({ url, variable: "DATABASE_REPLICA_URL" }, CONNECTION, async (client) => {
     const { rows } = await client.query<{ follows: boolean; bytes: string | null }>(
       `SELECT pg_is_in_recovery() AS follows,
               pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS bytes`,
     );
     if (!rows[0]?.follows) throw new Problem("DATABASE_REPLICA_URL leads to a primary: name its streaming replica.");
     return `The replica has ${rows[0].bytes ?? "an unknown number of"} bytes left to replay.`;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw new Problem(`The replica cannot be used: ${(error as Error).message}. Check DATABASE_REPLICA_URL.`);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {

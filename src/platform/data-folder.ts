@@ -2,6 +2,7 @@ import { AnotherServer, CannotStart, startEmbeddedPostgres } from "./embedded/in
 import { keepRunning } from "./embedded/supervision.js";
 import { makeFolder } from "./folder.js";
 import type { Logger } from "./logger.js";
+import type { AddressVariable } from "./start-error.js";
 
 export interface DataFolder extends AsyncDisposable {
   /** The address of PostgreSQL itself, not of a pooler. It changes when the embedded PostgreSQL must restart on another port. */
@@ -36,6 +37,10 @@ export async function openDataFolder(config: DataFolderConfig, server?: { readon
   const postgres = await startEmbeddedPostgres({ dataDir });
   return { databaseUrl: postgres.url, lost: never(), [Symbol.asyncDispose]: () => postgres.stop() };
 }
+
+/** Which variable has that address, or could have it. */
+export const variableOf = ({ directDatabaseUrl }: Pick<DataFolderConfig, "directDatabaseUrl">): AddressVariable =>
+  directDatabaseUrl === undefined ? "DATABASE_URL" : "DIRECT_DATABASE_URL";
 
 /** A bug in a program that runs as root endangers the whole machine. In development that is accepted. */
 function refuseRoot({ development, embeddedDatabaseAsRoot }: DataFolderConfig): void {

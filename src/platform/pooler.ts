@@ -1,14 +1,20 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import type { WaitBounds } from "./database.js";
-import { StartError, explainDatabase } from "./start-error.js";
+import { type Address, onConnection } from "./one-connection.js";
+import { StartError } from "./start-error.js";
 
 /** A pooler in transaction mode, such as PgBouncer: each transaction may run on another connection to PostgreSQL. */
 export interface Pooler {
   /** Whether it keeps the names of prepared statements apart, as PgBouncer does from 1.21 on if it is configured. */
   readonly keepsNames: boolean;
 }
+
+const CONNECTION = {
+  ...{ connectionTimeoutMillis: LIMITS.start.connectMs, query_timeout: LIMITS.start.catalogMs },
+  application_name: "memory-graph-gateway",
+};
 
 /** Two servers that start at the same time must not change the role at the same time. Any constant works. */
 const LOCK = 7_301_984_266;
@@ -30,7 +36,8 @@ export async function preparePooler(
   urls: { readonly direct: string; readonly pooled: string },
   waits: WaitBounds = LIMITS.database,
 ): Promise<Pooler> {
-  await onConnection(urls.direct, (client) => storeSettings(client, settingsFor(waits)));
+  const direct: Address = { url: urls.direct, variable: "DIRECT_DATABASE_URL" };
+  await onConnection(direct, CONNECTION, (client) => storeSettings(client, settingsFor(waits)));
   return examinePooler(urls.pooled, waits);
 }
 
@@ -39,7 +46,7 @@ export async function preparePooler(
  * @throws StartError when its connections do not have the settings, or it cannot be used.
  */
 export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database): Promise<Pooler> =>
-  onConnection(url, async (client) => {
+  onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
     const missing = await missingSettings(client, settingsFor(waits));
     if (missing.length > 0) {
       throw new StartError(
@@ -93,21 +100,4 @@ async function keepsNames(client: pg.Client): Promise<boolean> {
   if (isSame) await client.query(`DEALLOCATE ${client.escapeIdentifier(name)}`);
   await client.query("COMMIT");
   return !isSame;
-}
-
-async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const { connectMs, catalogMs } = LIMITS.start;
-  const client = new pg.Client({
-    ...{ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: catalogMs },
-    application_name: "memory-graph-gateway",
-  });
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    return await work(client);
-  } catch (error) {
-    throw explainDatabase(error, url);
-  } finally {
-    await client.end().catch(() => {});
-  }
 }

@@ -35,7 +35,12 @@ export class Replica implements AsyncDisposable {
   /** It has failed: reads go to the primary for a while. */
   leaveAlone(error: unknown): void {
     this.#restsUntil = performance.now() + REST_MS;
-    warnSeldom(this.#log, "replica", { err: error }, "the replica failed: reads go to the primary");
+    warnSeldom(
+      this.#log,
+      "replica",
+      { err: error },
+      "the replica (DATABASE_REPLICA_URL) failed: reads go to the primary",
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {

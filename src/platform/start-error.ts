@@ -7,10 +7,13 @@ export const THROUGH_POOLER =
   "The address of the database leads through a pooler, which does not keep the settings of connections: set " +
   "DIRECT_DATABASE_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.";
 
+/** The variables that hold the address of a database. Sentences name the one that is meant. */
+export type AddressVariable = "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATABASE_REPLICA_URL" | "TARGET_DATABASE_URL";
+
 /** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
-export function explainDatabase(error: unknown, url: string): unknown {
+export function explainDatabase(error: unknown, url: string, variable: AddressVariable = "DATABASE_URL"): unknown {
   if (error instanceof StartError) return error;
-  const sentence = sentenceFor(error, placeOf(url));
+  const sentence = sentenceFor(error, { ...placeOf(url), variable });
   return sentence === undefined ? error : new StartError(sentence, { cause: error });
 }
 
@@ -44,14 +47,15 @@ const FILE_SENTENCES: Readonly<Record<string, string>> = {
   ENFILE: "too many files are open on this machine; close some",
 };
 
-/** The parts of DATABASE_URL, without the password. */
+/** The parts of an address, without the password, and where it is from. */
 interface Place {
+  readonly variable: AddressVariable;
   readonly host: string;
   readonly user: string;
   readonly database: string;
 }
 
-function placeOf(url: string): Place {
+function placeOf(url: string): Omit<Place, "variable"> {
   const { host, username, pathname, searchParams } = new URL(url);
   const user = decode(username) || (searchParams.get("user") ?? "postgres");
   return {
@@ -74,11 +78,11 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   const state = sqlStateOf(error);
   const said = messageOf(error);
   if (error instanceof URIError) {
-    return "DATABASE_URL cannot be decoded: write a percent sign as %25, also in a password.";
+    return `${place.variable} cannot be decoded: write a percent sign as %25, also in a password.`;
   }
   if (/unsupported startup parameter/.test(said)) return THROUGH_POOLER;
   if (/configuration parameter|value for parameter/.test(said)) {
-    return `PostgreSQL at ${place.host} refuses the options in DATABASE_URL: ${said}. Correct the options.`;
+    return `PostgreSQL at ${place.host} refuses the options in ${place.variable}: ${said}. Correct the options.`;
   }
   if ((error as { syscall?: unknown }).syscall === "open") return explainSystem(error);
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
@@ -99,47 +103,47 @@ const lacksExtension: Sentence = ({ host }, said) =>
 
 /** By SQLSTATE. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
-  "28P01": ({ host, user }) =>
-    `PostgreSQL at ${host} refuses the password of ${user}: correct user and password in DATABASE_URL.`,
-  "28000": ({ host, user }, said) =>
-    `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct DATABASE_URL, or pg_hba.conf there.`,
-  "3D000": ({ host, database }) =>
-    `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct DATABASE_URL.`,
+  "28P01": ({ host, user, variable }) =>
+    `PostgreSQL at ${host} refuses the password of ${user}: correct user and password in ${variable}.`,
+  "28000": ({ host, user, variable }, said) =>
+    `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct ${variable}, or pg_hba.conf there.`,
+  "3D000": ({ host, database, variable }) =>
+    `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct ${variable}.`,
   "0A000": lacksExtension,
   "58P01": lacksExtension,
   "42501": cannotCreate,
-  "25006": ({ host }) =>
-    `The database at ${host} accepts no changes: it is a standby or read only. Set DATABASE_URL to the primary.`,
+  "25006": ({ host, variable }) =>
+    `The database at ${host} accepts no changes: it is a standby or read only. Set ${variable} to the primary.`,
   "53300": ({ host }) =>
     `PostgreSQL at ${host} has no connection left: raise its max_connections, or run fewer servers.`,
   "57P03": ({ host }, said) =>
     `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
   "55P03": ({ host }) =>
-    `A migration waited too long for a table that another connection to ${host} has locked, and changed nothing. ` +
+    `Another connection to ${host} has locked a table for too long, so nothing was changed. ` +
     "End that connection (see pg_stat_activity), and start again.",
 };
 
-function bySocket(error: unknown, { host }: Place): string | undefined {
+function bySocket(error: unknown, { host, variable }: Place): string | undefined {
   const code = codeOf(error);
   const said = messageOf(error);
   if (/^The server does not support SSL/.test(said)) {
-    return `PostgreSQL at ${host} offers no TLS: remove sslmode from DATABASE_URL, or turn TLS on there.`;
+    return `PostgreSQL at ${host} offers no TLS: remove sslmode from ${variable}, or turn TLS on there.`;
   }
   if (/^SASL: /.test(said)) {
-    return `Password authentication with PostgreSQL at ${host} failed: check that DATABASE_URL contains the right password.`;
+    return `Password authentication with PostgreSQL at ${host} failed: check that ${variable} contains the right password.`;
   }
   if (code === "ENOTFOUND" || code.startsWith("EAI_")) {
-    return `The host name ${host} in DATABASE_URL is unknown (${code}): correct it, or check DNS.`;
+    return `The host name ${host} in ${variable} is unknown (${code}): correct it, or check DNS.`;
   }
   if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
-    return `The certificate of PostgreSQL at ${host} is not trusted (${code}): give sslrootcert in DATABASE_URL, or correct it.`;
+    return `The certificate of PostgreSQL at ${host} is not trusted (${code}): give sslrootcert in ${variable}, or correct it.`;
   }
   if (whyUnavailable(error) === "unreachable") {
     const how = code || "it does not answer";
-    return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct DATABASE_URL.`;
+    return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct ${variable}.`;
   }
   if (whyUnavailable(error) === "lost") {
-    return `The server at ${host} does not answer like PostgreSQL: correct DATABASE_URL, or check the proxies in between.`;
+    return `The server at ${host} does not answer like PostgreSQL: correct ${variable}, or check the proxies in between.`;
   }
   return undefined;
 }

@@ -63,7 +63,7 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   const said = (part: string) => `${by.get(part)?.state}: ${by.get(part)?.says}`;
   expect(said("database")).toMatch(/^wrong: No PostgreSQL can be reached/);
   expect(said("redis")).toMatch(/^wrong: Redis cannot be used: .*REDIS_URL/);
-  expect(said("replica")).toMatch(/^wrong: The replica cannot be used: .*DATABASE_REPLICA_URL/);
+  expect(said("replica")).toMatch(/^wrong: No PostgreSQL can be reached at .*correct DATABASE_REPLICA_URL\.$/);
   expect(said("mail")).toMatch(/^wrong: The mail server cannot be used: .*SMTP_URL/);
   expect(said("embeddings")).toMatch(/^wrong: The embeddings server cannot be used: .*EMBEDDINGS_URL/);
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);

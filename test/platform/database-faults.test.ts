@@ -80,7 +80,7 @@ it("logs broken connections once a minute, however many there are", async () => 
     await expect.poll(async () => (await ask(`${url}/me`, { key: ann.key })).status, PATIENCE).toBe(200);
   }
 
-  expect(world.log.filter((line) => line.includes("a database connection was lost"))).toHaveLength(1);
+  expect(world.log.filter((line) => line.includes("a connection to the database was lost"))).toHaveLength(1);
 });
 
 it("keeps a statement that PostgreSQL is running, however long it waits for a lock", async () => {

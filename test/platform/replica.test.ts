@@ -72,7 +72,7 @@ it.skipIf(programs === undefined)(
     await postgres.stopReplica();
     await store("fourth", {});
     expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
-    expect(world.log.join("\n")).toContain("the replica failed: reads go to the primary");
+    expect(world.log.join("\n")).toContain("the replica (DATABASE_REPLICA_URL) failed: reads go to the primary");
   },
 );
 

@@ -1,0 +1,32 @@
+import pg from "pg";
+import { type AddressVariable, explainDatabase } from "./start-error.js";
+
+/** The address of a database, and where it is from. */
+export interface Address {
+  readonly url: string;
+  readonly variable: AddressVariable;
+}
+
+/**
+ * Runs `work` on a connection of its own, which it closes.
+ * @throws StartError when the database cannot be used: it names the variable.
+ */
+export async function onConnection<T>(
+  { url, variable }: Address,
+  options: Omit<pg.ClientConfig, "connectionString">,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  let client: pg.Client | undefined;
+  try {
+    // Reads the files that the address names, and decodes its password.
+    client = new pg.Client({ ...options, connectionString: url });
+    // A connection that breaks between two statements fails the next one anyway.
+    client.on("error", () => {});
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw explainDatabase(error, url, variable);
+  } finally {
+    await client?.end().catch(() => {});
+  }
+}
