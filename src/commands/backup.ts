@@ -25,10 +25,10 @@ async function backup(file: string, { json }: { json?: true }): Promise<void> {
   let tables: RowCounts = {};
   try {
     // Before an update the servers still run the previous version.
-    await withDatabaseAsIs(async (url) => {
+    await withDatabaseAsIs(async (address) => {
       const packed = createGzip();
       const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));
-      const read = writeDatabase(url, packed, tellTable).catch((error: Error) => {
+      const read = writeDatabase(address, packed, tellTable).catch((error: Error) => {
         packed.destroy(error);
         throw error;
       });

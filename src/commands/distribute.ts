@@ -14,7 +14,7 @@ export const program = commandLine({
   .option("--check", "distribute nothing, and say what is missing on which node")
   .option(...JSON_OPTION)
   .action(async ({ check, json }: { check?: true; json?: true }) => {
-    const done = await withDatabaseUrl(async (url) => {
+    const done = await withDatabaseUrl(async ({ url }) => {
       const made = check ? { tables: [], emptied: [] } : await distribute(url, (message) => console.error(message));
       return { ...made, faults: await findDistributionFaults(url) };
     });

@@ -1,10 +1,11 @@
 import "reflect-metadata";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
-import pg from "pg";
-import { copyDatabase } from "../platform/copy-database.js";
+import type pg from "pg";
+import { COPY_NAME, moveDatabase } from "../platform/copy-database.js";
 import { PRESENCE_NAME } from "../platform/embedded/index.js";
-import { migrate } from "../platform/migrations.js";
+import { beginMove, migrate } from "../platform/migrations.js";
+import { type Address, onConnection } from "../platform/one-connection.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
@@ -19,8 +20,9 @@ export const program = commandLine({
     "TARGET_DATABASE_URL=postgres://… npm run migrate-to",
   ],
   notes:
-    "Stop the service first: what it would write after the copy would be missing. The target must be an empty database;\n" +
-    "it gets all data or nothing. Afterwards start the service with the target as DATABASE_URL.",
+    "Stop the service first: what it would write after the copy would be missing. Until the end the service does not\n" +
+    "start on the old database. The target must be an empty database; it gets all data or nothing. Afterwards start\n" +
+    "the service with the target as DATABASE_URL.",
 })
   .argument("[url]", "the target")
   .addOption(new Option("--to <url>", "the same; the variable stays out of sight").env("TARGET_DATABASE_URL"))
@@ -29,14 +31,17 @@ export const program = commandLine({
 
 async function migrateTo(given: string | undefined, { to, json }: { to?: string; json?: true }): Promise<void> {
   const target = given ?? to;
-  if (!target || !/^postgres(ql)?:\/\//.test(target)) {
+  if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
   }
-  const tables = await withDatabaseUrl(async (url) => {
-    await assertUnused(url);
-    await migrate(target);
-    return copyDatabase(url, target, tellTable);
-  });
+  const there: Address = { url: target, variable: "TARGET_DATABASE_URL" };
+  const tables = await withDatabaseUrl((from) =>
+    onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
+      await takeAlone(client);
+      await migrate(there.url, { variable: there.variable });
+      return moveDatabase({ from, to: there, tell: tellTable, beforeCommit: () => takeAlone(client) });
+    }),
+  );
   if (json) console.log(JSON.stringify({ tables }));
   else {
     const memories = countInWords(tables["memory"] ?? 0, "memory", "memories");
@@ -47,35 +52,34 @@ async function migrateTo(given: string | undefined, { to, json }: { to?: string;
 /** How long a connection may take to end after its program did. */
 const LEAVING_MS = 2_000;
 
-/** @throws StartError while a server, or another program, is connected to the database. */
-async function assertUnused(url: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const end = Date.now() + LEAVING_MS;
-    for (let others = await othersAt(client); others.length > 0; others = await othersAt(client)) {
-      if (Date.now() > end) {
-        throw new StartError(
-          `The database is in use by ${others.join(", ")}. Stop the service first, so that nothing is missed.`,
-        );
-      }
-      await sleep(50);
+/**
+ * Keeps servers and commands from starting on this database while the connection lasts.
+ * @throws StartError while a server, or another program, is connected to it.
+ */
+async function takeAlone(client: pg.Client): Promise<void> {
+  const end = Date.now() + LEAVING_MS;
+  for (;;) {
+    const isMoving = await beginMove(client);
+    const others = await othersAt(client);
+    if (isMoving && others.length === 0) return;
+    if (Date.now() > end) {
+      const who = others.length > 0 ? others.join(", ") : "a program that has just started";
+      throw new StartError(`The database is in use by ${who}. Stop the service first, so that nothing is missed.`);
     }
-  } finally {
-    await client.end();
+    await sleep(50);
   }
 }
 
-/** The names of the programs that are connected. That by which this process keeps the embedded PostgreSQL is no other. */
+/** The names of other programs that are connected: not those by which the embedded PostgreSQL is kept, or that copy. */
 async function othersAt(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')
               || coalesce(' at ' || host(client_addr), '') AS name
      FROM pg_stat_activity
      WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-       AND application_name <> $1
+       AND application_name <> ALL($1)
      ORDER BY name`,
-    [PRESENCE_NAME],
+    [[PRESENCE_NAME, COPY_NAME]],
   );
   return rows.map(({ name }) => name);
 }

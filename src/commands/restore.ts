@@ -23,9 +23,9 @@ export const program = commandLine({
 
 async function restore(file: string, { json }: { json?: true }): Promise<void> {
   const unpacked = new PassThrough();
-  const tables = await withDatabaseUrl(async (url) => {
+  const tables = await withDatabaseUrl(async (address) => {
     const reading = pipeline(createReadStream(file), createGunzip(), unpacked);
-    const [result] = await Promise.all([readDatabase(url, unpacked, tellTable), reading]);
+    const [result] = await Promise.all([readDatabase(address, unpacked, { tell: tellTable }), reading]);
     return result;
   }).catch((error: unknown) => {
     if (!isDamaged(error)) throw error;

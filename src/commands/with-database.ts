@@ -1,28 +1,30 @@
 import { configOfProcess } from "../environment.js";
 import { type Services, createServices } from "../operation/context.js";
-import { openDataFolder } from "../platform/data-folder.js";
+import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { type Database, openDatabase } from "../platform/database.js";
 import { loggerTo } from "../platform/logger.js";
 import { billingOf } from "../platform/payments.js";
 import { migrate } from "../platform/migrations.js";
+import type { Address } from "../platform/one-connection.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
 /** Runs `work` with the address of the configured database, as it is, with or without a running server. */
-export async function withDatabaseAsIs<T>(work: (url: string) => Promise<T>): Promise<T> {
-  await using dataFolder = await openDataFolder(configOfProcess());
-  return await work(dataFolder.databaseUrl);
+export async function withDatabaseAsIs<T>(work: (address: Address) => Promise<T>): Promise<T> {
+  const config = configOfProcess();
+  await using dataFolder = await openDataFolder(config);
+  return await work({ url: dataFolder.databaseUrl, variable: variableOf(config) });
 }
 
 /** The same with a migrated database. */
-export const withDatabaseUrl = <T>(work: (url: string) => Promise<T>): Promise<T> =>
-  withDatabaseAsIs(async (url) => {
-    await migrate(url);
-    return await work(url);
+export const withDatabaseUrl = <T>(work: (address: Address) => Promise<T>): Promise<T> =>
+  withDatabaseAsIs(async (address) => {
+    await migrate(address.url, { variable: address.variable });
+    return await work(address);
   });
 
 /** The same with the open database. */
 export const withDatabase = <T>(work: (database: Database) => Promise<T>): Promise<T> =>
-  withDatabaseUrl(async (url) => {
+  withDatabaseUrl(async ({ url }) => {
     await using database = openDatabase(url);
     return await work(database);
   });

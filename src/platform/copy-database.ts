@@ -1,8 +1,9 @@
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
-import pg from "pg";
+import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { type Address, onConnection } from "./one-connection.js";
 import { StartError } from "./start-error.js";
 
 /*
@@ -16,6 +17,12 @@ export type RowCounts = Readonly<Record<string, number>>;
 
 type Tell = (table: string, rows: number) => void;
 
+interface ReadOptions {
+  readonly tell?: Tell;
+  /** Called when everything has arrived; if it throws, nothing is changed. */
+  readonly beforeCommit?: () => Promise<void>;
+}
+
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
@@ -25,74 +32,89 @@ const HEAD = "-- memory-graph database, schema ";
 const END = "-- end of ";
 
 /**
- * Writes the database at `url` as it is at one moment. A server may use it meanwhile.
+ * Writes the database as it is at one moment. A server may use it meanwhile.
  * @returns the rows of each table
  */
-export async function writeDatabase(url: string, target: Writable, tell: Tell = () => {}): Promise<RowCounts> {
-  await using database = await connect(url);
-  const { client } = database;
-  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  const counts: Record<string, number> = {};
-  await write(target, `${HEAD}${await newestMigration(client)}\n`);
-  for (const { name, columns } of await tablesOf(client)) {
-    const what = `"${name}" (${columns.map((column) => `"${column}"`).join(", ")})`;
-    await write(target, `COPY ${what} FROM stdin;\n`);
-    const rows = client.query(copyTo(`COPY ${what} TO STDOUT`));
-    for await (const chunk of rows as AsyncIterable<Buffer>) await write(target, chunk);
-    await write(target, "\\.\n");
-    counts[name] = rows.rowCount ?? 0;
-    tell(name, counts[name]);
-  }
-  await write(target, `${END}${sumOf(counts)} rows\n`);
-  target.end();
-  return counts;
+export function writeDatabase(from: Address, target: Writable, tell: Tell = () => {}): Promise<RowCounts> {
+  return onPatientConnection(from, async (client) => {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const counts: Record<string, number> = {};
+    await write(target, `${HEAD}${await newestMigration(client)}\n`);
+    for (const { name, columns } of await tablesOf(client)) {
+      const what = `"${name}" (${columns.map((column) => `"${column}"`).join(", ")})`;
+      await write(target, `COPY ${what} FROM stdin;\n`);
+      const rows = client.query(copyTo(`COPY ${what} TO STDOUT`));
+      for await (const chunk of rows as AsyncIterable<Buffer>) await write(target, chunk);
+      await write(target, "\\.\n");
+      counts[name] = rows.rowCount ?? 0;
+      tell(name, counts[name]);
+    }
+    await write(target, `${END}${sumOf(counts)} rows\n`);
+    target.end();
+    return counts;
+  });
 }
 
 /**
- * Fills the migrated and empty database at `url` with what `writeDatabase` wrote, wholly or not at all.
+ * Fills the migrated and empty database with what `writeDatabase` wrote, wholly or not at all.
  * @returns the rows of each table
  * @throws StartError when it is not empty, has another schema, or the source ends early or is something else.
  */
-export async function readDatabase(url: string, source: Readable, tell: Tell = () => {}): Promise<RowCounts> {
-  await using database = await connect(url);
-  const { client } = database;
-  await client.query("BEGIN; SET CONSTRAINTS ALL DEFERRED");
-  await assertEmpty(client);
-  const tables = (await tablesOf(client)).map(({ name }) => `"${name}"`);
-  for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-  const counts = await readTables(client, source, tell);
-  // Checks what was deferred: before that, PostgreSQL changes no table.
-  await client.query("SET CONSTRAINTS ALL IMMEDIATE");
-  for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
-  await client.query("COMMIT");
-  await client.query("ANALYZE");
-  return counts;
+export function readDatabase(
+  to: Address,
+  source: Readable,
+  { tell = () => {}, beforeCommit }: ReadOptions = {},
+): Promise<RowCounts> {
+  return onPatientConnection(to, async (client) => {
+    await client.query("BEGIN; SET CONSTRAINTS ALL DEFERRED");
+    const tables = await namesOfTables(client);
+    // This also locks them: what is empty now stays so.
+    for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
+    await assertEmpty(client);
+    const counts = await readTables(client, source, tell);
+    // Checks what was deferred: before that, PostgreSQL changes no table.
+    await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+    for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
+    await beforeCommit?.();
+    await client.query("COMMIT");
+    await client.query("ANALYZE");
+    return counts;
+  });
 }
 
-/** Copies all data to another migrated and empty database. */
-export async function copyDatabase(fromUrl: string, toUrl: string, tell: Tell): Promise<RowCounts> {
-  const between = new PassThrough();
-  between.on("error", () => {});
-  // One that fails ends the other.
-  const breaking = (error: unknown): never => {
-    between.destroy(error instanceof Error ? error : new Error(String(error)));
-    throw error;
-  };
-  const reading = readDatabase(toUrl, between, tell).catch(breaking);
-  await Promise.all([reading, writeDatabase(fromUrl, between).catch(breaking)]);
-  return reading;
+interface Move extends Required<ReadOptions> {
+  readonly from: Address;
+  readonly to: Address;
 }
 
-async function connect(connectionString: string): Promise<AsyncDisposable & { readonly client: pg.Client }> {
-  const client = new pg.Client({ connectionString, keepAlive: true });
-  client.on("error", () => {});
-  await client.connect();
-  // Large tables take as long as they take.
-  await client.query(
-    "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
-  );
-  return { client, [Symbol.asyncDispose]: () => client.end() };
+/** Moves all data to another migrated and empty database. Whoever changes the first one meanwhile waits in vain. */
+export function moveDatabase({ from, to, ...options }: Move): Promise<RowCounts> {
+  return onPatientConnection(from, async (holder) => {
+    await holder.query(`BEGIN; LOCK TABLE ${(await namesOfTables(holder)).join(", ")} IN SHARE MODE`);
+    const between = new PassThrough();
+    between.on("error", () => {});
+    // One that fails ends the other.
+    const breaking = (error: unknown): never => {
+      between.destroy(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    };
+    const reading = readDatabase(to, between, options).catch(breaking);
+    await Promise.all([reading, writeDatabase(from, between).catch(breaking)]);
+    return reading;
+  });
 }
+
+/** Of connections that copy: they change nothing that a copy could miss. */
+export const COPY_NAME = "memory-graph copy";
+
+/** Large tables take as long as they take. */
+const onPatientConnection = <T>(address: Address, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  onConnection(address, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
+    await client.query(
+      "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
+    );
+    return work(client);
+  });
 
 /** The newest migration stands for the schema: two databases with the same one have the same tables. */
 async function newestMigration(client: pg.Client): Promise<string> {
@@ -126,6 +148,9 @@ async function tablesOf(client: pg.Client): Promise<Table[]> {
   }
   return [...ordered.values()];
 }
+
+const namesOfTables = async (client: pg.Client): Promise<string[]> =>
+  (await tablesOf(client)).map(({ name }) => `"${name}"`);
 
 async function assertEmpty(client: pg.Client): Promise<void> {
   const { rows } = await client.query("SELECT FROM user_account LIMIT 1");

@@ -10,11 +10,13 @@ import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
 import { PROJECT } from "./project.js";
-import { StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
+import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
 /** Any constant works, as long as all servers on the same database use the same one. */
 const LOCK = 7_301_984_265;
+/** Held shared by each process that starts, until it has migrated, and exclusively while the database moves. */
+const MOVE_LOCK = 7_301_984_267;
 
 interface Migration {
   readonly name: string;
@@ -24,31 +26,38 @@ interface Migration {
 /** How long each step may wait; `LIMITS.start` by default. */
 type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
 
+interface MigrateOptions {
+  /** Where the address is from; `DATABASE_URL` by default. */
+  readonly variable?: AddressVariable | undefined;
+  readonly tell?: (message: string) => void;
+  readonly waits?: Waits;
+}
+
 const LOCK_POLL_MS = 200;
 const VERSION_MIN = 14;
 
 /**
  * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
  * one migrates and the others wait, with a message.
- * @throws StartError when the database cannot be used, a migration failed earlier or was changed after it was applied,
- * or another server migrates for too long.
+ * @throws StartError when the database cannot be used or is being moved, a migration failed earlier or was changed after
+ * it was applied, or another server migrates for too long.
  */
 export async function migrate(
   url: string,
-  tell: (message: string) => void = () => {},
-  waits: Waits = LIMITS.start,
+  { variable, tell = () => {}, waits = LIMITS.start }: MigrateOptions = {},
 ): Promise<string[]> {
   const migrations = await readMigrations();
-  const lock = lockClient(url, waits);
+  const lock = lockClient(url, waits, variable);
   try {
     await lock.connect();
     await assertUsable(lock, new URL(url).host, waits);
+    await assertStays(lock);
     await takeLock(lock, tell, waits);
     const pending = await pendingMigrations(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
   } catch (error) {
-    throw explainDatabase(error, url);
+    throw explainDatabase(error, url, variable);
   } finally {
     // The start must not wait for a connection that does not close.
     await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
@@ -56,7 +65,7 @@ export async function migrate(
 }
 
 /** @throws StartError when the URL is not valid, or a file that it names cannot be read. */
-function lockClient(url: string, { connectMs, catalogMs }: Waits): pg.Client {
+function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
   try {
     const lock = new pg.Client({
       ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
@@ -65,7 +74,7 @@ function lockClient(url: string, { connectMs, catalogMs }: Waits): pg.Client {
     // A connection that breaks between two statements fails the next one anyway.
     return lock.on("error", () => {});
   } catch (error) {
-    throw explainDatabase(error, url);
+    throw explainDatabase(error, url, variable);
   }
 }
 
@@ -81,6 +90,24 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
   // Neither would its locks hold.
   if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
+}
+
+/** @throws StartError while the database moves: what is written to it now could be missing there. */
+async function assertStays(database: pg.Client): Promise<void> {
+  const { rows } = await database.query<{ stays: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS stays", [
+    MOVE_LOCK,
+  ]);
+  if (rows[0]?.stays) return;
+  throw new StartError(
+    "`npm run migrate-to` is moving this database to another one: start again when it has ended, with the other one as " +
+      "DATABASE_URL.",
+  );
+}
+
+/** Refuses each start on this database while the connection lasts; false while one is under way. */
+export async function beginMove(database: pg.Client): Promise<boolean> {
+  const { rows } = await database.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [MOVE_LOCK]);
+  return rows[0]?.taken === true;
 }
 
 /** Polls: while waiting inside PostgreSQL it could neither report that it waits nor give up in time. */

@@ -8,13 +8,16 @@ import { expect, it } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
 import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { program as restore } from "../../src/commands/restore.js";
+import { program as user } from "../../src/commands/user.js";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { readDatabase, writeDatabase } from "../../src/platform/copy-database.js";
+import type { Address } from "../../src/platform/one-connection.js";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { runHere } from "../support/commands.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
 import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
 import { aTeam, anInvitee } from "../support/teams.js";
@@ -65,6 +68,44 @@ it("moves everything to another server, and refuses while something uses the dat
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
 });
 
+it("lets nobody change or start on the database while it moves, and copies nothing if somebody came all the same", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
+  await closeConnections(source.world);
+  const moving = await heldMove(environment, target);
+
+  const starting = await migrate(source.world.databaseUrl).catch((error: unknown) => error);
+  const command = await runHere(user, ["show", "--email", source.ann.email], environment);
+  // A server of an earlier version asks nobody, and stays.
+  await using earlier = await connected(source.world, "memory-graph-gateway");
+  const change = await earlier.query("UPDATE memory SET title = 'Missed'").then(
+    () => "changed",
+    (error: unknown) => error,
+  );
+  const refused = await moving.goOn();
+
+  expect(starting).toMatchObject({ message: expect.stringMatching(/^`npm run migrate-to` is moving this database/) });
+  expect([command.code, command.errors]).toEqual([1, expect.stringContaining("start again when it has ended")]);
+  expect(change).toMatchObject({ code: "55P03" });
+  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("in use by memory-graph-gateway")]);
+  expect(await target.database.models.user.count()).toBe(0);
+
+  await earlier[Symbol.asyncDispose]();
+  await closeConnections(source.world);
+  const moved = await runHere(migrateTo, [], environment);
+  expect([moved.code, await contentOf(target)]).toEqual([0, await contentOf(source.world)]);
+});
+
+it("says of a target that cannot be used that it is the target's address", async () => {
+  await using source = await createWorld();
+  for (const wrong of ["postgres://ann:hush@127.0.0.1:1/graph", "postgres://ann:100%ff@127.0.0.1/graph"]) {
+    await closeConnections(source);
+    const { code, errors } = await runHere(migrateTo, [wrong], { DATABASE_URL: source.databaseUrl });
+    expect([code, errors]).toEqual([1, expect.stringMatching(/\bTARGET_DATABASE_URL\b/)]);
+  }
+});
+
 it("moves the embedded database, which only a running server prevents", async () => {
   await using target = await createWorld();
   const environment = { DATA_DIR: await madeFolder(), TARGET_DATABASE_URL: target.databaseUrl, NODE_ENV: "test" };
@@ -74,9 +115,13 @@ it("moves the embedded database, which only a running server prevents", async ()
   const used = await runHere(migrateTo, [], environment);
   await lock.release();
   await server.stop();
-  const moved = await runHere(migrateTo, [], environment);
+  const moving = await heldMove(environment, target);
+  await using joined = await startEmbeddedPostgres({ dataDir: environment.DATA_DIR });
+  const starting = await migrate(joined.url).catch((error: unknown) => error);
+  const moved = await moving.goOn();
 
   expect([used.code, used.errors]).toEqual([1, expect.stringContaining("in use by memory-graph server lock")]);
+  expect(starting).toMatchObject({ message: expect.stringContaining("is moving this database") });
   expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
 });
 
@@ -105,7 +150,7 @@ it("refuses a backup that is cut, changed, of another schema or none, and restor
   await using target = await createWorld();
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   const sink = new PassThrough();
-  const [whole] = await Promise.all([buffer(sink), writeDatabase(source.world.databaseUrl, sink)]);
+  const [whole] = await Promise.all([buffer(sink), writeDatabase(addressOf(source.world), sink)]);
   const text = whole.toString();
   const cases = {
     "cut in a table": text.slice(0, text.indexOf('COPY "memory"') + 300),
@@ -119,7 +164,7 @@ it("refuses a backup that is cut, changed, of another schema or none, and restor
   };
 
   for (const [name, content] of Object.entries(cases)) {
-    await expect(readDatabase(target.databaseUrl, Readable.from([Buffer.from(content)])), name).rejects.toThrow(
+    await expect(readDatabase(addressOf(target), Readable.from([Buffer.from(content)])), name).rejects.toThrow(
       /damaged|too early|no backup|schema/,
     );
   }
@@ -133,6 +178,37 @@ it("refuses a backup that is cut, changed, of another schema or none, and restor
   expect(await readFile(file, "utf8")).toBe(text);
   expect(await target.database.models.user.count()).toBe(0);
 });
+
+/** A move that waits in its middle, for a table of the target, until it may go on. */
+async function heldMove(environment: Record<string, string>, target: World) {
+  const holder = await connected(target);
+  await holder.query("BEGIN; LOCK TABLE memory IN SHARE MODE");
+  const moved = runProcess("migrate-to", [], environment);
+  const ended = moved.then(({ errors }) => Promise.reject(new Error(`The move did not wait: ${errors}`)));
+  await Promise.race([ended, expect.poll(() => waitersAt(target), { timeout: 20_000 }).toBe(1)]);
+  return {
+    async goOn() {
+      await holder[Symbol.asyncDispose]();
+      return moved;
+    },
+  };
+}
+
+async function connected({ databaseUrl }: World, name = "a test") {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: name, lock_timeout: 300 });
+  client.on("error", () => {});
+  await client.connect();
+  return { query: (sql: string) => client.query(sql), [Symbol.asyncDispose]: () => client.end() };
+}
+
+async function waitersAt({ database }: World): Promise<number> {
+  const { rowCount } = await database.pool.query(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rowCount ?? 0;
+}
+
+const addressOf = ({ databaseUrl: url }: World): Address => ({ url, variable: "DATABASE_URL" });
 
 /** A world with something in most tables. */
 async function filled(count = MEMORIES) {

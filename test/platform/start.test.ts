@@ -18,7 +18,7 @@ const QUICKLY = { ...LIMITS.start, connectMs: 2_000, reportAfterMs: 100, migrati
 
 /** What an operator reads when the service is started on this database. */
 async function sentenceAt(url: string): Promise<string> {
-  const error: unknown = await migrate(url, () => {}, QUICKLY).then(
+  const error: unknown = await migrate(url, { waits: QUICKLY }).then(
     () => new Error("It started."),
     (thrown: unknown) => thrown,
   );
@@ -166,10 +166,11 @@ it("waits for another server that migrates and says so, but only for a limited t
   await other.query("SELECT pg_advisory_lock(7301984265)");
   const told: string[] = [];
 
-  const refused = migrate(world.databaseUrl, (message) => told.push(message), QUICKLY).catch((error: unknown) => error);
+  const tell = (message: string) => void told.push(message);
+  const refused = migrate(world.databaseUrl, { tell, waits: QUICKLY }).catch((error: unknown) => error);
   expect(await refused).toBeInstanceOf(StartError);
   expect(String(await refused)).toMatch(/Another server has been migrating this database for 1 s/);
-  const waiting = migrate(world.databaseUrl, (message) => told.push(message), { ...QUICKLY, migrationLockMs: 60_000 });
+  const waiting = migrate(world.databaseUrl, { tell, waits: { ...QUICKLY, migrationLockMs: 60_000 } });
   await expect
     .poll(() => told)
     .toEqual(Array.from({ length: 2 }, () => "Another server migrates this database: waiting for it."));
