@@ -29,21 +29,27 @@ const EXIT_INTERRUPTED = 130;
 const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
-That includes what mem0 lists (get_all) and exports of mcp-memory-service and MemoryGraph.
-Fields that memories or relationships do not have become lines of the content or context: "status: open".
-Ids, versions, times of creation and embeddings are only counted in the report: the service sets its own.
+That includes what mem0 lists (get_all), exports and backups of mcp-memory-service, exports of MemoryGraph, nodes and
+edges of Graphiti, blocks and passages of Letta.
+Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
+of MemoryGraph, and ids that are UUIDs, as external ids. The times of relationships, other ids, versions and embeddings
+are only counted in the report. Fields that memories do not have become lines of the content: "status: open".
 
-Folders: each Markdown note is a memory, with its whole text, as Obsidian and Basic Memory keep them.
-  front matter  title, type, tags, summary, importance; other fields become lines of the content
+Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory and Logseq keep them and as
+Joplin, Notion and MemoryGraph export them.
+  front matter  title, type, tags, summary, importance, confidence, created, updated, an id that is a UUID; other fields
+                become lines of the content
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)" and "type: [[Target]]"
+  [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags
-A link finds a note by path, title, permalink or alias. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
+A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
 and ${LIMITS.importFolder.bytes} together, in UTF-8. Symbolic links are not followed, hidden files not read.
 
 An export of this service (npm run export, in either format) is restored as it is, with ids and times; one in the
 format memorygraph only if it was not written anew by another program since.
 
-Running it again adds nothing that exists already; a memory with new observations or tags is updated.
+Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
+text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
 Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: keep this tag.
 
 The report shows how many items were created, existed already, were repeated or left out, and why.`;

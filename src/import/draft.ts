@@ -1,4 +1,5 @@
-import type { ImportedGraph, Kind, Link, Note, NotTaken } from "./graph.js";
+import { isDeepStrictEqual } from "node:util";
+import type { ImportedGraph, Kept, Kind, Link, Note, NotTaken } from "./graph.js";
 import { labelOf } from "./graph.js";
 import { type Entry, TAG, noteOf, noteProblem } from "./note.js";
 import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
@@ -17,6 +18,7 @@ export interface FoundMemory {
   readonly tags: readonly string[];
   readonly summary?: string | undefined;
   readonly importance?: number | undefined;
+  readonly kept?: Kept | undefined;
   /** Whether further texts with the same name are added to the same memory. */
   readonly grows: boolean;
 }
@@ -85,7 +87,7 @@ export class GraphDraft {
       return this.#extend(known, found);
     }
     const { name, summary, importance, grows } = found;
-    const entry: Entry = { name, type: "", texts: new Set(), details: new Set(), tags: new Set(), grows };
+    const entry: Entry = { name, type: "", texts: new Set(), details: new Set(), tags: new Set(), kept: {}, grows };
     this.#extend(entry, { ...found, summary, importance });
     this.#entries.push(entry);
     if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
@@ -128,7 +130,7 @@ export class GraphDraft {
   }
 
   /** A further line for the same name adds its content, and replaces nothing. */
-  #extend(entry: Entry, { id, type, texts, details, tags, summary, importance }: FoundMemory): Entry {
+  #extend(entry: Entry, { id, type, texts, details, tags, summary, importance, kept }: FoundMemory): Entry {
     const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
     if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, entry);
     if (entry.type === "") entry.type = type ?? "";
@@ -137,6 +139,7 @@ export class GraphDraft {
     else if (summary !== undefined && summary !== entry.summary) also("summary", summary);
     if (entry.importance === undefined) entry.importance = importance;
     else if (importance !== undefined && importance !== entry.importance) also("importance", importance);
+    entry.kept = firstOf(entry.kept, kept);
     for (const text of texts) entry.texts.add(text);
     for (const line of details) entry.details.add(line);
     for (const tag of tags) entry.tags.add(tag);
@@ -173,7 +176,18 @@ export class GraphDraft {
     for (const field of lost) {
       this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one is kept");
     }
+    const [one, other] = [first.kept?.context ?? {}, second.kept?.context ?? {}];
+    for (const [name, value] of Object.entries(other)) {
+      if (!(name in one) || isDeepStrictEqual(one[name], value)) continue;
+      const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify({ [name]: value }))}`;
+      this.refuse("part", what, "the first one is kept");
+    }
+    if (first.kept?.externalId !== undefined && second.kept?.externalId !== undefined) this.notCarry("id");
     return {
+      kept: {
+        ...firstOf(first.kept, second.kept),
+        ...(isEmpty(one) && isEmpty(other) ? {} : { context: { ...other, ...one } }),
+      },
       tags: [...new Set([...first.tags, ...second.tags])],
       summary: first.summary ?? second.summary,
       importance: first.importance ?? second.importance,
@@ -230,6 +244,14 @@ export class GraphDraft {
     }
     return ends[0]?.key === ends[1]?.key ? "it links a memory to itself" : undefined;
   }
+}
+
+const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
+
+/** What the first says, and of the second what the first does not say. */
+function firstOf(first: Kept = {}, second: Kept = {}): Kept {
+  const said = Object.entries(first).filter(([, value]) => value !== undefined);
+  return { ...second, ...Object.fromEntries(said) };
 }
 
 export interface FinishOptions {

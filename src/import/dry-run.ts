@@ -16,6 +16,7 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
     },
     // A memory that does not exist has no relationships, so it needs no id.
     createMemories: async (notes) => notes.map(() => ""),
+    createDated: async (notes) => notes.map(() => ""),
     update: async () => {},
     async createRelationships(links) {
       const known = links.filter(({ fromId, toId }) => fromId !== "" && toId !== "");

@@ -1,3 +1,4 @@
+import { parseStrictly } from "./json-text.js";
 import { type JsonObject, isObject } from "./text.js";
 
 /** A field of a record that is not read yet. */
@@ -9,6 +10,8 @@ export interface Field {
   readonly value: unknown;
   /** Whether it is in a nested object of the record, such as `metadata`. */
   readonly isInner: boolean;
+  /** The name of that object. */
+  readonly within?: string;
 }
 
 export const plainName = (label: string): string => label.replaceAll(/[\s_-]/g, "").toLowerCase();
@@ -34,7 +37,7 @@ export class Fields {
       Object.entries(map.value as JsonObject).map(([key, value]) => {
         const label = labels.has(key) ? `${map.label}.${key}` : key;
         labels.add(key);
-        return { name: plainName(key), label, value, isInner: true };
+        return { name: plainName(key), label, value, isInner: true, within: map.label };
       }),
     );
     this.#left = [...outer.filter((field) => !isMap(field)), ...inner];
@@ -61,6 +64,11 @@ export class Fields {
     const meant = this.#left.filter(isMeant);
     if (meant.length > 0) this.#left = this.#left.filter((field) => !isMeant(field));
     return meant;
+  }
+
+  /** Takes all fields of a nested object. */
+  takeWithin(label: string): void {
+    this.#left = this.#left.filter(({ within }) => within !== label);
   }
 
   /** The remaining fields that are not empty, as lines such as "status: open". */
@@ -116,10 +124,40 @@ export function asShare(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
 }
 
-/** The texts of a list, or of one text with commas; undefined if it contains anything else. */
+/** The texts of a list, or of one text with commas or a list in JSON; undefined if it contains anything else. */
 export function asTexts(value: unknown): string[] | undefined {
+  if (typeof value === "string" && value.startsWith("[")) {
+    const list = parseStrictly(value);
+    if (Array.isArray(list)) return asTexts(list);
+  }
   if (typeof value === "string" && value.trim() !== "") return value.split(",").map((text) => text.normalize("NFC"));
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const texts = value.map(asKey);
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
+
+/** In a zone, or else in UTC. A date alone is its first moment. */
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+/** Numbers up to here are seconds since 1970, larger ones milliseconds. */
+const SECONDS_MAX = 1e11;
+
+/** Clocks differ: what is newer is created now. */
+const NEW_MS = 60_000;
+
+/** A time since 1970 that has passed. */
+export function asPast(value: unknown): Date | undefined {
+  const time = asTime(value);
+  return time && time.getTime() <= Date.now() - NEW_MS ? time : undefined;
+}
+
+/** A time since 1970: text of ISO 8601, or a number of seconds or milliseconds. */
+export function asTime(value: unknown): Date | undefined {
+  if (typeof value === "number") return timeOf(value > SECONDS_MAX ? value : value * 1_000);
+  const [, day, time = "00:00", zone = "Z"] = (typeof value === "string" && TIME.exec(value.trim())) || [];
+  return day === undefined ? undefined : timeOf(Date.parse(`${day}T${time}${zone.toUpperCase()}`));
+}
+
+const timeOf = (milliseconds: number): Date | undefined => {
+  const time = new Date(milliseconds);
+  return time.getTime() >= 0 ? time : undefined;
+};

@@ -1,4 +1,4 @@
-import type { Link, Note } from "./graph.js";
+import type { DatedNote, Link, Note } from "./graph.js";
 
 export interface StoredMemory {
   readonly id: string;
@@ -6,6 +6,7 @@ export interface StoredMemory {
   readonly title: string;
   readonly content: string;
   readonly tags: readonly string[];
+  readonly external_id?: string | null;
   readonly version: number;
 }
 
@@ -28,6 +29,8 @@ export interface GraphStore {
   memory(id: string): Promise<StoredMemory>;
   /** Creates all or none; returns the new memories' ids in their order. */
   createMemories(notes: readonly Note[]): Promise<readonly string[]>;
+  /** The same with the times that they say. */
+  createDated(notes: readonly DatedNote[]): Promise<readonly string[]>;
   /** @throws Refused with the reason version_mismatch when the memory was changed since it was read. */
   update(memory: StoredMemory, change: Change): Promise<void>;
   /** Creates all that do not exist, or none; returns how many existed. */

@@ -1,4 +1,21 @@
-import { quote } from "./text.js";
+import { type JsonObject, quote } from "./text.js";
+
+/** What a memory keeps of where it was before, beside its text. */
+export interface Kept {
+  readonly confidence?: number | undefined;
+  readonly context?: JsonObject | undefined;
+  /** The id that it had. */
+  readonly externalId?: string | undefined;
+  readonly createdAt?: Date | undefined;
+  readonly updatedAt?: Date | undefined;
+  readonly expiresAt?: Date | undefined;
+}
+
+/** What has a time of a change alone was there by then. */
+export const timesOf = (createdAt: Date | undefined, updatedAt: Date | undefined): Kept => ({
+  createdAt: createdAt ?? updatedAt,
+  updatedAt,
+});
 
 /** A memory to store, from a file of any format. */
 export interface Note {
@@ -10,9 +27,17 @@ export interface Note {
   readonly summary?: string | undefined;
   readonly tags: readonly string[];
   readonly importance?: number | undefined;
+  readonly kept?: Kept | undefined;
   /** The lines of the content, if a later import may add more. */
   readonly lines?: readonly string[];
 }
+
+/** A memory of which it is known when it was created. */
+export interface DatedNote extends Note {
+  readonly kept: Kept & { readonly createdAt: Date };
+}
+
+export const isDated = (note: Note): note is DatedNote => note.kept?.createdAt !== undefined;
 
 /** A relationship to store, between two notes of the same file. */
 export interface Link {

@@ -7,11 +7,13 @@ export const IDS = ["id", "uuid", "entityid", "memoryid", "nodeid"];
 export const TYPES = ["entitytype", "memorytype", "nodetype", "objecttype", "type", "category", "kind"];
 export const TEXTS = [
   ...["observations", "observation", "facts", "fact", "contents", "content", "text", "memory", "details", "detail"],
-  ...["description", "body", "notes", "note", "value", "data"],
+  ...["description", "document", "body", "notes", "note", "value", "data"],
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
 
-const ENDS = ["", "entity", "name", "entityname", "memoryid", "id", "entityid", "memory", "node", "nodeid"];
+const ENDS = [
+  ...["", "entity", "name", "entityname", "memoryid", "id", "uuid", "entityid", "memory", "node", "nodeid", "nodeuuid"],
+];
 const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
 export const FROM = [...endsOf("from", "source"), "head", "start", "subject"];
 export const TO = [...endsOf("to", "target", "destination"), "tail", "end", "object"];
@@ -25,7 +27,7 @@ export const RELATION_TYPES = [
 /** Lists of memories, and of relationships, in a file that is one object. */
 export const MEMORY_LISTS = new Set([
   ...["entities", "nodes", "memories", "vertices", "results", "items", "records", "documents", "concepts"],
-  ...["shorttermmemory", "longtermmemory", "archivedmemory"],
+  ...["shorttermmemory", "longtermmemory", "archivedmemory", "blocks", "passages"],
 ]);
 /** Those that may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);

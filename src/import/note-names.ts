@@ -17,45 +17,85 @@ export interface Target {
 const NOTE_END = /\.(?:md|markdown)$/i;
 const FILE_END =
   /\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|wav|m4a|ogg|flac|webm|mov|mkv|canvas|base|csv|json|txt|zip|docx|xlsx|pptx)$/i;
+/** The time by which a Zettelkasten names its notes, at the beginning of a file's name. */
+const TIME_ID = /^\d{8,17}(?=[ _-])/;
 
 /**
- * Finds notes by the names that links use: path, end of the path, title, permalink, alias, in any case. Where several
- * notes have a name, it is that of the one whose path is the shortest.
+ * Finds notes by the names that links use: path, from the top or from the folder of the note that has the link, end of
+ * the path, title, permalink, alias, id, in any case. Where several notes have a name, it is that of the one whose path
+ * is the shortest.
  */
 export class NoteNames {
   readonly #paths = new Map<string, string>();
+  readonly #names = new Map<string, string>();
   /** Names that no note has, as they were first written. */
   readonly #missing = new Map<string, string>();
 
   constructor(notes: readonly NamedNote[]) {
     const add = (name: string, path: string) => {
       const key = normal(name);
-      if (!this.#paths.has(key)) this.#paths.set(key, path);
+      if (!this.#names.has(key)) this.#names.set(key, path);
     };
-    for (const { path } of notes) add(path, path);
+    for (const { path } of notes) this.#paths.set(normal(path), path);
     for (const { path, title } of notes) {
       const parts = path.split("/");
       for (const start of parts.keys()) add(parts.slice(start).join("/"), path);
       if (title !== undefined) add(title, path);
     }
-    for (const { path, otherNames } of notes) for (const name of otherNames) add(name, path);
+    for (const { path, otherNames } of notes) {
+      for (const name of otherNames) add(name, path);
+      const id = TIME_ID.exec(path.slice(path.lastIndexOf("/") + 1))?.[0];
+      if (id !== undefined) add(id, path);
+    }
   }
 
-  /** @param link what is between the brackets: `Target`, `Target|shown` or `Target#Heading`. Undefined for a heading of the same note. */
-  find(link: string): Target | undefined {
+  /**
+   * @param link what is between the brackets: `Target`, `Target|shown` or `Target#Heading`.
+   * @param from the path of the note that has it.
+   * @returns undefined for a heading of the same note.
+   */
+  find(link: string, from: string): Target | undefined {
     const name = asText(link.split(/\\?\|/)[0]?.split("#")[0]?.trim());
     if (name === undefined) return undefined;
     const key = normal(name);
-    const path = this.#paths.get(key);
+    const path = this.#pathOf(name, from);
     if (path === undefined && !this.#missing.has(key)) this.#missing.set(key, name);
     return { path, name: this.#missing.get(key) ?? name, isFile: path === undefined && FILE_END.test(name) };
   }
+
+  /** @param path of a link of Markdown. Undefined where it leads to no note and should not. */
+  findPath(path: string, from: string): Target | undefined {
+    const found = this.#pathOf(path, from);
+    return found === undefined && !NOTE_END.test(path) ? undefined : { path: found, name: path, isFile: false };
+  }
+
+  #pathOf(name: string, from: string): string | undefined {
+    const beside = `${from.slice(0, from.lastIndexOf("/") + 1)}${name}`;
+    const isRelative = /^\.\.?\//.test(name);
+    const ways = [
+      isRelative ? undefined : this.#paths.get(normal(name)),
+      this.#paths.get(normal(withoutDots(beside))),
+      this.#names.get(normal(name)),
+    ];
+    return ways.find((path) => path !== undefined);
+  }
+}
+
+/** `a/../b/./c` is `b/c`. */
+function withoutDots(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  }
+  return parts.join("/");
 }
 
 const normal = (name: string): string =>
   name
     .trim()
-    .replace(/^(?:\.?\/)+/, "")
+    .replace(/^memory:\/\//, "")
+    .replace(/^(?:\.{0,2}\/)+/, "")
     .replace(NOTE_END, "")
     .normalize("NFC")
     .toLowerCase();

@@ -1,4 +1,4 @@
-import type { Note } from "./graph.js";
+import type { Kept, Note } from "./graph.js";
 import { CONTENT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, memoryType } from "./type-names.js";
 
@@ -15,6 +15,7 @@ export interface Entry {
   readonly tags: Set<string>;
   summary?: string | undefined;
   importance?: number | undefined;
+  kept: Kept;
   readonly grows: boolean;
 }
 
@@ -30,7 +31,7 @@ export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
   const label = (kind: string) => (text: string) => `${kind} of ${quote(name)}: ${quote(text)}`;
   const texts = storable([...entry.texts], label("an observation"), refuse);
   const more = storable([...details, ...entry.details], label("a field"), refuse);
-  const rest = { key, type, title, summary: entry.summary, tags, importance: entry.importance };
+  const rest = { key, type, title, summary: entry.summary, tags, importance: entry.importance, kept: entry.kept };
   if (!grows) {
     const content = [...whole, ...texts, ...(more.length > 0 ? ["", ...more] : [])].join("\n");
     return { ...rest, content: fitLines([content || name], name, refuse).join("\n") };

@@ -5,6 +5,7 @@ import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
 import { GraphReader } from "./read-graph.js";
+import { encodingOf } from "./text.js";
 
 const CHUNK_BYTES = 1_048_576;
 const REASONS_SHOWN = 3;
@@ -69,10 +70,4 @@ async function readChunks(file: FileHandle, place: string, options: ReadOptions)
     push(buffer.subarray(0, bytesRead), bytesRead > 0);
     if (bytesRead === 0) return reader.end(options);
   }
-}
-
-/** PowerShell by default writes UTF-16 with a byte order mark. */
-function encodingOf(chunk: Buffer): string {
-  if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";
-  return chunk[0] === 0xfe && chunk[1] === 0xff ? "utf-16be" : "utf-8";
 }

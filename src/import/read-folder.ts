@@ -7,7 +7,7 @@ import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js"
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
 import { NoteNames } from "./note-names.js";
-import { quote } from "./text.js";
+import { encodingOf, quote } from "./text.js";
 
 type Bounds = { readonly [Name in keyof typeof LIMITS.importFolder]: number };
 
@@ -43,6 +43,8 @@ class FolderReader {
   readonly #notes: FoundNote[] = [];
   /** Files that are no notes, by what their names end with. */
   readonly #others = new Map<string, number>();
+  /** Whether it is a graph of Logseq. */
+  #isLogseq = false;
   #files = 0;
   #bytes = 0;
 
@@ -78,7 +80,9 @@ class FolderReader {
           `${this.root} has more than ${this.bounds.files} files. Import its folders one by one.`,
         );
       }
-      if (entry.isDirectory() && !entry.name.startsWith(".")) folders.push(path);
+      if (path === LOGSEQ_CONFIG) this.#isLogseq = true;
+      if (LOGSEQ_BACKUPS.has(path)) this.#draft.ignore(quote(path), "earlier versions that Logseq keeps");
+      else if (entry.isDirectory() && !entry.name.startsWith(".")) folders.push(path);
       else await this.#readEntry(path, entry);
     }
     return folders;
@@ -112,22 +116,21 @@ class FolderReader {
   }
 
   #addAll(): void {
-    const names = new NoteNames(this.#notes);
-    for (const { path, body, unread, title: said, type = "note", ...note } of this.#notes) {
-      const name = said ?? nameOf(path);
-      const { details, tags, summary, importance } = note;
+    const titled = this.#notes.map((note) => {
+      return { ...note, title: note.title ?? (this.#isLogseq ? logseqTitle(nameOf(note.path)) : undefined) };
+    });
+    const names = new NoteNames(titled);
+    for (const { path, body, title, type = "note", ...note } of titled) {
+      const name = title ?? nameOf(path);
+      const { details, tags, summary, importance, kept } = note;
       const texts = [(body === "" ? name : body).normalize("NFC")];
       this.#draft.addMemory({
-        ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, grows: false },
+        ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, kept, grows: false },
       });
-      for (const { line, text } of unread) {
-        const reason = "of front matter, `key: value`, `key: [a, b]` and lists of `- item` are read";
-        this.#draft.refuse("part", `${quote(path)}, line ${line}: ${quote(text)}`, reason);
-      }
     }
     for (const { path, links } of this.#notes) {
-      for (const { to, type, context } of links) {
-        const found = names.find(to);
+      for (const { to, isPath, type, context } of links) {
+        const found = isPath ? names.findPath(to, path) : names.find(to, path);
         if (found === undefined) continue;
         if (found.isFile) this.#draft.ignore(`${quote(path)}: ${quote(to)}`, "a link to a file that is no note");
         else {
@@ -154,14 +157,25 @@ class FolderReader {
   }
 }
 
+const LOGSEQ_CONFIG = "logseq/config.edn";
+const LOGSEQ_BACKUPS = new Set(["logseq/bak", "logseq/version-files"]);
+
+/** In names of files Logseq writes `/` as `___`, in earlier versions as `%2F`. */
+const logseqTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
+
 /** An id that is the name of no note. */
 const idOf = (path: string): string => `./${path}`;
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1, -extname(path).length).normalize("NFC");
+/** Notion adds an id to the names of files. */
+const nameOf = (path: string): string =>
+  path
+    .slice(path.lastIndexOf("/") + 1, -extname(path).length)
+    .replace(/ [0-9a-f]{32}$/, "")
+    .normalize("NFC");
 
 function decode(content: Buffer): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(content);
+    return new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
   } catch {
     return undefined;
   }

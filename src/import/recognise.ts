@@ -1,7 +1,8 @@
 import type { GraphDraft } from "./draft.js";
-import { type Field, Fields, asKey, asShare, asText, asTexts, plainName, showValue } from "./fields.js";
-import { MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
-import { MEM0 } from "./formats/mem0.js";
+import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
+import { LIMITS } from "../limits.js";
+import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
+import { MEM0, isMem0Change } from "./formats/mem0.js";
 import type { ToolFormat } from "./formats/tool-format.js";
 import {
   AMBIGUOUS_LISTS,
@@ -21,13 +22,15 @@ import {
   WRAPPERS,
   shapeOf,
 } from "./names.js";
+import { type Kept, timesOf } from "./graph.js";
+import { NO_BRACKETS, countBrackets } from "./json-text.js";
 import type { Entry } from "./note.js";
 import type { FileRecord } from "./record-reader.js";
-import { type JsonObject, SUMMARY_MAX, cut, isLonger, isObject, quote } from "./text.js";
+import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote } from "./text.js";
 
 type Shape = "memory" | "relationship" | undefined;
 
-const TOOLS: readonly ToolFormat[] = [MEM0, MCP_MEMORY_SERVICE];
+const TOOLS: readonly ToolFormat[] = [MEM0, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
 
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
@@ -48,6 +51,10 @@ interface ObjectRecord extends FileRecord {
 
 function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
   if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
+  if (isMem0Change(value)) {
+    const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
+    return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, reason);
+  }
   const fields = new Fields(value);
   const markers = fields.takeAll(({ name, value }) => name === "type" && shapeOf(value) !== undefined);
   const said = shape ?? shapeOf(markers[0]?.value);
@@ -136,18 +143,43 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
   }
   const labels = fields.take(["labels"], asTexts) ?? [];
-  const type = fields.take(TYPES, asText) ?? labels[0];
+  const type = fields.take(TYPES, asText) ?? labels.find((label) => shapeOf(label.toLowerCase()) === undefined);
   const tags = [...labels, ...(fields.take(TAGS, asTexts) ?? [])];
   const summary = fields.take(["summary"], asSummary);
   const importance = fields.take(["importance"], asShare);
   const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
+  const kept = takeKept({ place, value }, fields, id);
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
-  if (identifier && id !== name) draft.notCarry(identifier.label);
+  if (identifier && id !== name && kept.externalId === undefined) draft.notCarry(identifier.label);
   const grows = !found?.isProse || (called !== undefined && !isTitled);
-  const memory = { place, name, id, type, tags, summary, importance, grows, texts: found?.lines ?? [] };
+  const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });
+}
+
+function takeKept({ value }: ObjectRecord, fields: Fields, id: string | undefined): Kept {
+  const context = value["context"];
+  const hasText = Object.entries(value).some(
+    ([name, text]) => TEXTS.includes(plainName(name)) && showValue(text) !== "",
+  );
+  // Of a memory without a text of its own, the object may be what it says.
+  const isContext = isObject(context) && hasText && fitsContext(context);
+  if (isContext) fields.takeWithin("context");
+  const isFuture = (time: Date | undefined) => (time && time.getTime() > Date.now() ? time : undefined);
+  return {
+    context: isContext && Object.keys(context).length > 0 ? context : undefined,
+    externalId: id !== undefined && UUID.test(id) ? id : undefined,
+    confidence: fields.take(["confidence"], asShare),
+    ...timesOf(fields.take(["createdat"], asPast), fields.take(["updatedat"], asPast)),
+    expiresAt: fields.take(["expiresat", "expirationdate"], (time) => isFuture(asTime(time))),
+  };
+}
+
+function fitsContext(context: JsonObject): boolean {
+  const text = JSON.stringify(context);
+  const { contextBytes, contextDepth } = LIMITS.memory;
+  return Buffer.byteLength(text) <= contextBytes && countBrackets(text, NO_BRACKETS).deepest <= contextDepth;
 }
 
 /** Reads memories by name, such as `{"Alice": {"observations": […]}, …}`; false if it is something else. */
@@ -198,7 +230,6 @@ const asSummary = (value: unknown) => {
 
 const isEmbedding = ({ name, value }: Field) =>
   ["embedding", "embeddings", "vector"].includes(name) && (Array.isArray(value) || isObject(value));
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Fields that the service sets itself, and embeddings. */
 function isOfService(field: Field): boolean {
@@ -219,8 +250,9 @@ function toolOf(value: JsonObject): ToolFormat | undefined {
   return TOOLS.find(({ recognises }) => recognises(names));
 }
 
-function leaveOutDerived({ derived }: ToolFormat, fields: Fields, draft: GraphDraft): void {
-  const isDerived = ({ name, value, isInner }: Field) => !isInner && derived.has(name) && showValue(value) !== "";
+function leaveOutDerived({ derived, isNested = false }: ToolFormat, fields: Fields, draft: GraphDraft): void {
+  const isDerived = ({ name, value, isInner }: Field) =>
+    (isNested || !isInner) && derived.has(name) && showValue(value) !== "";
   for (const { label } of fields.takeAll(isDerived)) draft.notCarry(label);
 }
 
@@ -275,7 +307,9 @@ function readRelationship(
   const confidence = fields.take(["confidence", "certainty"], asShare);
   const context = fields.take(["context"], asText);
   leaveToService(fields, draft);
-  for (const { label } of fields.takeAll(({ name, isInner }) => name === "id" && !isInner)) draft.notCarry(label);
+  for (const { label } of fields.takeAll(({ name, isInner }) => ["id", "uuid"].includes(name) && !isInner)) {
+    draft.notCarry(label);
+  }
   draft.addRelationship({
     ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to", strength, confidence },
     context: [

@@ -1,4 +1,4 @@
-import { type ImportedGraph, type Kind, type NotTaken, type Note, labelOf } from "./graph.js";
+import { type ImportedGraph, type Kind, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
 import { batchesOf, storeAll } from "./batches.js";
 import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
@@ -53,14 +53,22 @@ const CONCURRENCY = 4;
 
 /** Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. */
 export async function runImport(graph: ImportedGraph, { store, report, onStep, onPlan }: RunOptions): Promise<void> {
-  const stored = await storedByTitle(graph, store);
-  const notes = [...graph.notes.values()].map((note) => {
-    return { note, same: stored.get(note.title)?.find((memory) => isSame(note, memory)) };
-  });
+  const ids = new Map<string, string>();
+  const stored = await storedAlike(graph, store);
+  const notes: { note: Note; same: StoredMemory | undefined }[] = [];
+  for (const note of graph.notes.values()) {
+    const same = stored.byTitle.get(note.title)?.find((memory) => isSame(note, memory));
+    const { externalId = "" } = note.kept ?? {};
+    if (same || !stored.byExternalId.get(externalId)) notes.push({ note, same });
+    else {
+      report.notTaken.push({ kind: "memory", what: labelOf(note), reason: CHANGED });
+      ids.set(note.key, stored.byExternalId.get(externalId) ?? "");
+      onStep();
+    }
+  }
   const fresh = notes.flatMap(({ note, same }) => (same ? [] : [note]));
   const grown = notes.filter(({ note, same }) => same && changeOf(note, same) !== undefined);
   onPlan?.({ items: fresh.length + graph.links.size, updates: grown.length });
-  const ids = new Map<string, string>();
   /** Reports what the service refuses; the import continues. */
   const leaveOut = (kind: Kind, what: string, { message }: Refused) => {
     report.notTaken.push({ kind, what, reason: message });
@@ -78,15 +86,25 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
       leaveOut("memory", labelOf(note), error);
     }
   });
-  const createMemories = async (some: readonly Note[]) => {
-    const created = await store.createMemories(some);
-    for (const [index, { key }] of some.entries()) ids.set(key, created[index] ?? "");
-    report.memories.created += some.length;
-    onStep(some.length);
+  const createAll = async <Some extends Note>(
+    all: readonly Some[],
+    create: (some: readonly Some[]) => Promise<readonly string[]>,
+  ) => {
+    const createSome = async (some: readonly Some[]) => {
+      const created = await create(some);
+      for (const [index, { key }] of some.entries()) ids.set(key, created[index] ?? "");
+      report.memories.created += some.length;
+      onStep(some.length);
+    };
+    for (const batch of batchesOf(all)) {
+      await storeAll(batch, createSome, (note, failure) => leaveOut("memory", labelOf(note), failure));
+    }
   };
-  for (const batch of batchesOf(fresh)) {
-    await storeAll(batch, createMemories, (note, failure) => leaveOut("memory", labelOf(note), failure));
-  }
+  await createAll(fresh.filter(isDated), (some) => store.createDated(some));
+  await createAll(
+    fresh.filter((note) => !isDated(note)),
+    (some) => store.createMemories(some),
+  );
   const createRelationships = async (some: readonly PlacedLink[]) => {
     const existing = await store.createRelationships(some);
     report.relationships.existing += existing;
@@ -114,13 +132,29 @@ function placed(
   });
 }
 
-/** The stored memories that have the title of a note. */
-async function storedByTitle({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Map<string, StoredMemory[]>> {
-  const stored = new Map<string, StoredMemory[]>();
-  for (const { title } of notes.values()) stored.set(title, []);
-  if (stored.size === 0) return stored;
-  for await (const memory of store.memories(tag)) stored.get(memory.title)?.push(memory);
-  return stored;
+const CHANGED = "the graph has this memory by its id, with another title, type or content: it is left there as it is";
+
+interface Stored {
+  readonly byTitle: ReadonlyMap<string, StoredMemory[]>;
+  /** The ids of memories by the ids that they had elsewhere. */
+  readonly byExternalId: ReadonlyMap<string, string>;
+}
+
+/** The stored memories that have the title of a note, or the id that it had. */
+async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Stored> {
+  const byTitle = new Map<string, StoredMemory[]>();
+  const byExternalId = new Map<string, string>();
+  const wanted = new Set<string>();
+  for (const { title, kept: { externalId } = {} } of notes.values()) {
+    byTitle.set(title, []);
+    if (externalId !== undefined) wanted.add(externalId);
+  }
+  // Any memory may have the id.
+  for await (const memory of notes.size === 0 ? [] : store.memories(wanted.size === 0 ? tag : undefined)) {
+    byTitle.get(memory.title)?.push(memory);
+    if (memory.external_id != null && wanted.has(memory.external_id)) byExternalId.set(memory.external_id, memory.id);
+  }
+  return { byTitle, byExternalId };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
 import type { Budget } from "./estimate.js";
-import type { Note } from "./graph.js";
+import type { DatedNote, Note } from "./graph.js";
 import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
@@ -84,10 +85,16 @@ export class ServiceClient implements GraphStore {
   }
 
   async createMemories(notes: readonly Note[]): Promise<readonly string[]> {
-    const memories = notes.map(({ type, title, content, summary, tags, importance }) => {
-      return { type, title, content, summary, tags, importance };
+    return (await this.#askBulk({ memories: notes.map(contentsOf) })).memory_ids;
+  }
+
+  async createDated(notes: readonly DatedNote[]): Promise<readonly string[]> {
+    const records = notes.map((note) => {
+      const { createdAt: created_at, updatedAt: updated_at = created_at } = note.kept;
+      return { id: uuidv7({ msecs: created_at.getTime() }), ...contentsOf(note), created_at, updated_at };
     });
-    return (await this.#askBulk({ memories })).memory_ids;
+    await this.restore("memories", records);
+    return records.map(({ id }) => id);
   }
 
   async update({ id, version }: StoredMemory, change: Change): Promise<void> {
@@ -230,6 +237,11 @@ export class ServiceClient implements GraphStore {
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
+
+const contentsOf = ({ type, title, content, summary, tags, importance, kept = {} }: Note) => {
+  const { context, confidence, externalId: external_id, expiresAt: expires_at } = kept;
+  return { type, title, content, summary, tags, importance, confidence, context, external_id, expires_at };
+};
 
 interface MemoryPage {
   readonly memories: readonly StoredMemory[];

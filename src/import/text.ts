@@ -39,3 +39,11 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** PowerShell by default writes UTF-16 with a byte order mark. */
+export function encodingOf(chunk: Buffer): string {
+  if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";
+  return chunk[0] === 0xfe && chunk[1] === 0xff ? "utf-16be" : "utf-8";
+}

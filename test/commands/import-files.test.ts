@@ -28,10 +28,8 @@ describe("files of memory servers and their forks", () => {
       Alice: "Engineer\ncreatedBy: Mai",
     });
     expect(linksOf(graph)).toEqual([["Alice", "MADE", "Tank", undefined]]);
-    expect([...graph.notCarried]).toEqual([
-      ["_savedAt", 1],
-      ["createdAt", 1],
-    ]);
+    expect([...graph.notCarried]).toEqual([["_savedAt", 1]]);
+    expect(graph.notes.get("Alice")?.kept?.createdAt).toEqual(new Date("2026-01-10T16:05:36Z"));
     expect(graph.notTaken).toEqual([]);
   });
 

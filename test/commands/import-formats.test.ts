@@ -34,7 +34,7 @@ const MEM0 = {
   relations: [{ source: "alex", relationship: "allergic_to", target: "nuts" }],
 };
 
-it("reads what mem0 lists: texts, categories and metadata; it counts ids, hashes and times", () => {
+it("reads what mem0 lists: texts, categories, metadata, ids and times; it counts hashes", () => {
   const graph = readText(JSON.stringify(MEM0, undefined, 2));
 
   expect([...graph.notes.values()].map(({ title, content, tags }) => ({ title, content, tags }))).toEqual([
@@ -51,11 +51,16 @@ it("reads what mem0 lists: texts, categories and metadata; it counts ids, hashes
   ]);
   expect([...graph.notCarried]).toEqual([
     ["count", 1],
-    ["created_at", 2],
-    ["updated_at", 1],
     ["hash", 2],
     ["structured_attributes", 1],
-    ["id", 2],
+  ]);
+  expect(Array.from(graph.notes.values(), ({ kept }) => kept)).toMatchObject([
+    {
+      externalId: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a11",
+      createdAt: new Date("2025-07-12T09:11:46.311Z"),
+      updatedAt: new Date("2025-07-12T09:11:46.311Z"),
+    },
+    { externalId: "b0a1f0c2-1c77-4f2d-8f44-52f1f7a2b9de", createdAt: new Date("2025-07-13T10:00:00Z") },
   ]);
   expect(graph.memories).toEqual({ read: 2, merged: 0 });
   expect(leftOut(graph)).toEqual([
@@ -109,7 +114,7 @@ const SERVICE = {
   ],
 };
 
-it("reads an export of mcp-memory-service: types, tags and metadata; it counts hashes, times and embeddings", () => {
+it("reads an export of mcp-memory-service: types, tags, metadata and times; it counts hashes and embeddings", () => {
   const graph = readText(JSON.stringify(SERVICE, undefined, 2));
 
   expect([...graph.notes.values()].map(({ type, title, content, tags }) => ({ type, title, content, tags }))).toEqual([
@@ -129,12 +134,74 @@ it("reads an export of mcp-memory-service: types, tags and metadata; it counts h
   ]);
   expect([...graph.notCarried]).toEqual([
     ["export_metadata", 1],
-    ["created_at", 2],
-    ["updated_at", 1],
     ["embedding", 1],
     ["content_hash", 2],
     ["export_source", 2],
     ["created_at_iso", 1],
   ]);
   expect(leftOut(graph)).toEqual([]);
+});
+
+it("reads a backup of mcp-memory-service: documents, tags in JSON, and what it says of itself among the metadata", () => {
+  const id = "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de";
+  const metadata = {
+    ...{ content_hash: id, memory_type: "reference", timestamp: 1746000000, created_at: 1746000000.5 },
+    ...{ created_at_iso: "2025-04-30T08:00:00Z", tags: '["vpn", "network"]', tags_str: "vpn,network", source: "chat" },
+  };
+  const backup = {
+    timestamp: "2025-05-01T10:00:00",
+    total_memories: 1,
+    memories: [{ id, document: "The VPN needs port 1194.", metadata, embedding: null }],
+  };
+
+  const graph = readText(JSON.stringify(backup, undefined, 2));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    {
+      ...{ type: "reference", title: "The VPN needs port 1194.", tags: ["vpn", "network"] },
+      content: "The VPN needs port 1194.\n\nsource: chat",
+      kept: { createdAt: new Date("2025-04-30T08:00:00.500Z") },
+    },
+  ]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
+it("does not take the history of mem0 for memories, and says what to import", () => {
+  const change = { id: "1", memory_id: "2", old_memory: null, new_memory: "Likes tea", event: "ADD" };
+
+  const graph = readText(JSON.stringify([change]));
+
+  expect(graph.notes.size).toBe(0);
+  expect(leftOut(graph)).toEqual([
+    expect.stringMatching(/a change in the history of mem0, .* import what get_all answers$/),
+  ]);
+});
+
+it("reads the nodes and edges of Graphiti, and the blocks of an agent of Letta", () => {
+  const [ann, acme] = ["4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a21", "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a22"];
+  const graphiti = {
+    nodes: [
+      {
+        uuid: ann,
+        name: "Ann",
+        labels: ["Entity", "Person"],
+        created_at: "2025-01-01T00:00:00Z",
+        summary: "Builds it",
+      },
+      { uuid: acme, name: "Acme", labels: ["Entity"], summary: "" },
+    ],
+    edges: [{ uuid: "5", source_node_uuid: ann, target_node_uuid: acme, name: "WORKS_AT", fact: "Ann works at Acme" }],
+  };
+  const letta = {
+    agents: [{ name: "a", block_ids: ["block-0"] }],
+    blocks: [{ id: "block-0", label: "human", value: "Is Ann" }],
+  };
+
+  const [nodes, blocks] = [readText(JSON.stringify(graphiti)), readText(JSON.stringify(letta))];
+
+  expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { externalId: ann } });
+  expect(linksOf(nodes)).toEqual([["Ann", "WORKS_AT", "Acme", "fact: Ann works at Acme"]]);
+  expect(leftOut(nodes)).toEqual([]);
+  expect(blocks.notes.get("human")).toMatchObject({ content: "Is Ann" });
+  expect(leftOut(blocks)).toEqual(['the field "agents" of the file: it is not a list of memories or relationships']);
 });

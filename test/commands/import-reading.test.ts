@@ -150,10 +150,16 @@ describe("reading", () => {
       {
         type: "code_pattern",
         title: "Retry",
-        content: "Wait longer.\n\nconfidence: 0.8\nproject_path: /src/app\nlanguages: go, rust",
+        content: "Wait longer.",
         summary: "Backoff",
         tags: ["net"],
         importance: 0.9,
+        kept: {
+          confidence: 0.8,
+          context: { project_path: "/src/app", languages: ["go", "rust"] },
+          createdAt: new Date("2025-11-30T10:00:00Z"),
+          updatedAt: new Date("2025-11-30T10:00:00Z"),
+        },
       },
       { type: "error", title: "Timeout", content: "Too slow.", summary: undefined, tags: [], importance: 0.5 },
     ]);
@@ -162,9 +168,7 @@ describe("reading", () => {
     ]);
     expect(graph.memories).toEqual({ read: 4, merged: 1 });
     expect(graph.relationships).toEqual({ read: 3, merged: 1 });
-    expect([...graph.notCarried.keys()]).toEqual([
-      ...["format_version", "export_version", "backend_type", "created_at", "updated_at", "id"],
-    ]);
+    expect([...graph.notCarried.keys()]).toEqual([...["format_version", "export_version", "backend_type", "id"]]);
     expect(leftOut(graph)).toEqual([
       'memories[3]: another memory already has the id "m2"',
       'memories[4]: "{\\"type\\":\\"error\\"}": it has no name, no title and no text',

@@ -13,6 +13,7 @@ import {
   fakeService,
   importInto,
   jsonLines,
+  leftOut,
   memoriesOf,
   readText,
   relation,
@@ -58,6 +59,76 @@ describe("importing into the service", () => {
     });
     const found = await ask(`${url}/v1/memories/${Client?.id}/related`, { key: ann.key });
     expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
+  });
+
+  it("keeps the times, ids, contexts and ends of validity that a file says", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const [id, other] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-4372-A567-0E02B2C3D480"];
+    const text = JSON.stringify([
+      {
+        ...{ id, title: "Retry", content: "Wait.", created_at: "2025-11-30T10:00:00.123456+01:00", confidence: 0.7 },
+        ...{
+          updated_at: 1_764_500_000.5,
+          context: { project_path: "/app", deep: [{ a: null }] },
+          expires_at: "2999-01-01",
+        },
+      },
+      {
+        id: other,
+        title: "Later",
+        content: "Now.",
+        created_at: "2999-01-01",
+        updated_at: "soon",
+        expires_at: "2020-01-01",
+      },
+      { id: "3", title: "Third", content: "Of no time.", context: {} },
+    ]);
+
+    const first = await importInto(url, ann, text);
+    const again = await importInto(url, ann, text);
+
+    expect(first.memories).toMatchObject({ created: 3 });
+    expect([...first.notCarried]).toEqual([
+      ["created_at", 1],
+      ["updated_at", 1],
+      ["id", 1],
+    ]);
+    expect(again.memories).toMatchObject({ created: 0, existing: 3 });
+    const { Retry, Later, Third } = await memoriesOf(ann);
+    expect(Retry).toMatchObject({
+      ...{ externalId: id, confidence: 0.7, context: { project_path: "/app", deep: [{ a: null }] } },
+      ...{ createdAt: new Date("2025-11-30T09:00:00.123Z"), updatedAt: new Date("2025-11-30T10:53:20.500Z") },
+      ...{ expiresAt: new Date("2999-01-01T00:00:00Z"), createdBy: ann.caller.userId, content: "Wait." },
+    });
+    expect(Later).toMatchObject({ externalId: other, content: "Now.\n\nexpires_at: 2020-01-01", expiresAt: null });
+    expect(Third).toMatchObject({ externalId: null, context: null, content: "Of no time." });
+    const page = await ask(`${url}/v1/memories`, { key: ann.key });
+    expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
+  });
+
+  it("leaves a memory that was changed here or there as it is, says so, and links it", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const [from, to] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b-58cc-4372-a567-0e02b2c3d480"];
+    const file = (content: string) => {
+      const memories = [
+        { id: from, title: "Retry", content },
+        { id: to, title: "Timeout", content: "Slow." },
+      ];
+      return JSON.stringify({ memories, relationships: [{ from, to, type: "SOLVES" }] });
+    };
+    await importInto(url, ann, JSON.stringify({ memories: [{ id: from, title: "Retry", content: "Wait." }] }));
+
+    const report = await importInto(url, ann, file("Wait longer."));
+
+    expect(report).toMatchObject({ memories: { created: 1, existing: 0 }, relationships: { created: 1 } });
+    expect(leftOut(report)).toEqual([
+      'memory "Retry": the graph has this memory by its id, with another title, type or content: it is left there as it is',
+    ]);
+    expect((await memoriesOf(ann))["Retry"]?.content).toBe("Wait.");
   });
 
   it("adds new observations of an entity, and keeps changes made in the service", async () => {

@@ -122,7 +122,9 @@ export const restoreMemories = defineOperation({
   effect: "transaction",
   summary: `Stores up to ${ITEMS_MAX} memories and relationships as an export has them, with their ids and times.`,
   notes:
-    "All of them or none. Memories come before the relationships between them: in the same call or an earlier one.",
+    "All of them or none. Memories come before the relationships between them: in the same call or an earlier one. " +
+    "Whoever may store memories may say when they were stored and changed, up to now: an import from another program " +
+    "uses it, too. Who made them is believed only as said there.",
   input: RestoreMemoriesInput,
   output: RestoredMemories,
   permission: "memories:write",

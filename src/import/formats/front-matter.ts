@@ -1,85 +1,93 @@
+import { parseDocument } from "yaml";
+import { showValue } from "../fields.js";
+import { type JsonObject, isObject } from "../text.js";
+
 /** The fields at the beginning of a note, between two lines of `---`. */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, FrontValue>;
-  /** Lines that are none of the forms that are read. */
-  readonly unread: ReadonlyArray<{ readonly line: number; readonly text: string }>;
+  /** Lines that are no YAML, as they are. */
+  readonly rest: readonly string[];
   /** The note without it. */
   readonly body: string;
 }
 
 export type FrontValue = string | readonly string[];
 
-const FIELD = /^([^\s#:'"[{-][^:]{0,99}?)\s{0,10}:(?:\s+(.*))?$/;
-/** An item between brackets. What it may scan in vain is bounded. */
-const LIST_ITEM = /\s{0,10}(?:"(?:[^"\\]|\\.)*"|'[^']*'|\[\[[^\]]{0,1000}\]\])\s{0,10}|[^,]+/g;
-const ITEM = /^\s*-\s+(.*)$/;
-/** Beginnings of values of which YAML means more than a text: maps, texts over several lines, anchors. */
-const OTHER_FORM = /^[{|>&*!%@`]/;
+/** What is longer is text: what a YAML reader costs grows faster than what it reads. */
+const LENGTH_MAX = 20_000;
+const FIELD = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+([^\s"'[{|>&*!%@`].*)$/;
 
-/** Reads `key: value`, `key: [a, b]` and lists of `- item`, the forms of YAML that tools write for notes. */
+/** Reads YAML. Where the whole is none, as with a colon in a title, it reads each field alone, and then plain lines. */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.split("\n");
   const end = lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line));
-  if (!/^---\s*$/.test(lines[0] ?? "") || end === -1) return { fields: new Map(), unread: [], body: text };
+  const nothing = { fields: new Map<string, FrontValue>(), rest: [], body: text };
+  if (!/^---\s*$/.test(lines[0] ?? "") || end === -1) return nothing;
+  const inner = lines.slice(1, end);
+  const source = inner.join("\n");
+  if (source.length > LENGTH_MAX) return nothing;
+  const body = lines.slice(end + 1).join("\n");
+  const whole = parseFields(source);
+  if (whole) return { fields: new Map(whole), rest: [], body };
   const fields = new Map<string, FrontValue>();
-  /** The field whose list the next items belong to. */
-  let list: { readonly key: string; readonly items: string[] } | undefined;
-  const readField = (line: string): boolean => {
-    list = undefined;
-    const [, key, said = ""] = FIELD.exec(line) ?? [];
-    const value = valueOf(said);
-    if (key === undefined || value === undefined || fields.has(key)) return false;
-    fields.set(key, value);
-    if (value === "") list = { key, items: [] };
-    return true;
-  };
-  const readItem = (said: string): boolean => {
-    const value = scalarOf(said.trim());
-    if (!list || value === undefined) return false;
-    list.items.push(value);
-    fields.set(list.key, list.items);
-    return true;
-  };
-  const unread: { line: number; text: string }[] = [];
-  for (const [index, line] of lines.slice(1, end).entries()) {
-    if (line.trim() === "" || line.trimStart().startsWith("#")) continue;
-    const item = ITEM.exec(line)?.[1];
-    if (!(item === undefined ? readField(line) : readItem(item))) unread.push({ line: index + 2, text: line });
+  const rest: string[] = [];
+  for (const chunk of chunksOf(inner)) {
+    const found = parseFields(chunk.join("\n")) ?? readLine(chunk);
+    if (!found || found.some(([key]) => fields.has(key))) rest.push(...chunk);
+    else for (const [key, value] of found) fields.set(key, value);
   }
-  return { fields, unread, body: lines.slice(end + 1).join("\n") };
+  // A line across the page, with text below it.
+  return fields.size === 0 ? nothing : { fields, rest, body };
 }
 
-/** Undefined for what is not read. */
-function valueOf(said: string): FrontValue | undefined {
-  const text = said.trim();
-  if (text.startsWith("[") && !text.startsWith("[[")) {
-    const inner = /^\[(.*)\]\s*(?:\s#.*)?$/.exec(text)?.[1];
-    return inner === undefined ? undefined : itemsOf(inner);
+/** A field with its list or its further lines, each. */
+function chunksOf(lines: readonly string[]): string[][] {
+  const chunks: string[][] = [];
+  for (const line of lines) {
+    if (line.trim() === "" || line.startsWith("#")) continue;
+    if (/^(?:\s|-\s)/.test(line)) (chunks.at(-1) ?? chunks[chunks.push([]) - 1])?.push(line);
+    else chunks.push([line]);
   }
-  return scalarOf(text);
+  return chunks;
 }
 
-/** The items between brackets; undefined where one of them is not read. */
-function itemsOf(inner: string): string[] | undefined {
-  const texts = inner.match(LIST_ITEM) ?? [];
-  const items = texts.map((text) => text.trim()).filter((text) => text !== "");
-  const read = items.map(scalarOf);
-  return read.every((item) => item !== undefined) ? read : undefined;
-}
+type Field = readonly [string, FrontValue];
 
-function scalarOf(text: string): string | undefined {
-  const [, double, single] = /^(?:("(?:[^"\\]|\\.)*")|'((?:[^']|'')*)')\s*(?:\s#.*)?$/.exec(text) ?? [];
-  if (double !== undefined) return unquote(double);
-  if (single !== undefined) return single.replaceAll("''", "'");
-  if (OTHER_FORM.test(text) || /^["']/.test(text)) return undefined;
-  return text.replace(/(?:^|\s)#.*$/, "").trim();
-}
-
-/** JSON knows most of the escapes of YAML's double quotes. */
-function unquote(text: string): string | undefined {
+/** Undefined for what is no YAML, or has aliases, which could stand for any number of values. */
+function parseFields(text: string): Field[] | undefined {
   try {
-    return String(JSON.parse(text));
+    // All scalars are texts: a date, a number and `no` stay as they were written.
+    const document = parseDocument(text, { schema: "failsafe", logLevel: "silent" });
+    if (document.errors.length > 0) return undefined;
+    const read: unknown = document.toJS({ maxAliasCount: 0 });
+    if (read === null || read === "") return [];
+    return isObject(read) ? Object.entries(read).map(([key, value]) => [key, valueOf(value)] as const) : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** A line that is YAML to nobody but its writer, such as `title: One: two`. */
+function readLine([line = "", ...others]: readonly string[]): Field[] | undefined {
+  const [, key, value] = (others.length === 0 && FIELD.exec(line)) || [];
+  return key === undefined || value === undefined ? undefined : [[key, value.replace(/\s#.*$/, "").trim()]];
+}
+
+const valueOf = (value: unknown): FrontValue =>
+  linkOf(value) ?? (Array.isArray(value) ? value.map((item) => linkOf(item) ?? scalarOf(item)) : scalarOf(value));
+
+/** `[[Target]]` without quotes is a list in a list. */
+function linkOf(value: unknown): string | undefined {
+  const inner: unknown = Array.isArray(value) && value.length === 1 ? value[0] : undefined;
+  const isName = Array.isArray(inner) && inner.length > 0 && inner.every((part) => typeof part === "string");
+  return isName ? `[[${inner.join(", ")}]]` : undefined;
+}
+
+const scalarOf = (value: unknown): string =>
+  isObject(value)
+    ? showObject(value)
+    : showValue(value)
+        .replaceAll(/\s*\n\s*/g, "\n")
+        .trim();
+
+const showObject = (value: JsonObject): string => showValue(value).slice(1, -1);

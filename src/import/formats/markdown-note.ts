@@ -1,10 +1,13 @@
-import { asShare, asText } from "../fields.js";
-import { SUMMARY_MAX, isLonger } from "../text.js";
+import { asPast, asShare, asText } from "../fields.js";
+import { type Kept, timesOf } from "../graph.js";
+import { SUMMARY_MAX, UUID, isLonger } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 
-/** A link of a note, such as `[[Target]]`. */
+/** A link of a note, such as `[[Target]]` or `[shown](folder/Target.md)`. */
 export interface NoteLink {
   readonly to: string;
+  /** Whether `to` is a path or an id, from the parentheses of a link of Markdown. */
+  readonly isPath: boolean;
   readonly type: string;
   readonly context: readonly string[];
 }
@@ -19,11 +22,10 @@ export interface MarkdownNote {
   readonly importance: number | undefined;
   /** Other names by which links may call it. */
   readonly otherNames: readonly string[];
-  /** The other fields of its front matter, as lines. */
+  /** The other fields of its front matter, as lines, and what of it cannot be read. */
   readonly details: readonly string[];
   readonly links: readonly NoteLink[];
-  /** Lines of its front matter that are not read. */
-  readonly unread: ReadonlyArray<{ readonly line: number; readonly text: string }>;
+  readonly kept: Kept;
 }
 
 const FENCE = /^\s{0,3}(?:```|~~~)/;
@@ -31,14 +33,21 @@ const CODE = /`[^`]*`/g;
 const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
 const WHOLE_LINK = /^\[\[([^[\]]{1,1000})\]\]$/;
 const TAG = /(?<=^|\s)#([\p{L}\p{N}_/-]{1,100})/gu;
+/** `#[[two words]]`, as Logseq writes it. */
+const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
+/** A link of Markdown: to what is between the parentheses, before a title. */
+const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
+/** A property at the beginning of a note, as Logseq writes it: `title:: Target`. */
+const PROPERTY = /^(?:- )?([\p{L}\p{N}_-]{1,50}):: (.*)$/u;
 /** `- relation_type [[Target]] (context)`: the form in which Basic Memory writes relations. */
 const RELATION =
-  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|([\p{L}\p{N}][\p{L}\p{N} _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
+  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{N} _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
 /** Longer lines are prose. It also bounds what matching costs. */
 const RELATION_LENGTH_MAX = 2_000;
 
 export function readMarkdownNote(text: string): MarkdownNote {
-  const { fields, unread, body } = readFrontMatter(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
+  const { fields, rest, body } = readFrontMatter(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
+  const properties = propertiesOf(body);
   const left = new Map(fields);
   const take = (name: string): FrontValue | undefined => {
     const value = left.get(name);
@@ -51,27 +60,69 @@ export function readMarkdownNote(text: string): MarkdownNote {
     return value;
   };
   const scanned = scanBody(body);
-  const tags = [...listOf(take("tags")), ...listOf(take("tag"))].map((tag) => tag.replace(/^#/, ""));
-  const known = { title: takeIf("title", asText), type: takeIf("type", asText), summary: takeIf("summary", asSummary) };
-  const importance = takeIf("importance", (value) =>
-    asText(value) === undefined ? undefined : asShare(Number(value)),
-  );
+  const tags = ["tags", "tag", "keywords"].flatMap((name) => listOf(take(name)));
+  const title = takeIf("title", asText) ?? asText(properties.get("title"));
+  const known = { title, type: takeIf("type", asText), summary: takeIf("summary", asSummary) };
+  const importance = takeIf("importance", asShareText);
+  const kept: Kept = {
+    externalId: takeIf("id", asUuid),
+    confidence: takeIf("confidence", asShareText),
+    ...timesOf(
+      takeFirst(CREATED, (name) => takeIf(name, asPast)),
+      takeFirst(UPDATED, (name) => takeIf(name, asPast)),
+    ),
+  };
   const links: NoteLink[] = [];
   const details: string[] = [];
   for (const [name, value] of left) {
     const values = typeof value === "string" ? [value] : value;
     const targets = values.map((one) => WHOLE_LINK.exec(one)?.[1]);
-    links.push(...targets.flatMap((to) => (to === undefined ? [] : [{ to, type: name, context: [] }])));
-    const rest = values.filter((one, index) => one !== "" && targets[index] === undefined);
-    if (rest.length > 0) details.push(`${name}: ${rest.join(", ")}`.normalize("NFC"));
+    links.push(...targets.flatMap((to) => (to === undefined ? [] : [{ to, isPath: false, type: name, context: [] }])));
+    const others = values.filter((one, index) => one !== "" && targets[index] === undefined);
+    if (others.length > 0) details.push(`${name}: ${others.join(", ")}`.normalize("NFC"));
   }
   return {
     ...known,
-    ...{ importance, details, unread, tags: [...tags, ...scanned.tags], links: [...links, ...scanned.links] },
+    ...{ importance, kept, details: [...details, ...rest.map((line) => line.normalize("NFC"))] },
+    ...{
+      tags: [...tags, ...listOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
+      links: [...links, ...scanned.links],
+    },
     body: body.replace(/^(?:[ \t]*\n)+/, "").trimEnd(),
-    otherNames: ["permalink", "aliases", "alias"].flatMap((name) => listOf(fields.get(name))),
+    otherNames: [
+      ...["permalink", "aliases", "alias", "id"].flatMap((name) => listOf(fields.get(name))),
+      ...listOf(properties.get("alias")).map(asTag),
+    ],
   };
 }
+
+const CREATED = ["created", "created_at", "created-at", "date created"];
+const UPDATED = ["updated", "updated_at", "updated-at", "modified", "last_modified", "date modified"];
+
+function takeFirst<Value>(names: readonly string[], take: (name: string) => Value | undefined): Value | undefined {
+  for (const name of names) {
+    const value = take(name);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+const asUuid = (value: unknown) => (typeof value === "string" && UUID.test(value) ? value : undefined);
+const asShareText = (value: unknown) => (asText(value) === undefined ? undefined : asShare(Number(value)));
+
+/** The lines `key:: value` at the beginning of a text; they stay in it. */
+function propertiesOf(body: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const line of body.trimStart().split("\n")) {
+    const [, key, value] = PROPERTY.exec(line) ?? [];
+    if (key === undefined || value === undefined) break;
+    found.set(key.toLowerCase(), value.trim());
+  }
+  return found;
+}
+
+/** `#tag`, `[[tag]]` and `#[[tag]]` are the tag itself. */
+const asTag = (text: string): string => text.replace(/^#/, "").replace(/^\[\[(.*)\]\]$/, "$1");
 
 const asSummary = (value: unknown) => {
   const text = asText(value);
@@ -90,18 +141,39 @@ function scanBody(body: string): { readonly tags: readonly string[]; readonly li
   for (const line of body.split("\n")) {
     if (FENCE.test(line)) isCode = !isCode;
     if (isCode || !/[#[]/.test(line)) continue;
-    const text = line.replaceAll(CODE, "").trimEnd();
+    const text = line
+      .replaceAll(CODE, "")
+      .replaceAll(LONG_TAG, (_all, tag: string) => {
+        tags.add(tag.trim());
+        return "";
+      })
+      .trimEnd();
+    for (const [, isEmbedded, bracketed, plain = ""] of text.matchAll(PATH_LINK)) {
+      const to = pathIn(bracketed ?? plain);
+      if (to !== undefined) links.push({ to, isPath: true, type: isEmbedded ? "embeds" : "links to", context: [] });
+    }
     for (const [, tag = ""] of text.matchAll(TAG)) if (/\D/.test(tag)) tags.add(tag);
     const relation = text.length <= RELATION_LENGTH_MAX ? RELATION.exec(text) : null;
     if (relation) {
-      const [, quoted, plain, to = "", context = ""] = relation;
-      const type = (quoted ?? plain ?? "").trim() || "relates to";
-      links.push({ to, type, context: context.trim() === "" ? [] : [context.trim().normalize("NFC")] });
+      const [, quoted, quotedOnce, plain, to = "", context = ""] = relation;
+      const type = (quoted ?? quotedOnce ?? plain ?? "").trim() || "relates to";
+      links.push({ to, isPath: false, type, context: context.trim() === "" ? [] : [context.trim().normalize("NFC")] });
     } else {
       for (const [, isEmbedded, to = ""] of text.matchAll(LINK)) {
-        links.push({ to, type: isEmbedded ? "embeds" : "links to", context: [] });
+        links.push({ to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [] });
       }
     }
   }
   return { tags: [...tags], links };
+}
+
+/** The path that a link of Markdown leads to; undefined for other addresses, and for a place in the same note. */
+function pathIn(address: string): string | undefined {
+  if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
+  const path = address.split("#")[0] ?? "";
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -1,7 +1,16 @@
 import type { ToolFormat } from "./tool-format.js";
 
+const DERIVED = ["contenthash", "exportsource", "createdatiso", "updatedatiso"];
+
 /** An export of mcp-memory-service: `{"export_metadata", "memories": [{"content", "content_hash", "memory_type", …}]}`. */
 export const MCP_MEMORY_SERVICE: ToolFormat = {
   recognises: (names) => names.has("content") && names.has("contenthash"),
-  derived: new Set(["contenthash", "exportsource", "createdatiso", "updatedatiso"]),
+  derived: new Set(DERIVED),
+};
+
+/** Its backup: `{"memories": [{"id", "document", "metadata": {"content_hash", "tags": "[…]", …}, "embedding"}]}`. */
+export const MCP_MEMORY_BACKUP: ToolFormat = {
+  recognises: (names) => names.has("document") && names.has("metadata") && names.has("id"),
+  derived: new Set([...DERIVED, "timestamp", "timestampfloat", "timestampstr", "tagsstr"]),
+  isNested: true,
 };

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../text.js";
 import type { ToolFormat } from "./tool-format.js";
 
 /** What `get_all` of mem0 answers: `{"results": [{"id", "memory", "hash", "metadata", "user_id", "categories", …}]}`. */
@@ -5,3 +6,6 @@ export const MEM0: ToolFormat = {
   recognises: (names) => names.has("memory") && (names.has("hash") || names.has("userid") || names.has("agentid")),
   derived: new Set(["hash", "score", "structuredattributes"]),
 };
+
+/** What its history lists: `{"memory_id", "old_memory", "new_memory", "event", …}`. */
+export const isMem0Change = (value: JsonObject): boolean => "old_memory" in value && "new_memory" in value;

@@ -4,4 +4,6 @@ export interface ToolFormat {
   readonly recognises: (names: ReadonlySet<string>) => boolean;
   /** Fields that the tool computes from the others, such as hashes: they are counted in the report, and not stored. */
   readonly derived: ReadonlySet<string>;
+  /** Whether these are in nested objects, such as `metadata`, too. */
+  readonly isNested?: boolean;
 }
