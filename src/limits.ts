@@ -181,6 +181,9 @@ export const LIMITS = {
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */
     pairs: 4,
     pairsIn: 40,
+    /** Names with signs, such as `c++`, and the best hits whose texts they are looked for in. */
+    names: 4,
+    namesIn: 200,
     /** Contents of the best hits that are looked through whole for a snippet, together; of each further one so much. */
     snippetBytes: 500_000,
     snippetCharacters: 1_000,

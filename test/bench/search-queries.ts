@@ -38,6 +38,7 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a misspelt word", query: misspell(longWords(1)[0] ?? "") },
   { name: "the beginning of a word", query: "conn" },
   { name: "a name of three parts", query: "requestServerCache" },
+  { name: "names with signs", query: "--request server=cache $query client.error()" },
   { name: "a common word", query: "request" },
   { name: "two common words", query: "request server" },
   { name: "a common word, 1,000 hits", query: "request", limit: 1_000 },

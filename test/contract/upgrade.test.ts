@@ -37,6 +37,9 @@ it("brings a database of the first version to this one, with all that is in it",
   expect(memories).toMatchObject([{ title: "Frobnication 7" }]);
   const misspelt = await get("/v1/memories/search?query=frobnicatoin&limit=5&graph=personal");
   expect(misspelt["memories"]).toHaveLength(5);
+  const folded = await get("/v1/memories/search?query=strassenbahn%20api&graph=personal");
+  expect(folded["memories"]).toMatchObject([{ title: "Straßenbahn ＡＰＩ" }]);
+  expect(await get("/v1/memories/search?query=caf%C3%A9&graph=personal")).toMatchObject({ total: 1 });
   const [{ id }] = memories as [{ id: string }];
   expect(await get(`/v1/memories/${id}?graph=personal`)).toMatchObject({ version: 2, relationships_total: 1 });
   expect(await get(`/v1/memories/${id}/versions?graph=personal`)).toMatchObject({
@@ -93,6 +96,9 @@ async function fill(client: pg.Client, key: string): Promise<void> {
        'Something about number ' || n || repeat(' with getUserById, retries and 日本語', 20), '{old}', 1, $2, now(), $2, now()
      FROM generate_series(1, $3::int) n`,
     [graph, user, MEMORIES],
+  );
+  await client.query(
+    `UPDATE memory SET title = 'Straßenbahn ＡＰＩ', content = 'Café — “closed”…' WHERE title = 'Frobnication 9'`,
   );
   await client.query("UPDATE memory SET version = 2 WHERE title = 'Frobnication 7'");
   await client.query(

@@ -1,7 +1,9 @@
 import { LIMITS } from "../../limits.js";
 import { CJK_RANGE, type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
 import { nearSpellings, nearestWords, splitWord } from "./search-spelling.js";
+import { isTelling } from "./search-names.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { TITLE } from "./search-tsquery.js";
 import { BEGINNING_LENGTH_MIN, KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN, TUNING } from "./search-tuning.js";
 
 /** Words of the index that must be there together, and how many memories are expected to have them. */
@@ -25,8 +27,19 @@ export interface Concept {
   readonly isKnown: boolean;
 }
 
+/** A name whose signs matter, as memories of the graph may have it. */
+export interface FoundName {
+  /** A regular expression of PostgreSQL that finds it as it is. */
+  readonly pattern: string;
+  /** What it tells: the concepts that it is made of; where they are stop words, the name itself. */
+  readonly parts: readonly Concept[];
+  /** What is looked up in the index for it as a whole. */
+  readonly wholes: readonly Concept[];
+}
+
 export interface Concepts {
   readonly concepts: readonly Concept[];
+  readonly names: readonly FoundName[];
   readonly memories: number;
 }
 
@@ -47,7 +60,8 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const memories = rows[0]?.memories ?? 0;
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
-  const alike = await alikeOf({ words, unknown, known }, lookups);
+  const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
+  const alike = await alikeOf({ words, unknown, known, signs }, lookups);
   const found = words.map((word) => ({
     word,
     variants: withAlike(word, { known, alike, isUnknown: unknown.includes(word) }),
@@ -64,8 +78,45 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     // A name of stop words alone, such as "and/or", is all that the query says.
     return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
   });
-  return { concepts: [...concepts, ...names], memories };
+  const signed = query.signed.flatMap((name) => signedName(name, { concepts, known, alike, memories }));
+  return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
 }
+
+interface Resolved {
+  readonly concepts: readonly Concept[];
+  readonly known: Known;
+  readonly alike: readonly AlikeWord[];
+  readonly memories: number;
+}
+
+/** A name with signs, unless the graph is known to lack some of it. */
+function signedName(
+  { text, pattern, words, signs: all }: SearchQuery["signed"][number],
+  { concepts, known, alike, memories }: Resolved,
+): FoundName[] {
+  const rows = words.flatMap(({ piece }) => known.get(keyOf(piece)) ?? []).filter(({ lexemes }) => lexemes.length > 0);
+  // Stop words stand in titles alone, so all signs have to tell what they cannot.
+  const signs = rows.length > 0 ? all.filter(isTelling) : all;
+  const counts = signs
+    .filter(isCounted)
+    .map((sign) => alike.find(({ asked, word }) => asked === "" && word === sign)?.documents);
+  if (rows.some((row) => !row.known) || counts.includes(undefined)) return [];
+  const documents = Math.min(memories, ...rows.map((row) => row.documents), ...counts.map((count) => count ?? 0));
+  const concept = (lexemes: readonly string[], having: number): Concept =>
+    conceptOf(text, [{ text, lexemes, way: "word", documents: Math.max(1, having) }], memories);
+  const parts = concepts.filter(({ text: part }) => words.some((word) => word.text === part));
+  const whole = concept([...new Set([...rows.flatMap(({ lexemes }) => lexemes), ...signs])], documents);
+  const titled = concept([...words.map((word) => TITLE + word.text), ...signs], 1);
+  const isExtra = concepts.length > 0;
+  const wholes = [
+    ...(signs.length > 0 ? [{ ...whole, isExtra }] : []),
+    ...(rows.length === 0 && words.length > 0 ? [{ ...titled, weight: whole.weight, isExtra: true }] : []),
+  ];
+  return [{ pattern, parts: parts.length > 0 ? parts : [whole], wholes }];
+}
+
+/** The lexicon has no word that begins as a mark of the index does. */
+const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
 
@@ -133,9 +184,10 @@ interface Asked {
   readonly words: readonly QueryWord[];
   readonly unknown: readonly QueryWord[];
   readonly known: Known;
+  readonly signs: readonly string[];
 }
 
-async function alikeOf({ words, unknown, known }: Asked, lookups: Lookups): Promise<readonly AlikeWord[]> {
+async function alikeOf({ words, unknown, known, signs }: Asked, lookups: Lookups): Promise<readonly AlikeWord[]> {
   const misspelt = unknown
     .filter(mayBeMisspelt)
     .slice(0, LIMITS.search.misspelt)
@@ -149,7 +201,7 @@ async function alikeOf({ words, unknown, known }: Asked, lookups: Lookups): Prom
     .filter(maybeSplit)
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitWord(text).flat());
-  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin, ...parts])];
+  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin, ...parts, ...signs])];
   if (misspelt.length + beginnings.length + spellings.length === 0) return [];
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }

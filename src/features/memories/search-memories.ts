@@ -125,7 +125,9 @@ export const searchMemories = defineOperation({
     "taken as misspelt, as the beginning of others or as several in one, for up to " +
     `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
-    "beginning of each part. Snippets are looked for in the whole contents of the best hits, up to " +
+    "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
+    "first, then by their words. Full-width letters, ligatures, accents and characters that are not seen make no " +
+    "difference. Snippets are looked for in the whole contents of the best hits, up to " +
     `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,
   input: SearchMemoriesInput,
   output: SearchResult,

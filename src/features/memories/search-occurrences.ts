@@ -1,5 +1,7 @@
 import type { Concept } from "./search-concepts.js";
-import { CJK_RANGE, fold } from "./search-query.js";
+import { FOLDED_MARKS, fold } from "./search-fold.js";
+import { CJK_RANGE } from "./search-query.js";
+import { isSign } from "./search-tsquery.js";
 
 /** A place of a text that has something which was looked for. */
 export interface Occurrence {
@@ -15,8 +17,11 @@ const OCCURRENCES_MAX = 100;
 const TRIES_MAX = 300;
 /** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
 const LEXEMES_MAX = 200;
-/** What a text loses its accents by: Latin, Greek and Cyrillic letters, each as one UTF-16 unit. */
-const ACCENTED = /[\u00c0-\u052f\u1e00-\u1fff]/g;
+/** What has a plain form: marks, Latin, Greek and Cyrillic letters, signs like letters, and their other forms. */
+const FOLDED = new RegExp(
+  String.raw`[${FOLDED_MARKS}\u00aa-\u052f\u1e00-\u1fff\u2100-\u218f\ufb00-\ufdff\ufe70-\uffef\u{1d400}-\u{1d7ff}]`,
+  "gu",
+);
 const CJK = new RegExp(`^${CJK_RANGE}`, "u");
 /** What may follow the stem of a short word: more of it would be another word, as "google" is to "go". */
 const SHORT_ENDING = /^\p{L}?(?:e|y|s|es|ed|er|ers|ing|ings|ies|ly)?$/u;
@@ -30,22 +35,32 @@ const ENDING_MAX = 6;
 export function finderOf(concepts: readonly Concept[]): Finder {
   const owners = new Map<string, Sought>();
   for (const concept of concepts) {
-    for (const { lexemes, way } of concept.variants) {
-      for (const lexeme of lexemes) {
-        if (owners.size < LEXEMES_MAX && !owners.has(lexeme)) owners.set(lexeme, { concept, way, lexeme });
+    for (const { text, lexemes, way } of concept.variants) {
+      // The signs of a name stand elsewhere, too; in the text they stand as they were asked for.
+      const parts = isSigned(lexemes) ? lexemes : [];
+      for (const lexeme of parts.length > 0 ? [text] : lexemes) {
+        if (owners.size < LEXEMES_MAX && !owners.has(lexeme)) owners.set(lexeme, { concept, way, lexeme, parts });
       }
     }
   }
   const longestFirst = [...owners.values()].toSorted((one, other) => other.lexeme.length - one.lexeme.length);
   if (longestFirst.length === 0) return () => [];
   const pattern = new RegExp(longestFirst.map(({ lexeme }) => `(${patternOf(lexeme)})`).join("|"), "giu");
-  return (text) => occurrencesIn(plain(text), pattern, longestFirst);
+  return (text) => {
+    const plain = plainOf(text);
+    const found = occurrencesIn(plain.text, pattern, longestFirst);
+    return found.map(({ at, concept }) => ({ at: placeIn(plain, at), concept }));
+  };
 }
+
+const isSigned = (lexemes: readonly string[]): boolean => lexemes.some(isSign) && !lexemes.every(isSign);
 
 interface Sought {
   readonly concept: Concept;
   readonly way: Concept["variants"][number]["way"];
   readonly lexeme: string;
+  /** What else is found where it is. */
+  readonly parts: readonly string[];
 }
 
 function occurrencesIn(text: string, pattern: RegExp, sought: readonly Sought[]): Occurrence[] {
@@ -56,8 +71,10 @@ function occurrencesIn(text: string, pattern: RegExp, sought: readonly Sought[])
     if (!match) break;
     const [said] = match;
     const which = sought[match.findIndex((part, index) => index > 0 && part !== undefined) - 1];
-    if (which && fits(text, match.index, said, which)) found.push({ at: match.index, concept: which.concept });
-    else pattern.lastIndex = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+    if (which && fits(text, match.index, said, which)) {
+      const all = [which, ...sought.filter(({ lexeme }) => which.parts.includes(lexeme))];
+      found.push(...all.map(({ concept }) => ({ at: match.index, concept })));
+    } else pattern.lastIndex = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
   }
   return found;
 }
@@ -91,14 +108,38 @@ function beginsPart(text: string, at: number): boolean {
 const restOfPart = (text: string, from: number): string =>
   /^(?:\p{Ll}|\p{M}|\p{Lu}(?!\p{Ll}))*/u.exec(text.slice(from, from + ENDING_MAX + 2))?.[0] ?? "";
 
-/** Without accents, each letter where it was. */
-const plain = (text: string): string => text.replace(ACCENTED, (letter) => plainLetter(letter));
+interface PlainText {
+  readonly text: string;
+  /** Where a letter became longer or shorter: the place behind it in the plain text, and in the text as it was. */
+  readonly shifts: ReadonlyArray<readonly [plain: number, at: number]>;
+}
+
+/** A text in its plain form, which may be shorter or longer. */
+function plainOf(text: string): PlainText {
+  const shifts: [number, number][] = [];
+  let longer = 0;
+  const plain = text.replace(FOLDED, (letter, at: number) => {
+    const made = plainLetter(letter);
+    if (made.length !== letter.length) {
+      longer += made.length - letter.length;
+      shifts.push([at + letter.length + longer, at + letter.length]);
+    }
+    return made;
+  });
+  return { text: plain, shifts };
+}
+
+/** Where a place of the plain text is in the text as it was. */
+function placeIn({ shifts }: PlainText, place: number): number {
+  const [plain, at] = shifts.findLast(([behind]) => behind <= place) ?? [0, 0];
+  return at + place - plain;
+}
 
 const plainLetters = new Map<string, string>();
 function plainLetter(letter: string): string {
   const known = plainLetters.get(letter);
   if (known !== undefined) return known;
-  const made = fold(letter).charAt(0) || letter;
+  const made = fold(letter);
   plainLetters.set(letter, made);
   return made;
 }

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../limits.js";
-import { type Concept, type Concepts, type Variant, sum } from "./search-concepts.js";
+import { type Concept, type Concepts, type FoundName, type Variant, sum } from "./search-concepts.js";
+import type { SearchQuery } from "./search-query.js";
 import {
   MARKS,
   type Mark,
@@ -31,6 +32,8 @@ export interface Plan {
   readonly scans: readonly Scan[];
   /** Neighbouring words of the query, side by side or with one word between. */
   readonly pairs: readonly string[];
+  /** Names whose signs matter, as regular expressions, and the share that hits lose which lack what others have. */
+  readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches. */
   readonly shareMin: number;
 }
@@ -67,7 +70,7 @@ const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ docum
  * that match all of the query and have some of it in the title.
  */
 export function planSearch(
-  { concepts, memories }: Concepts,
+  { concepts, names: found, memories }: Concepts,
   narrowing: Narrowing,
   { isPhrase, bounds }: { readonly isPhrase: boolean; readonly bounds: SearchBounds },
 ): Plan {
@@ -87,10 +90,11 @@ export function planSearch(
   const rare = rareAmong(rarest, bounds.candidates);
   const { few, uncounted, many } = TUNING.shareMin;
   const [pairs, shareMin] = [pairsOf(required), required.length > 3 ? many : memories > 0 ? few : uncounted];
+  const names = namesToSpell(found, everything);
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
     of.flatMap((concept) => scansOf(concept, gate, marks));
   const plan = (gates: readonly Gate[], lookedUp: readonly Scan[]): Plan => {
-    return { scored, pairs, shareMin, gates, scans: lookedUp };
+    return { scored, pairs, names, shareMin, gates, scans: lookedUp };
   };
   if (isPhrase) return plan([narrow(whole)], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
@@ -184,6 +188,15 @@ function pairsOf(concepts: readonly Concept[]): string[] {
     .slice(0, LIMITS.search.pairs);
 }
 
+/** A graph that has a name has its parts elsewhere, too: these are worth less there. */
+function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
+  const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
+  const most = Math.max(everything, sum(weights));
+  return names.map(({ pattern }, place) => ({ pattern, share: lostApart((weights[place] ?? 0) / most) }));
+}
+
+const lostApart = (share: number): number => share * (1 - TUNING.ways.apart);
+
 const worthsOf = ({ variants }: Concept): number[] => variants.map(({ way }) => TUNING.ways[way]);
 const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
 const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));
@@ -224,12 +237,14 @@ function scansOf({ variants, worth, isExtra, place }: Scored, gate: number, mark
 }
 
 /** For a query without words: memories with all of its signs. For one of stop words alone: titles with all of them. */
-export function planLiterally(concept: Concept, mark: Mark, narrowing: Narrowing): Plan {
+export function planLiterally(concept: Concept, { signs, signed }: SearchQuery, narrowing: Narrowing): Plan {
+  const mark = signs.length > 0 ? TEXT : TITLE;
   const query = all([conceptQuery(concept, mark), ...narrowingQueries(narrowing)]);
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
   return {
     scored: [concept],
     pairs: [],
+    names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
     shareMin: TUNING.shareMin.few,
     gates: [{ query, limit: LIMITS.search.candidates }],
     scans: [{ ...points, gate: 1, query: null }],

@@ -1,4 +1,6 @@
 import { LIMITS } from "../../limits.js";
+import { fold } from "./search-fold.js";
+import { type SignedName, signedNamesOf } from "./search-names.js";
 import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
@@ -36,19 +38,13 @@ export interface SearchQuery {
   readonly words: readonly QueryWord[];
   /** Names of several parts, such as `src/app.ts`, as one: worth more than their parts. */
   readonly names: readonly Piece[];
+  /** Names whose signs matter, such as `c++`. */
+  readonly signed: ReadonlyArray<SignedName & { readonly words: readonly QueryWord[] }>;
   /** Quoted texts, whose words must stand in this order. */
   readonly phrases: readonly string[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
-
-/** Without accents, as the index has it: see the migration `search`. */
-export const fold = (text: string): string =>
-  text
-    .replace(/[øØłŁđĐıŒœ]/g, (letter) => "oOlLdDiOo".charAt("øØłŁđĐıŒœ".indexOf(letter)))
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]+/g, "")
-    .normalize("NFC");
 
 /** Chinese, Japanese and Korean characters, as a class of a regular expression. */
 export const CJK_RANGE = String.raw`[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}]`;
@@ -100,6 +96,10 @@ export function readQuery(query: string): SearchQuery {
   return {
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
     names,
+    signed: signedNamesOf(kept.map(({ term }) => term).join(" ")).map((name) => ({
+      ...name,
+      words: wordsOf(name.text),
+    })),
     phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };

@@ -40,6 +40,8 @@ export const searchHits = defineStatement({
     shares: "float8[]",
     inTitle: "bool[]",
     pairs: "text[]",
+    names: "text[]",
+    nameShares: "float8[]",
     queryLength: "int4",
     tuning: "float8[]",
     limit: "int4",
@@ -71,7 +73,7 @@ export const searchHits = defineStatement({
   },
   text: `
     SELECT * FROM search_hits(:graphId, :gates, :limits, :phrases, :scanGates, :concepts, :scans, :points, :shares,
-      :inTitle, :pairs, :queryLength, :tuning, :limit, :offset, :examined,
+      :inTitle, :pairs, :names, :nameShares, :queryLength, :tuning, :limit, :offset, :examined,
       :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });
 

@@ -18,9 +18,11 @@ export const all = (queries: readonly string[]): string =>
 export const any = (queries: readonly string[]): string =>
   queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" | ")})`;
 
-/** What has a variant, or any of some, in a place. */
+export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
+
+/** What has a variant, or any of some, in a place. The index does not say where signs beside words stand. */
 export const variantQuery = ({ lexemes }: Variant, mark = ""): string =>
-  all(lexemes.map((lexeme) => quote(mark + lexeme)));
+  all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
 export const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
   any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
 export const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery(variants, mark);

@@ -7,7 +7,6 @@ import type { SearchMatch } from "./search-match.js";
 import { type Narrowing, type Plan, type SearchBounds, planLiterally, planSearch } from "./search-plan.js";
 import { readQuery } from "./search-query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
-import { TEXT, TITLE } from "./search-tsquery.js";
 import { TUNING } from "./search-tuning.js";
 
 /** How far matches are counted, and the last place of a hit that can be asked for. */
@@ -68,7 +67,7 @@ export async function findMemories(
     const plan =
       resolved.concepts.length > 0
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
-        : literal && planLiterally(literal, query.signs.length > 0 ? TEXT : TITLE, narrowing);
+        : literal && planLiterally(literal, query, narrowing);
     if (!plan) return { hits: [], total: 0, concepts: [] };
     const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes, bounds) });
     const found = rows.filter(isHit);
@@ -109,15 +108,15 @@ const narrowingOf = ({ types, tags, tagsMatch }: SearchWishes): Narrowing => ({
 });
 
 function hitValues(
-  { gates, scans, pairs, shareMin }: Plan,
+  { gates, scans, pairs, names, shareMin }: Plan,
   phrases: readonly string[],
   wishes: SearchWishes,
   { readBytes }: SearchBounds,
 ) {
   const { limit, offset, explain, withText, expired } = wishes;
-  const { examined, pairsIn } = LIMITS.search;
+  const { examined, pairsIn, namesIn } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
-  const tuning = [shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes];
+  const tuning = [shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes, namesIn];
   return {
     gates: gates.map(({ query }) => query),
     limits: gates.map((gate) => gate.limit),
@@ -129,6 +128,8 @@ function hitValues(
     shares: scans.map(({ share }) => share),
     inTitle: scans.map(({ inTitle }) => inTitle),
     pairs,
+    names: names.map(({ pattern }) => pattern),
+    nameShares: names.map(({ share }) => share),
     queryLength: [...wishes.query.trim()].length,
     tuning,
     limit: Math.max(0, Math.min(limit, TOTAL_MAX - offset)),

@@ -1,0 +1,66 @@
+import { LIMITS } from "../../limits.js";
+
+/** A name whose signs matter, such as `c++`, `.net`, `--no-cache` or `3.5%`, or an operator such as `&&`. */
+export interface SignedName {
+  readonly text: string;
+  readonly signs: readonly string[];
+  /** A regular expression of PostgreSQL that finds it as it is, in any case. */
+  readonly pattern: string;
+}
+
+const LETTERS = /[\p{L}\p{N}]/u;
+const SIGNS = /[^\p{L}\p{N}\p{M}\s]/gu;
+/** Signs that prose has, too. */
+const PROSE = /^(?:[-_./,:;'"()!?]|(?![!-~])\p{P})$/u;
+const PUNCTUATION = /^(?:[-.,;!?'"()]|(?![!-~])\p{P})+$/u;
+/** What a sentence puts around a word, but for brackets. */
+const AROUND = /^(?:["'`]|(?![!-~])\p{P})+|(?:["'`.,;:!?]|(?![!-~])\p{P})+$/gu;
+const NAME_MAX = 200;
+const BRACKETS = ["()", "[]", "{}"] as const;
+
+/**
+ * The names with signs in a text, which must be folded. Signs that join words alone, as in `node.js`, `src/app.ts` and
+ * "don't", do not count: the index has such names as one word.
+ */
+export function signedNamesOf(text: string): SignedName[] {
+  const isAlone = !LETTERS.test(text);
+  const terms = (text.toLowerCase().match(/\S+/g) ?? []).map((term) => (isAlone ? term : withoutProse(term)));
+  const names = [...new Set(terms)].filter(
+    (term) => term.length <= NAME_MAX && (isAlone || !PUNCTUATION.test(term)) && withoutJoints(term).search(SIGNS) >= 0,
+  );
+  return names
+    .slice(0, LIMITS.search.names)
+    .map((name) => ({ text: name, signs: [...new Set(name.match(SIGNS))], pattern: patternOf(name) }));
+}
+
+/** Whether a sign tells something: prose has the others, too. */
+export const isTelling = (sign: string): boolean => !PROSE.test(sign);
+
+/** Without quotes, the end of a sentence, and brackets around the term or of which it has one alone. */
+function withoutProse(term: string): string {
+  let [text, before] = [term, ""];
+  while (text !== before) {
+    before = text;
+    text = text.replace(AROUND, "") || text;
+    for (const [open = "", close = ""] of BRACKETS) {
+      const [begins, ends] = [text.startsWith(open), text.endsWith(close)];
+      if (begins && (ends || !text.includes(close))) text = text.slice(1);
+      if (ends && (begins || !text.includes(open))) text = text.slice(0, -1);
+    }
+  }
+  return text || term;
+}
+
+const withoutJoints = (name: string): string =>
+  name
+    .replace(/(?<=[\p{L}\p{N}])[-_/'’]+(?=[\p{L}\p{N}])/gu, "")
+    .replace(/(?<=\p{L})\.(?=[\p{L}\p{N}])|(?<=\p{N})\.(?=\p{L})/gu, "");
+
+/** Not as a part of a longer name: no letter beside letters, no further number beside digits, no sign beside the same. */
+function patternOf(name: string): string {
+  const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));
+  const [first = "", last = ""] = [escaped[0], escaped.at(-1)];
+  const before = /^\d/.test(first) ? "[a-z0-9]|[0-9][.,]" : LETTERS.test(first) ? "[a-z0-9]" : first;
+  const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : LETTERS.test(last) ? "[a-z0-9]" : last;
+  return `(?<!${before})${escaped.join("")}(?!${after})`;
+}

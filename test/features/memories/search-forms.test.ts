@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { fold } from "../../../src/features/memories/search-fold.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { aMemory } from "../../support/memories.js";
+import { roundsOf } from "../../support/rounds.js";
+import { createWorld } from "../../support/world.js";
+
+/** Two ways to write a word. */
+const FORMS = {
+  "full-width letters": ["ＡＰＩ", "api"],
+  "half-width kana": ["ｶﾞﾗｽ", "ガラス"],
+  "a ligature": ["ﬁlewatcher", "filewatcher"],
+  "a letter for two": ["Straßenbahn", "strassenbahn"],
+  "letters grown together": ["cæsar", "caesar"],
+  "a zero-width space": ["data\u200bbase", "database"],
+  "a soft hyphen": ["configu\u00adrability", "configurability"],
+  "an accent of its own": ["cafe\u0301teria", "caf\u00e9teria"],
+  "no accent": ["caf\u00e9teria", "cafeteria"],
+  "a dotted capital": ["\u0130stanbul", "istanbul"],
+  "a letter without its dot": ["kay\u0131t", "kayit"],
+  "a stretched word": ["الكتـــاب", "الكتاب"],
+  "Arabic vowels": ["كَتَبَ", "كتب"],
+  "Hebrew vowels": ["שָׁלוֹם", "שלום"],
+  "a Russian ё": ["учёт", "учет"],
+  "Korean letters apart": ["\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"],
+  "Japanese marks apart": ["テ\u3099ータ", "データ"],
+  "mathematical letters": ["𝐛𝐨𝐥𝐝𝐭𝐞𝐱𝐭", "boldtext"],
+  "a name for one sign": ["Phase Ⅳ", "phase iv"],
+  "a trade mark": ["Acme™", "acme"],
+} as const;
+
+it.each(Object.entries(FORMS))("finds %s by the plain form, and the other way round", async (_kind, [one, other]) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "One", content: `Some words before ${one} here.` });
+  await aMemory(ann, { title: "Other", content: `Some words before ${other} here.` });
+
+  for (const query of [one, other]) {
+    const { memories } = await ann.did(searchMemories, { query });
+    expect(memories.map(({ title }) => title).toSorted(), query).toEqual(["One", "Other"]);
+  }
+});
+
+it.each(["Straßenbahn", "ﬁlewatcher", "ＡＰＩ", "data\u200bbase", "con\u00adfiguration", "كَتَبَ"])(
+  "shows where %s stands, in the form that it has there",
+  async (word) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const filler = "Äußerst ﬂüchtig, cœur. ".repeat(50);
+    await aMemory(ann, { title: "A note", content: `${filler}${word} ${filler}` });
+
+    const { memories } = await ann.did(searchMemories, { query: fold(word) });
+
+    expect(memories[0]?.snippet?.indexOf(word)).toBeGreaterThan(0);
+    expect(memories[0]?.snippet?.indexOf(word)).toBeLessThan(80);
+  },
+);
+
+it("folds queries as PostgreSQL folds texts", async () => {
+  await using world = await createWorld();
+  const letter = (first: number, last: number) =>
+    fc.integer({ min: first, max: last }).map((code) => String.fromCodePoint(code));
+  const letters = fc.oneof(
+    ...[letter(0x20, 0x24f), letter(0x300, 0x36f), letter(0x370, 0x52f), letter(0x591, 0x6ff), letter(0x1e00, 0x206f)],
+    ...[
+      letter(0x2100, 0x218b),
+      letter(0x3040, 0x33ff),
+      letter(0xac00, 0xac80),
+      letter(0xf900, 0xfaff),
+      letter(0xfe00, 0xfeff),
+    ],
+    ...[letter(0xff01, 0xff9f), letter(0x1d400, 0x1d4ff), fc.constantFrom(..."ßẞæÆœŒøØłŁđĐı™℠ﷺ")],
+  );
+
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.array(letters, { maxLength: 12 }).map((all) => all.join("")),
+        { minLength: 50 },
+      ),
+      async (texts) => {
+        const { rows } = await world.database.pool.query<{ folded: string }>(
+          "SELECT fold_accents(text) AS folded FROM unnest($1::text[]) WITH ORDINALITY AS given (text, place) ORDER BY place",
+          [texts],
+        );
+        // What stands for many is cut in PostgreSQL.
+        expect(rows.map(({ folded }) => folded)).toEqual(
+          texts.map((text) => [...fold(text)].slice(0, 2 * [...text].length + 20).join("")),
+        );
+      },
+    ),
+    { numRuns: roundsOf(40) },
+  );
+});

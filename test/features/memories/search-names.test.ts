@@ -1,0 +1,83 @@
+import { expect, it } from "vitest";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const found = async (actor: Actor, query: string) =>
+  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+
+/** A name, a content that has it, and a title that has its words and its signs, but not the name. */
+const NAMES: ReadonlyArray<readonly [name: string, content: string, title: string]> = [
+  ["c++", "It is written in C++ and built by Bazel.", "Plan C, after A + B"],
+  ["C#", "The add-in needs C#, since Excel does.", "Vitamin C, issue #12"],
+  ["f#", "Prices are in F#.", "Press F for issue # 7"],
+  [".net", "It runs on .NET in a container.", "Net income. A net."],
+  ["R&D", "All of it belongs to R&D.", "R is used for D & others"],
+  ["at&t", "Mails over AT&T arrive late.", "Meet at T & wait"],
+  ["@acme/ledger", "Import money from @acme/ledger only.", "Acme/ledger is @ the root"],
+  ["max_conns=40", "Start it with max_conns=40 at most.", "max_conns: 40 = enough"],
+  ["--no-cache", "Build it with --no-cache once.", "No cache - none"],
+  ["$HOME", "It reads $HOME on Linux.", "Home costs 5 $"],
+  ["::before", "The icon is in its ::before, on the left.", "Before:: after"],
+  ["<div>", "Wrap the table in a <div> to scroll.", "Div is < 1 and > 0"],
+  ["v1.2.3", "Never deploy v1.2.3 again.", "v1.2.3.4 and v1.2.30"],
+  ["3.5%", "Cards cost 3.5% each.", "13.5% and 3.5 of %"],
+  ["#1234", "Tracked in #1234 by Mara.", "1234 rows of # 12345"],
+  ["O(n)", "The diff was O(n) for each key.", "O (n) or O-n"],
+  ["i++", "A race at i++ in the loop.", "I + + I"],
+  ["->", "Read p->next first.", "A - b > c"],
+  ["foo.bar()", "Use foo.bar() here.", "foo.bar is not ( )"],
+  [".env", "Never commit .env to it.", "The env. An env"],
+  ["user?.name", "It crashed without user?.name there.", "User name? User.name"],
+  ["C++", "我们用 C++ 写", "C, + and +"],
+];
+
+it.each(NAMES)("finds %s where it stands, before its words and signs elsewhere", async (name, content, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title, importance: 1 });
+  await aMemory(ann, { title: "What is right", content });
+  const word = /\p{L}{3}/u.test(name) ? [] : [`what about (${name})?`, `"${name}",`];
+
+  for (const query of [name, ...word]) expect((await found(ann, query))[0], query).toBe("What is right");
+});
+
+it("finds a name with signs among more memories with its words than it reads", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 1_200, "Plan C.");
+  await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone." });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await found(ann, "c++"))[0]).toBe("A toolchain");
+  expect((await found(ann, "c"))[0]).not.toBe("A toolchain");
+});
+
+it("shows where a name stands, not where its signs do", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const content = `1 + 1 in C. ${"Nothing of it. ".repeat(60)}Then came C++ at last. ${"Nothing more. ".repeat(60)}`;
+  await aMemory(ann, { title: "A history", content });
+
+  const { memories } = await ann.did(searchMemories, { query: "c++" });
+
+  expect(memories[0]?.snippet).toContain("Then came C++");
+});
+
+it("takes nothing from hits for the marks of a sentence, or for a name that none has", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Reading fails", "It isn't there");
+  const relevance = async (query: string) => (await ann.did(searchMemories, { query })).memories[0]?.relevance ?? 0;
+
+  const plain = await relevance("reading fails");
+  for (const query of [
+    '"reading" fails!',
+    "(reading fails)",
+    "reading: fails…",
+    "reading — fails",
+    "«reading» fails。",
+    "reading++ fails",
+  ])
+    expect(await relevance(query), query).toBeCloseTo(plain, 1);
+});

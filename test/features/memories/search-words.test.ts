@@ -1,0 +1,115 @@
+import { expect, it } from "vitest";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const found = async (actor: Actor, query: string) =>
+  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+
+it("finds a compound that is written as two words, and a noun in -y by its verb", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "Two signups race",
+    "Sign here, then look up",
+    "The expiry of tokens",
+    "The delivery of mails",
+  );
+
+  expect((await found(ann, "sign up")).toSorted()).toEqual(["Sign here, then look up", "Two signups race"]);
+  expect(await found(ann, "expired")).toEqual(["The expiry of tokens"]);
+  expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
+});
+
+it("finds what is written as two words, with marks in numbers, or by initials", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Heat pump in the cellar", "Heat in the kitchen", "Pump of the well");
+  await memoriesTitled(
+    ann,
+    "It cost 48,250 euros",
+    "Postgres 16 by default",
+    "Messages in the DLQ",
+    "One letter",
+    "A queue of dead letters",
+  );
+
+  expect(await found(ann, "heatpump")).toEqual(["Heat pump in the cellar"]);
+  expect(await found(ann, "48250")).toEqual(["It cost 48,250 euros"]);
+  expect(await found(ann, "pg16")).toEqual(["Postgres 16 by default"]);
+  expect(await found(ann, "dead letter queue")).toContain("Messages in the DLQ");
+  expect(await found(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
+});
+
+it("takes an unknown last word as a beginning before it takes it as misspelt", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Turn it off");
+  await aMemory(ann, { title: "Stock of fish", content: `${"Bones are best. ".repeat(30)}No turbochargedness.` });
+
+  const { memories } = await ann.did(searchMemories, { query: "turb" });
+  expect(memories.map(({ title }) => title)).toEqual(["Stock of fish"]);
+  expect(memories[0]?.snippet).toContain("turbochargedness");
+  expect((await found(ann, "turb it off"))[0]).toBe("Turn it off");
+});
+
+it("puts what has the end of a name before what has its parts elsewhere", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Open tickets of a customer");
+  await aMemory(ann, { title: "Refactored", content: "It calls findOpenTicketsByCustomer once." });
+
+  expect((await found(ann, "TicketsByCustomer"))[0]).toBe("Refactored");
+});
+
+it("leaves out how long or how many is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Long lines", "The dough rests for an hour");
+
+  expect(await found(ann, "how long does it rest")).toEqual(["The dough rests for an hour"]);
+  expect(await found(ann, "how long")).toEqual(["Long lines"]);
+});
+
+it("finds what is said in another form or by another word of the trade", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Revert a bad release", "Removing old mail", "Replication lags", "One replica");
+
+  expect(await found(ann, "how to undo it")).toEqual(["Revert a bad release"]);
+  expect(await found(ann, "erased emails")).toEqual(["Removing old mail"]);
+  expect(await found(ann, "replica lags")).toEqual(["Replication lags"]);
+});
+
+it("leaves out words that say nothing, unless there are no others", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Websockets close at the proxy", "Somebody was behind something");
+
+  expect(await found(ann, "would something behind proxies close websockets")).toEqual([
+    "Websockets close at the proxy",
+  ]);
+  expect(await found(ann, "something behind")).toEqual(["Somebody was behind something"]);
+});
+
+it("puts what has the name that a query begins before what has its parts elsewhere", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Resolve the tenant", "A tenant could not be resolved");
+  await aMemory(ann, { title: "Before anything else", content: "Call resolveTenantFromHost." });
+
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await found(ann, "resolveTenant"))[0]).toBe("Before anything else");
+  expect(await found(ann, "resolveTenant")).toHaveLength(3);
+});
+
+it("finds names that are made of stop words alone", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Retries and/or timeouts", "In the end", "Neither");
+
+  expect(await found(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
+  expect(await found(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
+});
