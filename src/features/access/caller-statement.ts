@@ -7,8 +7,7 @@ const TEAM_PAYS = "(b.status IN ('active', 'trialing') OR b.status = 'past_due' 
 
 /**
  * SQL, because every request runs it, and for the reserved connections, which no model uses. `SELECT` hides from the
- * planner how many keys there are: else, with many users, a plan for just these looks cheaper than one for all, and it is
- * made anew for each request, for 1 to 3 ms.
+ * planner how many keys there are: else, with many users, it makes a plan anew for each request, for 1 to 3 ms.
  */
 export const callersByKeys = defineStatement({
   name: "callers_by_keys",
