@@ -26,7 +26,7 @@ import { Replica, positionOf } from "./platform/replica.js";
 import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
-import type { Health } from "./surfaces/health.js";
+import { healthOf } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { createExpressServer } from "./surfaces/server.js";
 import { Work } from "./surfaces/work.js";
@@ -70,8 +70,16 @@ export async function startApp(
     : undefined;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
+  let stopping = false;
+  const health = healthOf(reservedPool, () => stopping);
   const metrics =
-    config.metrics && new Metrics({ pools, backlog: () => readBacklog(servicesFor(services, "metrics")) });
+    config.metrics &&
+    new Metrics({
+      pools,
+      waiting: () => services.shares.waiting,
+      isReady: async () => (await health.problem()) === null,
+      backlog: () => readBacklog(servicesFor(services, "metrics")),
+    });
   const budgets =
     overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log, metrics) : new ProcessBudgets());
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
@@ -88,10 +96,8 @@ export async function startApp(
     publicUrl: () => config.publicUrl ?? url,
     resultHours: config.retention.resultsHours,
   });
-  let stopping = false;
   // Set when the server listens; no request comes before that.
   let url = "";
-  const health: Health = { pool: database.reservedPool, isStopping: () => stopping };
   const work = new Work(http);
   const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
   const server = createExpressServer(handler, {

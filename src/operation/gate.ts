@@ -13,6 +13,11 @@ export class Gate {
     this.#free = insideMax;
   }
 
+  /** How many wait for their turn. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
   get isIdle(): boolean {
     return this.#free === this.insideMax && this.#line.size === 0;
   }

@@ -25,6 +25,13 @@ export class DatabaseShares {
     private readonly tracer?: Tracer,
   ) {}
 
+  /** How many statements wait: for any connection, or because their account has its share already. */
+  get waiting(): Readonly<Record<"shared" | "search" | "account", number>> {
+    let account = 0;
+    for (const { all, searches } of this.#accounts.values()) account += all.waiting + searches.waiting;
+    return { shared: this.#all.waiting, search: this.#searches.waiting, account };
+  }
+
   /**
    * The database for one account. `account` is any name for it, such as the user's id. The statements of one request
    * share its patience; without one, each statement has its own.

@@ -6,9 +6,15 @@ export interface Meter {
   /** Redis did not answer: this process counted for itself. */
   redisFallback(): void;
   choreDone(name: string): void;
+  mail(outcome: MailOutcome): void;
   /** The embeddings server gave no vectors: for memories, or for a query. */
   embeddingsFailed(): void;
 }
+
+/**
+ * What became of an attempt to send a mail: `refused` for good by the mail server, `given_up` after failing for too long.
+ */
+export type MailOutcome = "sent" | "retried" | "refused" | "given_up";
 
 export interface RequestFacts {
   readonly door: "rest" | "graphql" | "mcp" | "page";

@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
-import type { Meter, RequestFacts } from "./meter.js";
+import type { MailOutcome, Meter, RequestFacts } from "./meter.js";
 
 /** A pool of connections, as node-postgres counts it. */
 interface Pool {
@@ -12,6 +12,10 @@ interface Pool {
 /** What is read when somebody asks for the metrics. */
 export interface MetricSources {
   readonly pools: Readonly<Record<string, Pool>>;
+  /** Statements that wait before they ask a pool, by the name of the pool, or of what else they wait for. */
+  waiting(): Readonly<Record<string, number>>;
+  /** Whether the server can serve. */
+  isReady(): Promise<boolean>;
   /** Work that waits in the database, by name; `oldestSeconds` is 0 where none waits. */
   backlog(): Promise<Readonly<Record<string, Backlog>>>;
 }
@@ -21,6 +25,7 @@ export interface Backlog {
   readonly oldestSeconds: number;
 }
 
+const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "retried", "refused", "given_up"];
 const PREFIX = "memory_graph_";
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The database is asked for its backlog at most so often, however many ask for the metrics. */
@@ -47,6 +52,7 @@ export class Metrics implements Meter {
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
   readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
+  readonly #mails = this.#counter("mails_total", "Attempts to send a mail, by outcome.", ["outcome"]);
   readonly #chores = this.#gauge(
     "chore_last_success_timestamp_seconds",
     "When a background job last succeeded, or began.",
@@ -54,18 +60,24 @@ export class Metrics implements Meter {
   );
   #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
 
-  constructor({ pools, backlog }: MetricSources) {
+  constructor({ pools, waiting: waitingBefore, isReady, backlog }: MetricSources) {
     collectDefaultMetrics({ register: this.#registry });
+    // Prometheus sees no increase to the first value of a series.
+    for (const outcome of MAIL_OUTCOMES) this.#mails.inc({ outcome }, 0);
+    const ready = this.#gauge("ready", "Whether the server can serve: 1, or 0.", []);
     const connections = this.#gauge("database_connections", "Connections, by pool and state.", ["pool", "state"]);
     const waiting = this.#gauge("database_waiting", "Statements that wait for a connection, by pool.", ["pool"]);
     const waits = this.#gauge("backlog", "What waits to be done, by kind.", ["kind"]);
     const ages = this.#gauge("backlog_oldest_seconds", "For how long the oldest of it has waited.", ["kind"]);
     this.#collect = async () => {
+      const before = waitingBefore();
+      for (const [pool, count] of Object.entries(before)) waiting.set({ pool }, count);
       for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(pools)) {
         connections.set({ pool, state: "busy" }, totalCount - idleCount);
         connections.set({ pool, state: "idle" }, idleCount);
-        waiting.set({ pool }, waitingCount);
+        waiting.set({ pool }, waitingCount + (before[pool] ?? 0));
       }
+      ready.set((await isReady()) ? 1 : 0);
       this.#backlog ??= backlog().finally(() => {
         setTimeout(() => (this.#backlog = undefined), BACKLOG_KEPT_MS).unref();
       });
@@ -91,6 +103,7 @@ export class Metrics implements Meter {
 
   refused = (budget: string): void => this.#refused.inc({ budget });
   redisFallback = (): void => this.#fallbacks.inc();
+  mail = (outcome: MailOutcome): void => this.#mails.inc({ outcome });
   embeddingsFailed = (): void => this.#embeddings.inc();
   choreDone = (chore: string): void => this.#chores.setToCurrentTime({ chore });
 

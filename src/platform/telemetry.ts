@@ -21,6 +21,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { type Resource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { sqlStateOf } from "./database-errors.js";
 import type { Logger } from "./logger.js";
 import type { RequestSpan, SpanFacts, TracedPart, Tracer } from "./tracer.js";
 import { warnSeldom } from "./warn-seldom.js";
@@ -131,7 +132,7 @@ const attributesOf = (facts: SpanFacts): Attributes => facts as Attributes;
 /** The code of an error. Its message may hold what a client sent. */
 function typeOf(error: unknown): string {
   const { reason, kind, code, name } = Object(error) as Readonly<Record<string, unknown>>;
-  return String(reason ?? kind ?? code ?? name).slice(0, REASON_LENGTH);
+  return String(reason ?? sqlStateOf(error) ?? kind ?? code ?? name).slice(0, REASON_LENGTH);
 }
 
 function logging(resource: Resource) {

@@ -7,7 +7,8 @@ import { PACKAGE } from "../platform/project.js";
 import { scopeOf } from "./http.js";
 
 export interface Health {
-  readonly pool: pg.Pool;
+  /** Why the server cannot serve; null if it can. */
+  problem(): Promise<string | null>;
   /** Whether the server is going down and takes no new work. */
   isStopping(): boolean;
 }
@@ -18,11 +19,10 @@ export interface Health {
  */
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const problemOf = readiness(health);
   const answer =
     (ready: object): Handler =>
     async (_request, response) => {
-      const problem = await problemOf();
+      const problem = await health.problem();
       if (problem && !health.isStopping()) scopeOf(response).noteUnavailable(problem);
       response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : ready);
     };
@@ -33,10 +33,11 @@ export function healthRoutes(health: Health): Router {
 }
 
 /** Concurrent checks share one query to the database, and its result is cached for a short time. */
-function readiness({ pool, isStopping }: Health): () => Promise<string | null> {
+export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Health {
   let check: Promise<string | null> | undefined;
   const expireLater = () => setTimeout(() => (check = undefined), LIMITS.database.readinessKeptMs).unref();
-  return async () => (isStopping() ? "stopping" : (check ??= databaseProblem(pool).finally(expireLater)));
+  const problem = async () => (isStopping() ? "stopping" : (check ??= databaseProblem(pool).finally(expireLater)));
+  return { problem, isStopping };
 }
 
 async function databaseProblem(pool: pg.Pool): Promise<string | null> {

@@ -150,7 +150,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
   await invited(world);
-  await world.serve(settings(smtp.url));
+  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
     waits.push(await waitAfter(world, attempt));
@@ -162,6 +162,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   const retriedIds = await command(world, "retry", "--json");
   await nothingWaits(world);
 
+  expect(await mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 3, refused: 0, given_up: 1 });
   expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
   const { mails } = listed as { mails: Array<{ id: string }> };
   expect(mails).toMatchObject([
@@ -177,11 +178,12 @@ it("gives up at once when a mail server does not know the address, marks the inv
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB);
   const { owner, invitation } = await invited(world, { team: "www.evil.example" });
-  await world.serve(settings(smtp.url));
+  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
 
   const told = await smtp.take(owner.email);
   await nothingWaits(world);
 
+  expect(await mailsBy(metricsUrl)).toEqual({ sent: 1, retried: 0, refused: 1, given_up: 0 });
   expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
   expect(told.text).toContain("so your invitation did not arrive");
   expect(told.text).not.toContain("evil.example");
@@ -342,6 +344,13 @@ async function invited(world: World, { team = "Team" } = {}) {
   const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
   const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
   return { owner, teamId, invitation };
+}
+
+/** How many mails the metrics count, by what became of them. */
+async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, number>> {
+  const text = String((await ask(metricsUrl ?? "")).body);
+  const series = text.matchAll(/^memory_graph_mails_total\{outcome="(\w+)"\} (\d+)$/gm);
+  return Object.fromEntries(Array.from(series, ([, outcome = "", count]) => [outcome, Number(count)]));
 }
 
 const nothingWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/metrics.js";
 import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
 const MONITORING = {
@@ -68,6 +70,36 @@ it("counts what was refused by its budget, and jobs that succeeded", async () =>
     .toBeGreaterThan(now - 600);
 });
 
+it("counts statements that wait for a connection, and those that wait for their own account", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const users = await Promise.all(Array.from({ length: 5 }, () => world.user()));
+  const waiting = async (pool: string) =>
+    valueOf(await metricsOf(metricsUrl), `memory_graph_database_waiting{pool="${pool}"}`);
+  await using lock = await lockMemories(world);
+  const perAccount = CONNECTIONS_PER_ACCOUNT + 1;
+
+  const answers = users.flatMap(({ key }) =>
+    Array.from({ length: perAccount }, () => ask(`${url}/v1/memories`, { key })),
+  );
+
+  await expect.poll(() => waiting("shared")).toBeGreaterThanOrEqual(users.length);
+  await expect.poll(() => waiting("account")).toBe(users.length);
+  await lock.release();
+  expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it("says whether the server can serve", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ready = async () => valueOf(await metricsOf(metricsUrl), "memory_graph_ready");
+  expect(await ready()).toBe(1);
+
+  await world.breakConnections();
+
+  await expect.poll(ready).toBe(0);
+});
+
 it("still tells of the process while the database is lost", async () => {
   await using world = await createWorld({ fresh: true });
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
@@ -98,7 +130,7 @@ it("tells no old backlog while the database is lost, and of embeddings only wher
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const backlog = vi.fn(async () => ({ mails: { count: 7, oldestSeconds: 60 } }));
-  const metrics = new Metrics({ pools: {}, backlog });
+  const metrics = new Metrics({ pools: {}, waiting: () => ({}), isReady: async () => true, backlog });
   expect(await metrics.text()).toContain('memory_graph_backlog{kind="mails"} 7');
 
   backlog.mockRejectedValue(new Error("lost"));

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { healthRoutes } from "../../src/surfaces/health.js";
+import { healthOf, healthRoutes } from "../../src/surfaces/health.js";
 import { onServer } from "../support/database-server.js";
 import { type Answer, ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -29,7 +29,7 @@ it("queries the database once per second for all concurrent checks", async () =>
   const pool = world.database.reservedPool;
   const query = vi.spyOn(pool, "query");
   const server = express()
-    .use(healthRoutes({ pool, isStopping: () => false }))
+    .use(healthRoutes(healthOf(pool, () => false)))
     .listen(0);
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;

@@ -13,7 +13,7 @@ import { noticeMail } from "./notice-mail.js";
 import { signUpMail } from "./sign-up-mail.js";
 
 /** What sending needs besides the mails. */
-export interface Outbox extends Pick<Services, "database" | "log" | "newId" | "publicUrl"> {
+export interface Outbox extends Pick<Services, "database" | "log" | "meter" | "newId" | "publicUrl"> {
   readonly mailer: Mailer;
 }
 
@@ -30,10 +30,13 @@ export async function sendDueMails(outbox: Outbox): Promise<boolean> {
 }
 
 async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
-  const { database, mailer } = outbox;
+  const { database, mailer, meter } = outbox;
   const letter = await writeLetter(outbox, mail);
   try {
-    if (letter) await mailer.send({ ...letter, id: mail.id, to: mail.email });
+    if (letter) {
+      await mailer.send({ ...letter, id: mail.id, to: mail.email });
+      meter?.mail("sent");
+    }
   } catch (error) {
     return isRefusedForGood(error) ? giveUp(outbox, mail) : postpone(outbox, mail, error);
   }
@@ -47,8 +50,12 @@ function isRefusedForGood(error: unknown): boolean {
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */
-async function giveUp({ database, log, newId }: Outbox, { id, kind, email, invitationId }: ClaimedMail): Promise<void> {
+async function giveUp(
+  { database, log, meter, newId }: Outbox,
+  { id, kind, email, invitationId }: ClaimedMail,
+): Promise<void> {
   log.warn({ mail_id: id, kind, domain: domainOf(email) }, "a mail server refused an address permanently");
+  meter?.mail("refused");
   await database.transaction(async (inner) => {
     await inner.models.mail.deleteMany({ where: { id } });
     if (invitationId !== null) await markBounced({ database: inner, newId }, invitationId);
@@ -78,7 +85,7 @@ const PATIENCE_MS = {
 const waitMsOf = ({ kind, attempts }: ClaimedMail): number =>
   1_000 * Math.min(5 * 2 ** (attempts - 1), retrySeconds[kind]);
 
-async function postpone({ database, log }: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
+async function postpone({ database, log, meter }: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
   const { id, kind, email, attempts } = mail;
   const reason = error instanceof Error ? error.message : String(error);
   const time = (await timeOf(database)).getTime();
@@ -89,6 +96,7 @@ async function postpone({ database, log }: Outbox, mail: ClaimedMail, error: unk
   // Mail servers often repeat the address in their messages, so only their codes are logged.
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const facts = { mail_id: id, kind, domain: domainOf(email), attempts, code, responseCode };
+  meter?.mail(postponed ? "retried" : "given_up");
   if (postponed)
     return log.warn(facts, "a mail could not be sent and will be retried (`npm run mail -- list` shows why)");
   await database.models.mail.deleteMany({ where: { id } });

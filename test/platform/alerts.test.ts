@@ -1,0 +1,87 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it } from "vitest";
+
+/** Prometheus's own tool; undefined where it is not installed. */
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+
+/** What Prometheus has read every 30 s, in its notation `first+step x times`, by series; else all is well. */
+type Readings = Readonly<Record<string, string>>;
+
+const WELL: Readings = {
+  'up{job="memory-graph"}': "1x240",
+  memory_graph_ready: "1x240",
+  'memory_graph_requests_total{door="rest",operation="memories",outcome="ok"}': "0+100x240",
+  'memory_graph_chore_last_success_timestamp_seconds{chore="send mails"}': "0+30x240",
+  'memory_graph_backlog_oldest_seconds{kind="mails",instance="one"}': "20x240",
+  'memory_graph_database_waiting{pool="account"}': "100x240",
+  'memory_graph_mails_total{outcome="sent"}': "0+1x240",
+  'memory_graph_mails_total{outcome="refused"}': "0x240",
+  'memory_graph_mails_total{outcome="given_up"}': "0x240",
+  memory_graph_embeddings_failed_total: "0x240",
+  memory_graph_redis_fallbacks_total: "0x240",
+  nodejs_eventloop_lag_p99_seconds: "0.02x240",
+};
+const failed = (outcome: string) => `memory_graph_requests_total{door="rest",operation="none",outcome="${outcome}"}`;
+const mails = (outcome: string) => `memory_graph_mails_total{outcome="${outcome}"}`;
+const took = (le: string) => `memory_graph_request_duration_seconds_bucket{door="rest",le="${le}"}`;
+const lost = { memory_graph_ready: "1x20 0x220", [failed("unavailable")]: "0x20 0+90x220" };
+
+/** Each fault, the minute in which Prometheus is asked, and the alerts that fire then, and no others. */
+const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: number, alerts: readonly string[]]> = [
+  ["nothing", {}, 60, []],
+  ["a server that is gone", { 'up{job="memory-graph"}': "1x20 0x220" }, 13, ["Down"]],
+  ["a server that starts anew", { 'up{job="memory-graph"}': "1x20 0x2 1x200" }, 13, []],
+  ["a lost database", lost, 14, ["NotReady", "Unavailable"]],
+  ["a database that is lost for long", lost, 100, ["NotReady", "Unavailable"]],
+  ["a lost database without requests", { memory_graph_ready: "1x20 0x220" }, 12, ["NotReady"]],
+  ["the first error of its kind", { [failed("internal_error")]: "_x20 1x200" }, 11, ["Errors"]],
+  ["another error", { [failed("internal_error")]: "7x20 8x200" }, 11, ["Errors"]],
+  ["an error that is long over", { [failed("internal_error")]: "7x20 8x200" }, 20, []],
+  ["every fiftieth request unavailable", { [failed("unavailable")]: "0+2x240" }, 20, ["Unavailable"]],
+  ["half a minute of outage", { [failed("unavailable")]: "0x20 100x200" }, 13, []],
+  ["slow answers", { [took("1")]: "0+90x240", [took("2.5")]: "0+100x240", [took("+Inf")]: "0+100x240" }, 20, ["Slow"]],
+  ["statements that wait", { 'memory_graph_database_waiting{pool="shared"}': "0x20 9x200" }, 30, ["DatabaseWaits"]],
+  ["a minute of waiting", { 'memory_graph_database_waiting{pool="shared"}': "0x20 40x2 0x200" }, 22, []],
+  ["old mails", { 'memory_graph_backlog_oldest_seconds{kind="mails",instance="two"}': "400x240" }, 6, ["Backlog"]],
+  ["events that may wait longer", { 'memory_graph_backlog_oldest_seconds{kind="payment_events"}': "400x240" }, 6, []],
+  ["refused addresses", { [mails("refused")]: "0+1x240" }, 60, ["MailsRefused"]],
+  ["a few refused addresses", { [mails("refused")]: "0x100 4x140" }, 60, []],
+  ["a mail that was given up", { [mails("given_up")]: "0x100 1x140" }, 52, ["MailsGivenUp"]],
+  ["failing payments", { [failed("payment_provider_error")]: "0x20 0+1x200" }, 14, ["Payments"]],
+  ["failing embeddings", { memory_graph_embeddings_failed_total: "0+1x240" }, 20, ["Embeddings"]],
+  [
+    "a job that fails",
+    { 'memory_graph_chore_last_success_timestamp_seconds{chore="send mails"}': "0+30x20 600x220" },
+    28,
+    ["ChoreStuck"],
+  ],
+  ["a lost Redis", { memory_graph_redis_fallbacks_total: "0x20 0+9x200" }, 17, ["RedisLost"]],
+  ["a Redis that was lost for a minute", { memory_graph_redis_fallbacks_total: "0x20 9x2 18x200" }, 17, []],
+  ["a busy event loop", { nodejs_eventloop_lag_p99_seconds: "0.4x240" }, 6, ["EventLoop"]],
+];
+
+it.skipIf(!hasPromtool)("raises the alerts of each fault while it lasts, and no others", () => {
+  const file = join(mkdtempSync(join(tmpdir(), "alerts-")), "tests.json");
+  const tests = CASES.map(([name, readings, minute, alerts]) => ({
+    name,
+    interval: "30s",
+    input_series: Object.entries({ ...WELL, ...readings }).map(([series, values]) => ({ series, values })),
+    promql_expr_test: [
+      {
+        expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: `${minute}m`,
+        exp_samples: alerts.map((alert) => ({ labels: `{alertname="MemoryGraph${alert}"}`, value: 1 })),
+      },
+    ],
+  }));
+  // JSON is YAML.
+  const rules = { rule_files: [resolve("docs/monitoring/alerts.yml")], evaluation_interval: "30s", tests };
+  writeFileSync(file, JSON.stringify(rules));
+
+  const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+
+  expect(status, `${stdout}${stderr}`).toBe(0);
+});
