@@ -1,4 +1,7 @@
 import { createInterface } from "node:readline";
+import { parseStrictly } from "../import/json-text.js";
+import { codeOf } from "../import/service-client.js";
+import { isObject } from "../import/text.js";
 import { encodeHeader } from "../surfaces/mcp/header-value.js";
 import { commandLine, runCommand } from "./command-line.js";
 import { keyOption, type ServiceOptions, urlOption } from "./service-options.js";
@@ -20,22 +23,51 @@ export const program = commandLine({
 /** Passes a message on. Whatever comes of it, a request is answered: its client waits for that. */
 async function pass(line: string, options: ServiceOptions): Promise<void> {
   const message = JSON.parse(line) as Message;
-  const answer = await send(line, message, options).catch((error: unknown) => {
-    return { error: { code: -32_603, message: `The call of ${options.url} failed: ${String(error)}` } };
-  });
+  const answer = await send(line, message, options).catch((error: unknown) =>
+    answerTo(message, sentenceOf(error, options)),
+  );
   if (message.id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", ...answer, id: message.id }));
 }
 
+/** Clients show an agent what a tool answers, but often hide errors: so a call of one is answered as one that failed. */
+function answerTo({ method, params }: Message, text: string): object {
+  if (method !== "tools/call") return { error: { code: -32_603, message: text } };
+  const isModern = params?._meta?.[VERSION_KEY] !== undefined;
+  const result = { content: [{ type: "text", text }], isError: true };
+  return { result: isModern ? { resultType: "complete", ...result } : result };
+}
+
+const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
+
 async function send(body: string, { method, params }: Message, { url, key = "" }: ServiceOptions): Promise<object> {
+  if (!/^[\x21-\x7e]*$/.test(key)) throw new NotServed(NO_KEY);
   const headers = new Headers({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
-  const version = params?._meta?.["io.modelcontextprotocol/protocolVersion"];
+  const version = params?._meta?.[VERSION_KEY];
   if (version !== undefined) {
     headers.set("MCP-Protocol-Version", version);
     headers.set("Mcp-Method", encodeHeader(String(method)));
     if (params?.name !== undefined) headers.set("Mcp-Name", encodeHeader(String(params.name)));
   }
   const response = await fetch(new URL("/mcp", url), { method: "POST", headers, body });
-  return JSON.parse((await response.text()) || "{}") as object;
+  const text = await response.text();
+  if (response.status === 401)
+    throw new NotServed("does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one.");
+  const answer = parseStrictly(text || "{}");
+  if (!isObject(answer)) throw new NotServed(`is not this service (status ${response.status}). Check --url.`);
+  const { error } = answer;
+  // A refusal from before the door of MCP, or of a proxy.
+  if (!("jsonrpc" in answer) && isObject(error)) throw new NotServed(`answers: ${String(error["message"])}`);
+  return answer;
+}
+
+const NO_KEY = "does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one.";
+
+/** What stands after the address. */
+class NotServed extends Error {}
+
+function sentenceOf(error: unknown, { url }: ServiceOptions): string {
+  if (error instanceof NotServed) return `${url} ${error.message}`;
+  return `${url} does not answer (${codeOf(error)}). Start the service there with \`npm start\`, or check --url.`;
 }
 
 interface Message {

@@ -295,8 +295,8 @@ function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefi
   return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
 }
 
-/** The code is in the error's cause, if it has one. */
-function codeOf(error: unknown): string {
+/** The system's code of an error of `fetch`. It is in the error's cause, if it has one. */
+export function codeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
   if (cause instanceof Error) return cause.name === "Error" ? cause.message : cause.name;

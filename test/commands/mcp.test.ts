@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { environmentForProcess } from "../support/environment.js";
+import { fakeService } from "../support/imports.js";
 import { messageOf } from "../support/mcp.js";
 import { createWorld } from "../support/world.js";
 
@@ -10,6 +11,9 @@ interface Spoken {
   readonly id?: unknown;
   readonly error?: { readonly message: string };
 }
+
+const NO_KEY = expect.stringMatching(/^http:.* does not accept this API key. Set MEMORY_GRAPH_KEY/) as string;
+const NO_SERVER = expect.stringMatching(/^http:.* does not answer \([^)]+\). Start the service there/) as string;
 
 /** What the program writes for these lines. */
 async function passed(lines: readonly string[], environment: Readonly<Record<string, string>>) {
@@ -60,7 +64,7 @@ it("passes on names that no header can hold, and answers what it cannot pass on"
   for (const [id, name] of names.entries()) expect(said.get(id)).toContain(`Unknown tool: ${name}`);
   expect(said.get(4)).toContain("There is no method `метод`");
   expect(said.get(5)).toContain("an object as `params`");
-  expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603 } }]);
+  expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603, message: NO_KEY } }]);
 });
 
 it("answers a request also when the key is wrong or there is no server, and tells of a line that is no message", async () => {
@@ -72,8 +76,40 @@ it("answers a request also when the key is wrong or there is no server, and tell
   const noServer = await passed([ping], { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
   const noMessage = await passed(["{", ping], { MEMORY_GRAPH_URL: url });
 
-  expect(wrongKey.answers).toMatchObject([{ id: 7, error: { data: { code: "unauthorized" } } }]);
-  expect(noServer.answers).toMatchObject([{ id: 7, error: { code: -32_603 } }]);
+  expect(wrongKey.answers).toMatchObject([{ id: 7, error: { message: NO_KEY } }]);
+  expect(noServer.answers).toMatchObject([{ id: 7, error: { code: -32_603, message: NO_SERVER } }]);
   expect(noMessage.answers).toHaveLength(1);
   expect(noMessage.errors).toMatch(/^Unexpected SyntaxError: .*\n$/);
+});
+
+it("answers a call of a tool that cannot be passed on as one that failed, so that agents see why", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const modern = messageOf("tools/call", { name: "search_memories", arguments: { query: "a" } }).body;
+  const { _meta, ...params } = modern.params as { readonly _meta: unknown };
+  const lines = [JSON.stringify({ ...modern, id: 1 }), JSON.stringify({ ...modern, params, id: 2 })];
+  const failed = (text: string) => ({ content: [{ type: "text", text }], isError: true });
+
+  const wrongKey = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
+  const noServer = await passed(lines, { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
+
+  for (const [{ answers }, text] of [
+    [wrongKey, NO_KEY],
+    [noServer, NO_SERVER],
+  ] as const) {
+    expect(answers).toContainEqual({ jsonrpc: "2.0", id: 1, result: { resultType: "complete", ...failed(text) } });
+    expect(answers).toContainEqual({ jsonrpc: "2.0", id: 2, result: failed(text) });
+  }
+});
+
+it.each([
+  ["<html>", "is not this service (status 502). Check --url."],
+  [{ error: { code: "busy", message: "Not now." } }, "answers: Not now."],
+])("says what is there when another server answers with %j", async (body, said) => {
+  const { url } = await fakeService(() => ({ status: 502, body }));
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+
+  const { answers } = await passed([ping], { MEMORY_GRAPH_URL: url });
+
+  expect(answers).toMatchObject([{ id: 7, error: { message: `${url} ${said}` } }]);
 });

@@ -48,6 +48,47 @@ it("cuts a long content, says where, and gives the rest when it is asked for as 
   expect(world.bugs).toEqual([]);
 });
 
+it("refuses a text that ends where an answer was cut, so that no memory is replaced by its beginning", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const content = "words ".repeat(5_000);
+  const { id } = await ann.did<object, { id?: string }>(createMemory, { type: "general", title: "Long", content });
+  const { answer: read } = await callTool(url, ann.key, "get_memory", { id });
+
+  const { isError, answer } = await callTool(url, ann.key, "update_memory", {
+    id,
+    content: `${String(read["content"])}\n`,
+  });
+
+  expect(isError).toBe(true);
+  expect(answer).toMatchObject({
+    error: { message: "content: ends where an answer was cut: read the rest first, and send the whole" },
+  });
+  const kept = await callTool(url, ann.key, "get_memory", { id });
+  expect(kept.answer["version"]).toBe(1);
+});
+
+it("does not send agents to routes, which they cannot call", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const store = async (title: string) =>
+    (await ann.did<object, { id?: string }>(createMemory, { type: "general", title, content: "x" })).id;
+  const link = { from_memory_id: await store("A"), to_memory_id: await store("B"), relationship_type: "SOLVES" };
+  await callTool(url, ann.key, "create_relationship", link);
+
+  const again = await callTool(url, ann.key, "create_relationship", link);
+  const team = await callTool(url, ann.key, "search_memories", { query: "a", graph: "team" });
+
+  expect(again.answer).toMatchObject({
+    error: { message: "These two memories already have a relationship of this type; its id is in the details." },
+  });
+  expect(team.answer).toMatchObject({
+    error: { message: "You are in no team, so there is no team graph. Leave `graph` out." },
+  });
+});
+
 it("keeps null within a client's own context, and has no field of its own that is null", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -37,7 +37,7 @@ export class NoTeamGraph extends Failure {
   override readonly reason = "no_team";
 
   constructor() {
-    super("You are in no team, so there is no team graph. Leave `graph` out, or create a team with `createTeam`.");
+    super("You are in no team, so there is no team graph. Leave `graph` out. A team is created with `createTeam`.");
   }
 }
 

@@ -171,9 +171,16 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
     if (error instanceof Unauthorized || error instanceof AccountSuspended) throw error;
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
-    const text = JSON.stringify(fitObject(restError(failure, names), LIMITS.mcp.answerBytes));
+    const text = JSON.stringify(fitObject(errorForAgents(failure, names), LIMITS.mcp.answerBytes));
     return { content: [{ type: "text", text }], isError: true };
   }
+}
+
+/** The same as in REST, without sentences that name a route: an agent has tools alone. */
+function errorForAgents(failure: Failure | undefined, names: Routes): object {
+  const { error } = restError(failure, names) as { readonly error: { readonly message: string } };
+  const sentences = error.message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
+  return { error: { ...error, message: sentences.length > 0 ? sentences.join(" ") : error.message } };
 }
 
 /** An error of HTTP or of the protocol, as JSON-RPC writes it. */

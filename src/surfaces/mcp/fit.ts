@@ -74,6 +74,9 @@ function cutText(text: string, room: number, from: number): string {
   return cutAt(text, least, from);
 }
 
+/** Whether a text ends with the note that an answer was cut there. */
+export const isCut = (text: string): boolean => /… \[cut at character \d+ of \d+\]\s*$/.test(text);
+
 /** Does not end with half of a character. */
 function cutAt(text: string, length: number, from: number): string {
   const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(length - 1));

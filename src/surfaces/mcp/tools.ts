@@ -11,7 +11,7 @@ import type { ToolRoute } from "../../operation/tool.js";
 import type { RequestScope } from "../http.js";
 import type { JsonSchema } from "../json-schema.js";
 import { runnerOf } from "../run.js";
-import { fitObject, jsonBytes } from "./fit.js";
+import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { isObject } from "./protocol.js";
 import { outputsOf } from "./outputs.js";
 import {
@@ -104,6 +104,7 @@ function toolOf(operation: Operation, tool: ToolRoute, schema: GraphQLSchema): T
     async call(services, scope, args) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
+      assertWhole(args);
       const { from, others } = inParts ? takePart(args, partName(inParts)) : { from: 0, others: args };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
       return answerOf(pick(plain, given) as Readonly<Record<string, unknown>>, tool, from);
@@ -131,6 +132,14 @@ function takePart(args: Readonly<Record<string, unknown>>, name: string): { from
   const { [name]: from = 0, ...others } = args;
   if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others };
   throw new InvalidInput([{ path: name, message: "must be a whole number, at least 0" }]);
+}
+
+/** An agent that writes back what it has read must not replace the whole by the part that had room in an answer. */
+function assertWhole(args: Readonly<Record<string, unknown>>): void {
+  const issues = Object.entries(args)
+    .filter(([, value]) => typeof value === "string" && isCut(value))
+    .map(([path]) => ({ path, message: "ends where an answer was cut: read the rest first, and send the whole" }));
+  if (issues.length > 0) throw new InvalidInput(issues);
 }
 
 function assertAtMost(input: object, most: Readonly<Record<string, number>>): void {
