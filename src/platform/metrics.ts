@@ -77,12 +77,12 @@ export class Metrics implements Meter {
         connections.set({ pool, state: "idle" }, idleCount);
         waiting.set({ pool }, waitingCount + (before[pool] ?? 0));
       }
-      ready.set((await isReady()) ? 1 : 0);
       this.#backlog ??= backlog().finally(() => {
         setTimeout(() => (this.#backlog = undefined), BACKLOG_KEPT_MS).unref();
       });
       // Without the database the other metrics are needed most.
-      const kinds = await this.#backlog.catch(() => ({}));
+      const [isAble, kinds] = await Promise.all([isReady(), this.#backlog.catch(() => ({}))]);
+      ready.set(isAble ? 1 : 0);
       // What it was before the database was lost is not what it is.
       waits.reset();
       ages.reset();

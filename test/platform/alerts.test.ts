@@ -60,6 +60,8 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ],
   ["a lost Redis", { memory_graph_redis_fallbacks_total: "0x20 0+9x200" }, 17, ["RedisLost"]],
   ["a Redis that was lost for a minute", { memory_graph_redis_fallbacks_total: "0x20 9x2 18x200" }, 17, []],
+  ["stalls of the event loop", { nodejs_eventloop_lag_max_seconds: "2x240" }, 6, ["EventLoop"]],
+  ["one stall of the event loop", { nodejs_eventloop_lag_max_seconds: "0.1x8 2x1 0.1x200" }, 6, []],
   ["a busy event loop", { nodejs_eventloop_lag_p99_seconds: "0.4x240" }, 6, ["EventLoop"]],
 ];
 
