@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export type ExportLine =
   | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown }
   | { readonly kind: "memory" | "relationship"; readonly fields: Fields }
-  /** Without counts, those of the start are meant. */
+  /** Without counts, as in earlier exports, those of the start are meant. */
   | { readonly kind: "end"; readonly memories?: unknown; readonly relationships?: unknown };
 
 /** A format of the service's own exports, in which each record has its own line. */
@@ -42,6 +42,8 @@ const MEMORY_GRAPH: ExportFormat = {
   read(line) {
     if (line === '],"relationships":[') return "nothing";
     if (line === "]}") return { kind: "end" };
+    const counts = parseStrictly(/^\],"exported":(\{.{1,100}\})\}$/.exec(line)?.[1] ?? "");
+    if (isObject(counts)) return { kind: "end", memories: counts["memories"], relationships: counts["relationships"] };
     const isStart = line.endsWith(OPENING);
     const text = isStart ? `${line.slice(0, -OPENING.length)}}` : line.replace(/,$/, "");
     const fields = parseStrictly(text);

@@ -126,7 +126,12 @@ it("restores exports with a lone record or none, and refuses what was cut off or
 
   expect((await run(empty)).output).toContain("Restored 0 memories and 0 relationships");
   expect((await run(alone)).output).toContain("Restored 1 memories and 0 relationships");
-  for (const cutOff of [alone.replace(/\n.*\n\]}\n$/, "\n"), alone.replace(/\n\{"id".*\n/, "\n")]) {
+  // Memories that were deleted while it was written are counted in its beginning alone.
+  expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain("; 1 and 0 were there");
+  expect((await run(alone.replace(/"exported":.*\n/, "}\n").replace(",}", "}"))).output).toContain(
+    "; 1 and 0 were there",
+  );
+  for (const cutOff of [alone.replace(/\n.*\n\],"exported".*\n$/, "\n"), alone.replace(/\n\{"id".*\n/, "\n")]) {
     expect((await run(cutOff)).errors).toContain("is not the whole export");
   }
   await writeFile(file, alone);

@@ -98,7 +98,8 @@ const READERS: Readonly<Record<Place["list"], Read>> = {
     return rows.map((row) => recordOf("memory", row) as StoredRecord);
   },
   async r({ database }, graphId, { after, until }, take) {
-    const where = { graphId, id: { gt: after, lte: until } };
+    // Servers' clocks differ, and an id of the past can be restored: no relationship without its memories.
+    const where = { graphId, id: { gt: after, lte: until }, fromId: { lte: until }, toId: { lte: until } };
     const rows = await database.models.relationship.findMany({
       where,
       omit: { graphId: true },

@@ -29,15 +29,17 @@ const JSON_LINES: ExportFormat = {
   },
 };
 
-/** The export of MemoryGraph: one object with two lists. */
+/** The export of MemoryGraph: one object with two lists. Its end counts what was written, as above. */
 const MEMORY_GRAPH: ExportFormat = {
   contentType: "application/json; charset=utf-8",
   begin() {
     let list: "memories" | "relationships" = "memories";
     let isFirst = true;
+    const counts = { memories: 0, relationships: 0 };
     const item = (fields: object): string => {
       const text = `${isFirst ? "" : ","}\n${JSON.stringify(fields)}`;
       isFirst = false;
+      counts[list]++;
       return text;
     };
     const goOn = (): string => {
@@ -53,7 +55,7 @@ const MEMORY_GRAPH: ExportFormat = {
             return `${list === "memories" ? goOn() : ""}${item(relationship(fields))}`;
           })
           .join(""),
-      end: () => `${list === "memories" ? goOn() : ""}\n]}\n`,
+      end: () => `${list === "memories" ? goOn() : ""}\n],"exported":${JSON.stringify(counts)}}\n`,
     };
   },
 };
