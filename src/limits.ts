@@ -8,7 +8,8 @@ export const LIMITS = {
     /** Request line and headers together. */
     headBytes: 16_384,
     headers: 200,
-    urlBytes: 8_192,
+    /** Room for a query of 1,000 characters in any script: most take 9 bytes each in a URL. */
+    urlBytes: 12_288,
     /** Of `Accept` and `Content-Type`: libraries read them by expressions that are quadratic in a run of spaces. */
     mediaTypesBytes: 1_024,
     headTimeoutMs: 10_000,

@@ -55,7 +55,7 @@ export class RecordReader {
 
   end(): void {
     this.#endLine();
-    this.#release("its brackets are never closed");
+    this.#release("its brackets are never closed: is the file whole?");
   }
 
   /** Of a line that is too long, only the beginning is kept. */

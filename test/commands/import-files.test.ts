@@ -169,9 +169,9 @@ describe("the limits of a file", () => {
 
     expect(readWithin({ valueLength: 1_000, depth: 64 }, text)).toEqual([
       "line 1",
-      "line 2: its brackets are never closed",
+      "line 2: its brackets are never closed: is the file whole?",
       "line 3",
-      "line 4: its brackets are never closed",
+      "line 4: its brackets are never closed: is the file whole?",
       "line 5",
     ]);
   });

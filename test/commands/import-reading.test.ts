@@ -55,7 +55,7 @@ describe("reading", () => {
     expect(graph.others.read).toBe(3);
     expect(leftOut(graph)).toEqual([
       'memory "N\\u0000" (line 3): it has the character NUL, which cannot be stored',
-      'line 5: "{\\"type\\":\\"entity\\"": its brackets are never closed',
+      'line 5: "{\\"type\\":\\"entity\\"": its brackets are never closed: is the file whole?',
       'line 6: "{\\"type\\":\\"note\\"}": it has no name, no title and no text',
       'line 7: "{\\"type\\":\\"entity\\",\\"entityType\\":\\"x\\"}": it has no name, no title and no text',
       'line 8: "{\\"type\\":\\"relation\\",\\"from\\":\\"A\\"}": it has no field to',

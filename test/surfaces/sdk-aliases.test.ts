@@ -79,6 +79,23 @@ it("lists without a query, newest first, and narrows by all tags, types and impo
   expect(titlesOf(await call("/memories?limit=20&offset=0&min_importance=0.5"))).toEqual(["Blue", "Both"]);
 });
 
+it("finds a tag with a comma, ids that are names of calls, and queries in any script", async () => {
+  await using server = await startServer();
+  const { url, ann, call, make } = server;
+  await make({ title: "Joined", tags: ["a,b", "c"] });
+  await make({ title: "Apart", tags: ["a", "b", "c"] });
+  for (const id of ["recent", "recall"]) {
+    await ask(`${url}/memories`, { key: ann.key, body: { id, type: "note", title: id, content: "x" } });
+  }
+  const search = new URLSearchParams({ query: "記".repeat(1_000), tags: "c" });
+
+  expect(titlesOf(await call("/memories?tags=a%252Cb,c"))).toEqual(["Joined"]);
+  expect(titlesOf(await call("/memories?tags=a,b"))).toEqual(["Apart"]);
+  expect(await call("/memories/%72ecall")).toMatchObject({ status: 200, body: { title: "recall" } });
+  expect(await ask(`${url}/memories/%72ecent`, { key: ann.key })).toMatchObject({ body: { title: "recent" } });
+  expect(await call(`/memories/recall?${search.toString()}`)).toMatchObject({ status: 200, body: { memories: [] } });
+});
+
 it("searches and recalls with whole memories", async () => {
   await using server = await startServer();
   const { call, make } = server;

@@ -11,9 +11,13 @@ export const onlyWhere = (source: Plain, holds: (name: string, value: unknown) =
 /** What a list is narrowed by: an empty text is no filter. */
 export const withoutBlanks = (source: Plain): Plain => onlyWhere(source, (_, value) => value != null && value !== "");
 
-/** A list, or a text in which its items are joined by commas. An empty one is no filter. */
+/**
+ * A list, or a text in which its items are joined by commas, and a comma of their own is written `%2C`. An empty one is no
+ * filter.
+ */
 export function listOf(value: unknown): readonly unknown[] | undefined {
-  const items: readonly unknown[] = typeof value === "string" ? value.split(",") : [value].flat();
+  const items: readonly unknown[] =
+    typeof value === "string" ? value.split(",").map((item) => item.replaceAll(/%2c/gi, ",")) : [value].flat();
   const given = items.filter((item) => item != null && item !== "");
   return given.length > 0 ? given : undefined;
 }
