@@ -482,7 +482,8 @@ export const LIMITS = {
   },
   /** Limits of files for the import command, which keeps a file's graph in memory. */
   importFile: {
-    bytes: 1_073_741_824,
+    /** Its graph takes ten times as much memory, and a process has 4 GB. The service's own exports have no limit. */
+    bytes: 268_435_456,
     /** UTF-16 units of one line, or of one JSON value over several lines. */
     valueLength: 134_217_728,
     /** Levels of nested brackets. */

@@ -34,6 +34,7 @@ edges of Graphiti, blocks and passages of Letta.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
 of MemoryGraph, and ids that are UUIDs, as external ids. The times of relationships, other ids, versions and embeddings
 are only counted in the report. Fields that memories do not have become lines of the content: "status: open".
+A file has at most ${LIMITS.importFile.bytes} bytes.
 
 Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory and Logseq keep them and as
 Joplin, Notion and MemoryGraph export them.
@@ -45,8 +46,8 @@ Joplin, Notion and MemoryGraph export them.
 A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
 and ${LIMITS.importFolder.bytes} together, in UTF-8. Symbolic links are not followed, hidden files not read.
 
-An export of this service (npm run export, in either format) is restored as it is, with ids and times; one in the
-format memorygraph only if it was not written anew by another program since.
+An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size; one
+in the format memorygraph only if it was not written anew by another program since.
 
 Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
 text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
