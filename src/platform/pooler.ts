@@ -58,11 +58,11 @@ export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database):
     return { keepsNames: await keepsNames(client) };
   });
 
-/** Stores the settings at the role, for this database. */
+/** Stores the settings at the role that logs in, for this database; it may act as another one. */
 export async function storeSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<void> {
   const { rows } = await client.query<{ database: string }>("SELECT current_database() AS database");
   const role = `ALTER ROLE CURRENT_USER IN DATABASE ${client.escapeIdentifier(rows[0]?.database ?? "")}`;
-  await client.query("BEGIN");
+  await client.query("BEGIN; SET LOCAL ROLE NONE");
   await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
   // A new connection has them if they are stored already; this one began before.
   for (const [name, value] of Object.entries(settings)) {

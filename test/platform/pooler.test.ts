@@ -1,10 +1,11 @@
-import { expect, inject, it } from "vitest";
+import { expect, inject, it, onTestFinished } from "vitest";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { LIMITS } from "../../src/limits.js";
 import { type OpenDatabase, isTimeout, openDatabase } from "../../src/platform/database.js";
 import { migrate } from "../../src/platform/migrations.js";
 import { examinePooler, preparePooler } from "../../src/platform/pooler.js";
 import { lookForDisagreement } from "../model/run.js";
+import { onServer } from "../support/database-server.js";
 import { runHere } from "../support/commands.js";
 import { pgBouncerVersion, startPgBouncer } from "../support/pgbouncer.js";
 import { ask } from "../support/http.js";
@@ -73,6 +74,31 @@ const sleep = (seconds: number) => ({ name: "sleep", text: `SELECT pg_sleep(${se
 async function settingsOf({ pool }: OpenDatabase): Promise<unknown> {
   return (await pool.query(SETTINGS.text)).rows[0];
 }
+
+it("stores the settings at the role that logs in, also where that acts as the owner of the tables", async () => {
+  await using world = await createWorld();
+  const name = `${new URL(world.databaseUrl).pathname.slice(1)}_login`;
+  const way = new URL(world.databaseUrl);
+  [way.username, way.password] = [name, "secret"];
+  const administer = (sql: string) =>
+    onServer(world.databaseUrl, async (server) => {
+      await server.query(sql);
+    });
+  await administer(`
+    CREATE ROLE ${name} LOGIN PASSWORD 'secret';
+    DO $$ BEGIN
+      EXECUTE format('GRANT %I TO ${name}', current_user);
+      EXECUTE format('ALTER ROLE ${name} SET role = %L', current_user);
+    END $$`);
+  onTestFinished(() =>
+    onServer(inject("databaseServer").url, async (server) => {
+      await server.query(`DROP ROLE ${name}`);
+    }),
+  );
+
+  // Without a pooler, what it stores is what a new connection has.
+  await expect(preparePooler({ direct: way.href, pooled: way.href })).resolves.toBeDefined();
+});
 
 withPgBouncer("starts behind PgBouncer, and serves", async () => {
   await using world = await createWorld({ fresh: true });
