@@ -26,8 +26,7 @@ const STATEMENTS = [
   "features/memories/memory-statements.ts: copyMemories",
   "features/memories/memory-statements.ts: copyRelationships",
   "features/memories/memory-statements.ts: keepVersion",
-  "features/memories/memory-statements.ts: memoriesAlone",
-  "features/memories/memory-statements.ts: memoriesWithRelationships",
+  "features/memories/memory-statements.ts: readStatement",
   "features/memories/memory-statements.ts: storeMemory",
   "features/memories/memory-statements.ts: supersedingMemories",
   "features/memories/memory-statements.ts: writeContext",
@@ -52,7 +51,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 45;
+const STATEMENTS_MAX = 44;
 
 interface Source {
   readonly path: string;

@@ -30,7 +30,12 @@ export const aLink = (actor: Actor, from: End, to: End, wishes: object = {}): Pr
   });
 
 /** Many memories at once, past the service: what a test of large numbers has no time to store one by one. */
-export async function manyMemories({ database }: World, { caller }: Actor, count: number, content = "Something.") {
+export async function manyMemories(
+  { database }: World,
+  { caller }: Pick<Actor, "caller">,
+  count: number,
+  content = "Something.",
+) {
   const { rows } = await database.pool.query<{ id: string }>(
     `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
      SELECT $1, gen_random_uuid(), 'general', 'Note ' || n, $3, '{}', $2, now(), $2, now()
@@ -44,7 +49,7 @@ export async function manyMemories({ database }: World, { caller }: Actor, count
 /** Many relationships at once, each of strength 0.5, from the first to the second of a pair of ids. */
 export async function manyLinks(
   { database }: World,
-  { caller }: Actor,
+  { caller }: Pick<Actor, "caller">,
   pairs: ReadonlyArray<readonly [string, string]>,
 ) {
   await database.pool.query(

@@ -1,0 +1,15 @@
+-- PostgreSQL keeps no statistics of a relationship's graph. With them it takes a graph that they do not know yet for empty,
+-- and reads all of its relationships where an index has the few that are wanted; without them it guesses the same for
+-- every graph. `TYPE uuid` changes nothing else: it has PostgreSQL forget what it knew.
+DO $$
+DECLARE
+  is_distributed boolean := false;
+BEGIN
+  -- Distributed tables have their statistics on the nodes.
+  IF to_regclass('pg_dist_partition') IS NOT NULL THEN
+    EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition)' INTO is_distributed;
+  END IF;
+  IF NOT is_distributed THEN
+    ALTER TABLE relationship ALTER COLUMN graph_id SET STATISTICS 0, ALTER COLUMN graph_id TYPE uuid;
+  END IF;
+END $$;
