@@ -21,6 +21,16 @@ const MAPS = new Set(
   ["properties", "attributes", "metadata", "context", "props", "attrs", "meta", "content", "data"].map(plainName),
 );
 
+type Read<Value> = (value: unknown) => Value | undefined;
+
+interface TakeOptions {
+  /** Whether what is only said about the record does not count. */
+  readonly isOwn?: boolean;
+}
+
+/** Nested objects that say something about a record; the others are what it has. */
+const ABOUT = new Set(["metadata", "meta", "context"]);
+
 /**
  * The fields of a record. Each can be taken once; those left at the end are the rest, so that no field is lost.
  */
@@ -44,13 +54,14 @@ export class Fields {
   }
 
   /** Takes the first field with one of these names that `read` accepts. The record's own fields come first. */
-  take<Value>(names: readonly string[], read: (value: unknown) => Value | undefined): Value | undefined {
-    return this.takeLabelled(names, read)?.value;
+  take<Value>(names: readonly string[], read: Read<Value>, options?: TakeOptions): Value | undefined {
+    return this.takeLabelled(names, read, options)?.value;
   }
 
   /** The same, with the field's name in the file. */
-  takeLabelled<Value>(names: readonly string[], read: (value: unknown) => Value | undefined) {
+  takeLabelled<Value>(names: readonly string[], read: Read<Value>, { isOwn = false }: TakeOptions = {}) {
     const found = this.#find(names, read);
+    if (isOwn && ABOUT.has(plainName(found?.field.within ?? ""))) return undefined;
     if (found) this.#left = this.#left.filter((field) => field !== found.field);
     return found && { label: found.field.label, value: found.value };
   }

@@ -132,10 +132,13 @@ function readList({ place, value }: FileRecord, draft: GraphDraft, shape: "memor
 
 function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
   if (readMapOfMemories({ place, value }, draft)) return;
-  const isTitled = !fields.has(["name", "entityname"], asKey) && fields.has(["title"], asKey);
-  const called = fields.take(NAMES, asKey);
+  // A text with a topic is one of several; so is one with a title.
+  const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
+  // What metadata say of a text is not its name: several texts have the same.
+  const isOwn = hasText(value);
+  const called = fields.take(NAMES, asKey, { isOwn });
   const found = fields.take(TEXTS, asLines);
-  const identifier = fields.takeLabelled(IDS, asKey);
+  const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
   const tool = toolOf(value);
   const name = called ?? (found ? titleOf(found.lines) : tool ? undefined : id);
@@ -152,7 +155,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.externalId === undefined) draft.notCarry(identifier.label);
-  const grows = !found?.isProse || (called !== undefined && !isTitled);
+  const grows = !found?.isProse || (called !== undefined && isNamed);
   const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });
@@ -160,11 +163,8 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
 
 function takeKept({ value }: ObjectRecord, fields: Fields, id: string | undefined): Kept {
   const context = value["context"];
-  const hasText = Object.entries(value).some(
-    ([name, text]) => TEXTS.includes(plainName(name)) && showValue(text) !== "",
-  );
   // Of a memory without a text of its own, the object may be what it says.
-  const isContext = isObject(context) && hasText && fitsContext(context);
+  const isContext = isObject(context) && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
   const isFuture = (time: Date | undefined) => (time && time.getTime() > Date.now() ? time : undefined);
   return {
@@ -175,6 +175,9 @@ function takeKept({ value }: ObjectRecord, fields: Fields, id: string | undefine
     expiresAt: fields.take(["expiresat", "expirationdate"], (time) => isFuture(asTime(time))),
   };
 }
+
+/** Whether a record has a text of its own, and not only in a nested object. */
+const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);
 
 function fitsContext(context: JsonObject): boolean {
   const text = JSON.stringify(context);

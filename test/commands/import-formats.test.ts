@@ -202,6 +202,21 @@ it("reads the nodes and edges of Graphiti, and the blocks of an agent of Letta",
   expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { externalId: ann } });
   expect(linksOf(nodes)).toEqual([["Ann", "WORKS_AT", "Acme", "fact: Ann works at Acme"]]);
   expect(leftOut(nodes)).toEqual([]);
-  expect(blocks.notes.get("human")).toMatchObject({ content: "Is Ann" });
+  expect([...blocks.notes.values()]).toMatchObject([{ title: "human", content: "Is Ann" }]);
   expect(leftOut(blocks)).toEqual(['the field "agents" of the file: it is not a list of memories or relationships']);
+});
+
+it("takes no name or id from what is said about a text, since several texts may have the same", () => {
+  const metadata = { topic: "food", name: "ops", id: "7", text: "more" };
+  const texts = ["Likes tea", "Hates beets"];
+  const listed = texts.map((memory) => ({ memory, hash: "x", user_id: "ann", metadata }));
+  const noted = texts.map((content) => ({ type: "note", content, context: metadata }));
+
+  for (const records of [listed, noted, texts.map((text) => ({ text, topic: "food" }))]) {
+    const graph = readText(JSON.stringify(records));
+
+    expect(Array.from(graph.notes.values(), ({ content }) => content.split("\n")[0])).toEqual(texts);
+    expect(graph.memories.merged).toBe(0);
+    expect(leftOut(graph)).toEqual([]);
+  }
 });
