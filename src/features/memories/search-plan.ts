@@ -29,6 +29,8 @@ export interface Plan {
   readonly scored: readonly Concept[];
   /** The first finds what matches in full. */
   readonly gates: readonly Gate[];
+  /** Whether what the first finds is only needed where no other is full: it is worth less, and counted already. */
+  readonly isFirstSpared: boolean;
   readonly scans: readonly Scan[];
   /** Neighbouring words of the query, side by side or with one word between. */
   readonly pairs: readonly string[];
@@ -94,7 +96,7 @@ export function planSearch(
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
     of.flatMap((concept) => scansOf(concept, gate, marks));
   const plan = (gates: readonly Gate[], lookedUp: readonly Scan[]): Plan => {
-    return { scored, pairs, names, shareMin, gates, scans: lookedUp };
+    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp };
   };
   if (isPhrase) return plan([narrow(whole)], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
@@ -118,7 +120,7 @@ export function planSearch(
     const gates = [whole, conceptQuery(first, TITLE), conceptQuery(first, TAG)];
     const marks: readonly Mark[] = [TITLE, TAG];
     const places = marks.map((mark, index) => givenBy(first, index + 2, mark));
-    return plan(gates.map(narrow), [...given(1), ...places]);
+    return { ...plan(gates.map(narrow), [...given(1), ...places]), isFirstSpared: true };
   }
   const titled = any(telling.map((concept) => conceptQuery(concept, TITLE)));
   const plainly = (gate: number, marks: readonly Mark[]) =>
@@ -247,6 +249,7 @@ export function planLiterally(concept: Concept, { signs, signed }: SearchQuery, 
     names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
     shareMin: TUNING.shareMin.few,
     gates: [{ query, limit: LIMITS.search.candidates }],
+    isFirstSpared: false,
     scans: [{ ...points, gate: 1, query: null }],
   };
 }

@@ -108,7 +108,7 @@ const narrowingOf = ({ types, tags, tagsMatch }: SearchWishes): Narrowing => ({
 });
 
 function hitValues(
-  { gates, scans, pairs, names, shareMin }: Plan,
+  { gates, isFirstSpared, scans, pairs, names, shareMin }: Plan,
   phrases: readonly string[],
   wishes: SearchWishes,
   { readBytes }: SearchBounds,
@@ -116,7 +116,18 @@ function hitValues(
   const { limit, offset, explain, withText, expired } = wishes;
   const { examined, pairsIn, namesIn } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
-  const tuning = [shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes, namesIn];
+  const tuning = [
+    shareMin,
+    brevity,
+    importance,
+    length,
+    sideBySide,
+    pairsIn,
+    superseded,
+    readBytes,
+    namesIn,
+    Number(isFirstSpared),
+  ];
   return {
     gates: gates.map(({ query }) => query),
     limits: gates.map((gate) => gate.limit),

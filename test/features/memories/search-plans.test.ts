@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { findMemories } from "../../../src/features/memories/search.js";
 import { type Statement, inOrder } from "../../../src/platform/statement.js";
 import { LIMITS } from "../../../src/limits.js";
-import { manyMemories } from "../../support/memories.js";
+import { aMemory, manyMemories } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 import { storeMemories } from "../../search-quality/measure.js";
 import { stranger } from "../../search-quality/strangers.js";
@@ -62,4 +63,30 @@ it("finds the same whether it reads the candidates or looks them up in the index
     expect(saying(read), query).toEqual(saying(looked));
     expect(read.hits.length, query).toBeGreaterThan(1);
   }
+});
+
+it("looks no further where titles alone are more than it counts", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, LIMITS.search.ranked + 1, "Something usual.");
+  await aMemory(ann, { title: "By tag", tags: ["note"] });
+  await aMemory(ann, { title: "By content", content: "A note." });
+  await aMemory(ann, { title: "Usual" });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+  const titlesOf = async (wishes: object) => {
+    const { memories, total, totalIsCapped } = await ann.did(searchMemories, { query: "note", ...wishes });
+    return { titles: memories.map(({ title }) => title), total, totalIsCapped };
+  };
+
+  const all = await titlesOf({ limit: 1_000 });
+  const page = await titlesOf({ limit: 10, offset: 500 });
+
+  expect(all).toMatchObject({ total: 1_000, totalIsCapped: true });
+  expect(all.titles.filter((title) => title.startsWith("Note "))).toHaveLength(1_000);
+  expect(page.titles).toEqual(all.titles.slice(500, 510));
+  expect(await titlesOf({ query: "usual", limit: 2 })).toEqual({
+    titles: ["Usual", expect.stringContaining("Note ")],
+    ...{ total: 1_000, totalIsCapped: true },
+  });
+  expect(await titlesOf({ tags: ["note"] })).toEqual({ titles: ["By tag"], total: 1, totalIsCapped: false });
 });
