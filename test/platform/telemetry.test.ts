@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { aPayer, createStripeWorld } from "../support/billing.js";
 import { type Collector, type Span, startCollector, treeOf } from "../support/collector.js";
 import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
 import { callTool } from "../support/mcp.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld, environmentOf } from "../support/world.js";
@@ -103,6 +104,24 @@ it("keeps requests at the same time apart, which wait for their turns", async ()
   );
   expect(new Set(trees.map(String))).toEqual(new Set(["POST rest,  createMemory,    create_memory"]));
   expect(new Set(statements().map(({ traceId }) => traceId)).size).toBe(20);
+});
+
+it("says by PostgreSQL's code that a statement waited for a lock in vain, whoever sent it", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  const { key } = await world.user();
+  await using server = await startServerProcess({
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
+  });
+  await using _lock = await lockMemories(world);
+
+  await ask(`${server.url}/v1/memories`, { key });
+  await ask(`${server.url}/v1/memories`, { key, body: { type: "fix", title: "Retry", content: "Wait longer." } });
+
+  const codesOf = (name: string) =>
+    new Set(collector.spans.filter((span) => span.name === name).map(({ attributes }) => attributes["error.type"]));
+  await expect.poll(() => codesOf("memory.findMany")).toEqual(new Set(["55P03"]));
+  await expect.poll(() => codesOf("create_memory")).toEqual(new Set(["55P03"]));
 });
 
 it("records nothing that the caller does not sample, and still names its trace in the log", async () => {
