@@ -14,7 +14,7 @@ import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database.js";
-import type { Logger } from "./platform/logger.js";
+import { type Logger, countErrors } from "./platform/logger.js";
 import { EmbeddingsServer } from "./platform/embeddings.js";
 import { Meaning } from "./platform/meaning.js";
 import type { Meter } from "./platform/meter.js";
@@ -77,6 +77,7 @@ export async function startApp(
     new Metrics({
       pools,
       waiting: () => services.shares.waiting,
+      errors: () => countErrors(log),
       isReady: async () => (await health.problem()) === null,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
     });

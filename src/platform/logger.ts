@@ -29,8 +29,21 @@ export function loggerTo(destination: DestinationStream, level: string): Logger 
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: withoutData },
   };
-  return pino(options, { write: (line: string) => destination.write(shorten(line)) });
+  let errors = 0;
+  const write = (line: string): void => {
+    if (AN_ERROR.test(line)) errors++;
+    destination.write(shorten(line));
+  };
+  const log = pino(options, { write });
+  errorsOf.set(log, () => errors);
+  return log;
 }
+
+const AN_ERROR = /^\{"level":"(?:error|fatal)"/;
+const errorsOf = new WeakMap<Logger, () => number>();
+
+/** How many lines at level error or above a logger of `loggerTo` has written, with all its children. */
+export const countErrors = (log: Logger): number => errorsOf.get(log)?.() ?? 0;
 
 const { lineBytes, listed, messageLength, framesLength } = LIMITS.log;
 

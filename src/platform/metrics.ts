@@ -14,6 +14,8 @@ export interface MetricSources {
   readonly pools: Readonly<Record<string, Pool>>;
   /** Statements that wait before they ask a pool, by the name of the pool, or of what else they wait for. */
   waiting(): Readonly<Record<string, number>>;
+  /** Lines of the log at level error so far. */
+  errors(): number;
   /** Whether the server can serve. */
   isReady(): Promise<boolean>;
   /** Work that waits in the database, by name; `oldestSeconds` is 0 where none waits. */
@@ -60,16 +62,19 @@ export class Metrics implements Meter {
   );
   #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
 
-  constructor({ pools, waiting: waitingBefore, isReady, backlog }: MetricSources) {
+  constructor({ pools, waiting: waitingBefore, errors: errorsSoFar, isReady, backlog }: MetricSources) {
     collectDefaultMetrics({ register: this.#registry });
     // Prometheus sees no increase to the first value of a series.
     for (const outcome of MAIL_OUTCOMES) this.#mails.inc({ outcome }, 0);
+    const errors = this.#counter("log_errors_total", "Lines of the log at level error.", []);
     const ready = this.#gauge("ready", "Whether the server can serve: 1, or 0.", []);
     const connections = this.#gauge("database_connections", "Connections, by pool and state.", ["pool", "state"]);
     const waiting = this.#gauge("database_waiting", "Statements that wait for a connection, by pool.", ["pool"]);
     const waits = this.#gauge("backlog", "What waits to be done, by kind.", ["kind"]);
     const ages = this.#gauge("backlog_oldest_seconds", "For how long the oldest of it has waited.", ["kind"]);
     this.#collect = async () => {
+      errors.reset();
+      errors.inc(errorsSoFar());
       const before = waitingBefore();
       for (const [pool, count] of Object.entries(before)) waiting.set({ pool }, count);
       for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(pools)) {

@@ -89,6 +89,21 @@ it("counts statements that wait for a connection, and those that wait for their 
   expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]));
 });
 
+it("counts each error in the log, from the first one on", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ann = await world.user();
+  const errors = async () => valueOf(await metricsOf(metricsUrl), "memory_graph_log_errors_total");
+  expect(await errors()).toBe(0);
+
+  await world.database.pool.query("ALTER TABLE memory RENAME title TO name");
+  expect((await ask(`${url}/v1/memories`, { key: ann.key })).status).toBe(500);
+
+  await expect.poll(errors).toBe(1);
+  expect(world.bugs).toHaveLength(1);
+  world.bugs.length = 0;
+});
+
 it("says whether the server can serve", async () => {
   await using world = await createWorld({ fresh: true });
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
@@ -130,7 +145,7 @@ it("tells no old backlog while the database is lost, and of embeddings only wher
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const backlog = vi.fn(async () => ({ mails: { count: 7, oldestSeconds: 60 } }));
-  const metrics = new Metrics({ pools: {}, waiting: () => ({}), isReady: async () => true, backlog });
+  const metrics = new Metrics({ pools: {}, waiting: () => ({}), errors: () => 0, isReady: async () => true, backlog });
   expect(await metrics.text()).toContain('memory_graph_backlog{kind="mails"} 7');
 
   backlog.mockRejectedValue(new Error("lost"));
