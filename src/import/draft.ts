@@ -41,6 +41,7 @@ export class GraphDraft {
   readonly #entries: Entry[] = [];
   readonly #byName = new Map<string, Entry>();
   readonly #byId = new Map<string, Entry>();
+  readonly #byExternalId = new Map<string, Entry>();
   readonly #found: FoundRelationship[] = [];
   /** Names of memories that cannot be stored. */
   readonly #refused = new Set<string>();
@@ -139,11 +140,24 @@ export class GraphDraft {
     else if (summary !== undefined && summary !== entry.summary) also("summary", summary);
     if (entry.importance === undefined) entry.importance = importance;
     else if (importance !== undefined && importance !== entry.importance) also("importance", importance);
-    entry.kept = firstOf(entry.kept, kept);
+    entry.kept = firstOf(entry.kept, this.#withOwnId(entry, kept));
     for (const text of texts) entry.texts.add(text);
     for (const line of details) entry.details.add(line);
     for (const tag of tags) entry.tags.add(tag);
     return entry;
+  }
+
+  /** Two memories cannot have the same id, as copies of a note do, nor one memory two. */
+  #withOwnId(entry: Entry, kept: Kept = {}): Kept {
+    const { externalId, ...others } = kept;
+    if (externalId === undefined) return kept;
+    const owner = this.#byExternalId.get(externalId) ?? entry;
+    if (owner === entry && (entry.kept.externalId ?? externalId) === externalId) {
+      this.#byExternalId.set(externalId, entry);
+      return kept;
+    }
+    this.notCarry("id");
+    return others;
   }
 
   /** Memories that grow have their names as keys. Others with the same type, title and content are merged. */

@@ -151,26 +151,31 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const summary = fields.take(["summary"], asSummary);
   const importance = fields.take(["importance"], asShare);
   const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
-  const kept = takeKept({ place, value }, fields, id);
+  const grows = !found?.isProse || (called !== undefined && isNamed);
+  const kept = takeKept({ place, value }, fields, { id, grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.externalId === undefined) draft.notCarry(identifier.label);
-  const grows = !found?.isProse || (called !== undefined && isNamed);
   const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }
 
-function takeKept({ value }: ObjectRecord, fields: Fields, id: string | undefined): Kept {
+interface Kind {
+  readonly id: string | undefined;
+  readonly grows: boolean;
+}
+
+/** What grows has its context and confidence as lines, to which a later import can add. */
+function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind): Kept {
   const context = value["context"];
-  // Of a memory without a text of its own, the object may be what it says.
-  const isContext = isObject(context) && hasText(value) && fitsContext(context);
+  const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
   const isFuture = (time: Date | undefined) => (time && time.getTime() > Date.now() ? time : undefined);
   return {
     context: isContext && Object.keys(context).length > 0 ? context : undefined,
     externalId: id !== undefined && UUID.test(id) ? id : undefined,
-    confidence: fields.take(["confidence"], asShare),
+    confidence: grows ? undefined : fields.take(["confidence"], asShare),
     ...timesOf(fields.take(["createdat"], asPast), fields.take(["updatedat"], asPast)),
     expiresAt: fields.take(["expiresat", "expirationdate"], (time) => isFuture(asTime(time))),
   };

@@ -108,6 +108,26 @@ describe("importing into the service", () => {
     expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
   });
 
+  it("keeps of memories with the same id, and of a memory with several, the first", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const [id, other] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b-58cc-4372-a567-0e02b2c3d480"];
+    const text = jsonLines(
+      { ...entity("A", "x", "one"), id },
+      { ...entity("B", "x", "two"), id },
+      { ...entity("A", "x", "three"), id: other },
+      { ...entity("A", "x", "four"), id },
+    );
+
+    const report = await importInto(url, ann, text);
+
+    expect(report).toMatchObject({ memories: { created: 2, merged: 2 }, notTaken: [] });
+    expect([...report.notCarried]).toEqual([["id", 2]]);
+    const { A, B } = await memoriesOf(ann);
+    expect([A?.externalId, B?.externalId]).toEqual([id, null]);
+  });
+
   it("leaves a memory that was changed here or there as it is, says so, and links it", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
