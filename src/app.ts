@@ -65,9 +65,6 @@ export async function startApp(
   const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
   const opened = isOpen ? where : openDatabase(where, onErrorOf("the database"), waits, pooler);
   const database = tracer ? tracedDatabase(opened, tracer) : opened;
-  const replica = config.databaseReplicaUrl
-    ? new Replica(openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits), log)
-    : undefined;
   const { reservedPool, searchPool } = database;
   const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
   let stopping = false;
@@ -81,6 +78,9 @@ export async function startApp(
       isReady: async () => (await health.problem()) === null,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
     });
+  const replica = config.databaseReplicaUrl
+    ? new Replica(openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits), log, metrics)
+    : undefined;
   const budgets =
     overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log, metrics) : new ProcessBudgets());
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));

@@ -5,6 +5,8 @@ export interface Meter {
   refused(budget: string): void;
   /** Redis did not answer: this process counted for itself. */
   redisFallback(): void;
+  /** The replica failed, and is left alone for a while. */
+  replicaFailed(): void;
   choreDone(name: string): void;
   mail(outcome: MailOutcome): void;
   /** The embeddings server gave no vectors: for memories, or for a query. */

@@ -53,6 +53,7 @@ export class Metrics implements Meter {
   ]);
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
+  readonly #replica = this.#counter("replica_failures_total", "Failures of the replica.", []);
   readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
   readonly #mails = this.#counter("mails_total", "Attempts to send a mail, by outcome.", ["outcome"]);
   readonly #chores = this.#gauge(
@@ -108,6 +109,7 @@ export class Metrics implements Meter {
 
   refused = (budget: string): void => this.#refused.inc({ budget });
   redisFallback = (): void => this.#fallbacks.inc();
+  replicaFailed = (): void => this.#replica.inc();
   mail = (outcome: MailOutcome): void => this.#mails.inc({ outcome });
   embeddingsFailed = (): void => this.#embeddings.inc();
   choreDone = (chore: string): void => this.#chores.setToCurrentTime({ chore });

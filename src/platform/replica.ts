@@ -1,5 +1,6 @@
 import type { Database, OpenDatabase } from "./database.js";
 import type { Logger } from "./logger.js";
+import type { Meter } from "./meter.js";
 import { walPosition } from "./position-statement.js";
 import { warnSeldom } from "./warn-seldom.js";
 
@@ -9,14 +10,17 @@ const REST_MS = 10_000;
 /** A streaming replica of the database, for reads that may be a little old. */
 export class Replica implements AsyncDisposable {
   readonly #log: Logger;
+  readonly #meter: Meter | undefined;
   #replayed = 0n;
   #restsUntil = 0;
 
   constructor(
     readonly database: OpenDatabase,
     log: Logger,
+    meter?: Meter,
   ) {
     this.#log = log;
+    this.#meter = meter;
   }
 
   /** Whether it has everything up to this position. Asks it only if it did not when it was last asked. */
@@ -35,6 +39,7 @@ export class Replica implements AsyncDisposable {
   /** It has failed: reads go to the primary for a while. */
   leaveAlone(error: unknown): void {
     this.#restsUntil = performance.now() + REST_MS;
+    this.#meter?.replicaFailed();
     warnSeldom(
       this.#log,
       "replica",

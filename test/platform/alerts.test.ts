@@ -57,6 +57,7 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
     28,
     ["ChoreStuck"],
   ],
+  ["a lost replica", { memory_graph_replica_failures_total: "0x20 0+3x200" }, 17, ["ReplicaLost"]],
   ["a lost Redis", { memory_graph_redis_fallbacks_total: "0x20 0+9x200" }, 17, ["RedisLost"]],
   ["a Redis that was lost for a minute", { memory_graph_redis_fallbacks_total: "0x20 9x2 18x200" }, 17, []],
   ["stalls of the event loop", { nodejs_eventloop_lag_max_seconds: "2x240" }, 6, ["EventLoop"]],

@@ -28,7 +28,8 @@ it.skipIf(programs === undefined)(
     await using database = openDatabase(primaryUrl, () => {}, PATIENT);
     const services = createServices({ ...world.services, database, shares: new DatabaseShares(database) });
     const { apiKey } = await createUser(services, { email: "ann@example.com", plan: "pro", verified: true });
-    const environment = { PORT: "0", NODE_ENV: "test", DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl };
+    const addresses = { DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl };
+    const environment = { PORT: "0", METRICS_PORT: "0", NODE_ENV: "test", ...addresses };
     const app = await startApp(readConfig(environment), primaryUrl, world.services.log, { waits: PATIENT });
     await using _app = app;
     const { url } = app;
@@ -69,9 +70,13 @@ it.skipIf(programs === undefined)(
     expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: primaryUrl })).toMatch(
       /^wrong: .*leads to a primary/,
     );
+    const failures = async () =>
+      /^memory_graph_replica_failures_total (\d+)$/m.exec(String((await ask(app.metricsUrl ?? "")).body))?.[1];
+    expect(await failures()).toBe("0");
     await postgres.stopReplica();
     await store("fourth", {});
     expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
+    expect(await failures()).toBe("1");
     expect(world.log.join("\n")).toContain("the replica (DATABASE_REPLICA_URL) failed: reads go to the primary");
   },
 );
