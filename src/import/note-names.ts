@@ -57,16 +57,27 @@ export class NoteNames {
   find(link: string, from: string): Target | undefined {
     const name = asText(link.split(/\\?\|/)[0]?.split("#")[0]?.trim());
     if (name === undefined) return undefined;
-    const key = normal(name);
     const path = this.#pathOf(name, from);
-    if (path === undefined && !this.#missing.has(key)) this.#missing.set(key, name);
-    return { path, name: this.#missing.get(key) ?? name, isFile: path === undefined && FILE_END.test(name) };
+    if (path === undefined) return { path, name: this.#missingName(name), isFile: FILE_END.test(name) };
+    return { path, name, isFile: false };
   }
 
   /** @param path of a link of Markdown. Undefined where it leads to no note and should not. */
   findPath(path: string, from: string): Target | undefined {
     const found = this.#pathOf(path, from);
-    return found === undefined && !NOTE_END.test(path) ? undefined : { path: found, name: path, isFile: false };
+    if (found !== undefined) return { path: found, name: path, isFile: false };
+    const name = path.slice(path.lastIndexOf("/") + 1).replace(NOTE_END, "");
+    return NOTE_END.test(path) && name !== ""
+      ? { path: undefined, name: this.#missingName(name), isFile: false }
+      : undefined;
+  }
+
+  /** The same for all ways to write it. */
+  #missingName(name: string): string {
+    const key = normal(name);
+    const first = this.#missing.get(key) ?? name;
+    this.#missing.set(key, first);
+    return first;
   }
 
   #pathOf(name: string, from: string): string | undefined {

@@ -175,7 +175,11 @@ it.each([
 });
 
 it("says which notes are missing of those that links of Markdown name", async () => {
-  expect(await linked(NOTES, "Note.md", "[gone](Gone/Note.md) `[code](Gone.md)`")).toEqual({ links: [], left: 1 });
+  const note = "[gone](Gone/Away%20now.md) `[code](Gone.md)` [[away now]]";
+
+  expect(await linked(NOTES, "Note.md", note)).toEqual({ links: [], left: 2 });
+  const made = await readNotesFolder(await folderWith({ "Note.md": note }), { createMissing: true });
+  expect(linksOf(made)).toEqual([["Note", "LINKS_TO", "Away now", undefined]]);
 });
 
 it("reads a graph of Logseq: names with slashes, properties, tags of words; it leaves earlier versions out", async () => {
