@@ -1,6 +1,6 @@
--- PostgreSQL keeps no statistics of a relationship's graph. With them it takes a graph that they do not know yet for empty,
--- and reads all of its relationships where an index has the few that are wanted; without them it guesses the same for
--- every graph. `TYPE uuid` changes nothing else: it has PostgreSQL forget what it knew.
+-- PostgreSQL keeps no statistics of the graph of a relationship or a vector. With them it takes a graph that they do not
+-- know yet for empty, and reads all that it holds where an index has the few rows that are wanted; without them it guesses
+-- the same for every graph. `TYPE uuid` changes nothing else: it has PostgreSQL forget what it knew.
 DO $$
 DECLARE
   is_distributed boolean := false;
@@ -11,5 +11,6 @@ BEGIN
   END IF;
   IF NOT is_distributed THEN
     ALTER TABLE relationship ALTER COLUMN graph_id SET STATISTICS 0, ALTER COLUMN graph_id TYPE uuid;
+    ALTER TABLE memory_vector ALTER COLUMN graph_id SET STATISTICS 0, ALTER COLUMN graph_id TYPE uuid;
   END IF;
 END $$;

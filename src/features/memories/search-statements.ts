@@ -91,6 +91,7 @@ export const matchesOfHits = defineStatement({
       FROM unnest(:queries) WITH ORDINALITY AS asked (query, place)
     )
     SELECT read.id, ARRAY(SELECT given.place FROM given WHERE read.search @@ given.query ORDER BY given.place) AS places
-    FROM (SELECT m.id, m.search || ''::tsvector AS search FROM memory m
-      WHERE m.graph_id = :graphId AND m.id = ANY (:ids) OFFSET 0) AS read`,
+    FROM unnest(:ids) AS wanted (id) CROSS JOIN LATERAL (
+      SELECT m.id, m.search || ''::tsvector AS search FROM memory m
+      WHERE m.graph_id = :graphId AND m.id = wanted.id OFFSET 0) AS read`,
 });
