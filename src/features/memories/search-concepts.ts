@@ -103,7 +103,7 @@ function signedName(
   if (rows.some((row) => !row.known) || counts.includes(undefined)) return [];
   const documents = Math.min(memories, ...rows.map((row) => row.documents), ...counts.map((count) => count ?? 0));
   const concept = (lexemes: readonly string[], having: number): Concept =>
-    conceptOf(text, [{ text, lexemes, way: "word", documents: Math.max(1, having) }], memories);
+    conceptOf(text, [{ text: lexemes.join(" "), lexemes, way: "word", documents: Math.max(1, having) }], memories);
   const parts = concepts.filter(({ text: part }) => words.some((word) => word.text === part));
   const whole = concept([...new Set([...rows.flatMap(({ lexemes }) => lexemes), ...signs])], documents);
   const titled = concept([...words.map((word) => TITLE + word.text), ...signs], 1);

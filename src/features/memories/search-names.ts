@@ -1,10 +1,11 @@
 import { LIMITS } from "../../limits.js";
+import { fold } from "./search-fold.js";
 
 /** A name whose signs matter, such as `c++`, `.net`, `--no-cache` or `3.5%`, or an operator such as `&&`. */
 export interface SignedName {
   readonly text: string;
   readonly signs: readonly string[];
-  /** A regular expression of PostgreSQL that finds it as it is, in any case. */
+  /** A regular expression of PostgreSQL that finds it as it is written, in any case. */
   readonly pattern: string;
 }
 
@@ -19,18 +20,22 @@ const NAME_MAX = 200;
 const BRACKETS = ["()", "[]", "{}"] as const;
 
 /**
- * The names with signs in a text, which must be folded. Signs that join words alone, as in `node.js`, `src/app.ts` and
- * "don't", do not count: the index has such names as one word.
+ * The names with signs in a text, folded. Signs that join words alone, as in `node.js`, `src/app.ts` and "don't", do not
+ * count: the index has such names as one word.
  */
 export function signedNamesOf(text: string): SignedName[] {
   const isAlone = !LETTERS.test(text);
   const terms = (text.toLowerCase().match(/\S+/g) ?? []).map((term) => (isAlone ? term : withoutProse(term)));
-  const names = [...new Set(terms)].filter(
-    (term) => term.length <= NAME_MAX && (isAlone || !PUNCTUATION.test(term)) && withoutJoints(term).search(SIGNS) >= 0,
-  );
-  return names
+  const names = new Map(terms.map((term) => [fold(term).trim(), term]));
+  return [...names]
+    .filter(([name]) => name.length <= NAME_MAX && (isAlone || !PUNCTUATION.test(name)))
+    .filter(([name]) => withoutJoints(name).search(SIGNS) >= 0)
     .slice(0, LIMITS.search.names)
-    .map((name) => ({ text: name, signs: [...new Set(name.match(SIGNS))], pattern: patternOf(name) }));
+    .map(([name, written]) => ({
+      text: name,
+      signs: [...new Set(name.match(SIGNS))],
+      pattern: [...new Set([name, written])].map(patternOf).join("|"),
+    }));
 }
 
 /** Whether a sign tells something: prose has the others, too. */

@@ -35,10 +35,10 @@ const ENDING_MAX = 6;
 export function finderOf(concepts: readonly Concept[]): Finder {
   const owners = new Map<string, Sought>();
   for (const concept of concepts) {
-    for (const { text, lexemes, way } of concept.variants) {
+    for (const { lexemes, way } of concept.variants) {
       // The signs of a name stand elsewhere, too; in the text they stand as they were asked for.
       const parts = isSigned(lexemes) ? lexemes : [];
-      for (const lexeme of parts.length > 0 ? [text] : lexemes) {
+      for (const lexeme of parts.length > 0 ? [concept.text] : lexemes) {
         if (owners.size < LEXEMES_MAX && !owners.has(lexeme)) owners.set(lexeme, { concept, way, lexeme, parts });
       }
     }

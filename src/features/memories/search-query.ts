@@ -96,7 +96,7 @@ export function readQuery(query: string): SearchQuery {
   return {
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
     names,
-    signed: signedNamesOf(kept.map(({ term }) => term).join(" ")).map((name) => ({
+    signed: signedNamesOf(query.replaceAll('"', " ")).map((name) => ({
       ...name,
       words: wordsOf(name.text),
     })),

@@ -64,6 +64,28 @@ it("shows where a name stands, not where its signs do", async () => {
   expect(memories[0]?.snippet).toContain("Then came C++");
 });
 
+it("says of a name which of its words and signs a hit has", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Plan C, after A + B");
+
+  const { memories } = await ann.did(searchMemories, { query: "c++", explain: true });
+
+  expect(memories[0]?.matches?.map(({ word, matched }) => [word, matched])).toEqual([
+    ["c", "c"],
+    ["c++", "c +"],
+  ]);
+});
+
+it("finds names in the letters in which they are asked for, without folding texts", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Size = café, 1 café", "Then", "１ ＋ Ｃ");
+  await aMemory(ann, { title: "Right", content: "Start with café=1 or ｃ＋＋." });
+
+  for (const query of ["café=1", "CAFÉ=1", "Ｃ＋＋"]) expect((await found(ann, query))[0], query).toBe("Right");
+});
+
 it("takes nothing from hits for the marks of a sentence, or for a name that none has", async () => {
   await using world = await createWorld();
   const ann = await world.user();
