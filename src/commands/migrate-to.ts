@@ -37,9 +37,9 @@ async function migrateTo(given: string | undefined, { to, json }: { to?: string;
   const there: Address = { url: target, variable: "TARGET_DATABASE_URL" };
   const tables = await withDatabaseUrl((from) =>
     onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
-      await takeAlone(client);
+      await takeAlone(client, from);
       await migrate(there.url, { variable: there.variable });
-      return moveDatabase({ from, to: there, tell: tellTable, beforeCommit: () => takeAlone(client) });
+      return moveDatabase({ from, to: there, tell: tellTable, beforeCommit: () => takeAlone(client, from) });
     }),
   );
   if (json) console.log(JSON.stringify({ tables }));
@@ -56,7 +56,7 @@ const LEAVING_MS = 2_000;
  * Keeps servers and commands from starting on this database while the connection lasts.
  * @throws StartError while a server, or another program, is connected to it.
  */
-async function takeAlone(client: pg.Client): Promise<void> {
+async function takeAlone(client: pg.Client, { variable }: Address): Promise<void> {
   const end = Date.now() + LEAVING_MS;
   for (;;) {
     const isMoving = await beginMove(client);
@@ -64,7 +64,10 @@ async function takeAlone(client: pg.Client): Promise<void> {
     if (isMoving && others.length === 0) return;
     if (Date.now() > end) {
       const who = others.length > 0 ? others.join(", ") : "a program that has just started";
-      throw new StartError(`The database is in use by ${who}. Stop the service first, so that nothing is missed.`);
+      const kept = variable === "DIRECT_DATABASE_URL" ? " Then run RECONNECT on PgBouncer's console." : "";
+      throw new StartError(
+        `The database is in use by ${who}. Stop the service first, so that nothing is missed.${kept}`,
+      );
     }
     await sleep(50);
   }

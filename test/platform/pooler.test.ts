@@ -1,5 +1,6 @@
 import { expect, inject, it, onTestFinished } from "vitest";
 import { program as doctor } from "../../src/commands/doctor.js";
+import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { LIMITS } from "../../src/limits.js";
 import { type OpenDatabase, isTimeout, openDatabase } from "../../src/platform/database.js";
 import { migrate } from "../../src/platform/migrations.js";
@@ -127,6 +128,26 @@ withPgBouncer("says in a sentence that an address leads through a pooler, or tha
     await expect(migrate(pooled)).rejects.toThrow(/leads through a pooler.*set DIRECT_DATABASE_URL/);
     await expect(examinePooler(pooled)).rejects.toThrow(/lack the role's settings .*statement_timeout.*run RECONNECT/);
   }
+});
+
+withPgBouncer("moves a database when PgBouncer has let its connections go, and says so before", async () => {
+  await using world = await createWorld({ fresh: true });
+  await using target = await createWorld();
+  const mine = "datname = current_database() AND pid <> pg_backend_pid()";
+  await onServer(world.databaseUrl, async (server) => {
+    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${mine}`);
+  });
+  await using bouncer = await startPgBouncer(world.databaseUrl);
+  const pooled = bouncer.urlOf(world.databaseUrl);
+  const environment = { DATABASE_URL: pooled, DIRECT_DATABASE_URL: world.databaseUrl };
+  await onServer(pooled, async (client) => void (await client.query("SELECT 1")));
+
+  const refused = await runHere(migrateTo, [target.databaseUrl], environment);
+  await bouncer.reconnect();
+  const moved = await runHere(migrateTo, [target.databaseUrl], environment);
+
+  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("RECONNECT on PgBouncer's console")]);
+  expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
 });
 
 withPgBouncer(
