@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { operations } from "../../src/operations.js";
 import { type Operation, methodsOf } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
@@ -67,7 +68,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   async "413"(scene) {
     // The head can be too large as well.
-    expect((await ask(`${pathOf(scene)}?${"x".repeat(9_000)}`)).status).toBe(413);
+    expect((await ask(`${pathOf(scene)}?${"x".repeat(LIMITS.http.urlBytes)}`)).status).toBe(413);
     return raw(scene, { body: `"${"x".repeat(1_048_577)}"`, headers: JSON_TYPE });
   },
   "415": (scene) => raw(scene, { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
