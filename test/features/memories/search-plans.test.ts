@@ -11,7 +11,8 @@ import { stranger } from "../../search-quality/strangers.js";
 it("reads the indexes that it is made for, and no other that begins with the graph", async () => {
   await using world = await createWorld({ fresh: true });
   const ann = await world.user();
-  await manyMemories(world, ann, 2_000, "A common word, and one that is seldom.");
+  // Of fewer it may read all: each graph is taken for a two-hundredth of the table.
+  await manyMemories(world, ann, 10_000, "A common word, and one that is seldom.");
   await world.database.pool.query("ANALYZE memory");
   const client = await world.database.pool.connect();
   const run = async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) =>
