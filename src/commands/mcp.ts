@@ -50,8 +50,7 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
   }
   const response = await fetch(new URL("/mcp", url), { method: "POST", headers, body });
   const text = await response.text();
-  if (response.status === 401)
-    throw new NotServed("does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one.");
+  if (response.status === 401) throw new NotServed(NO_KEY);
   const answer = parseStrictly(text || "{}");
   if (!isObject(answer)) throw new NotServed(`is not this service (status ${response.status}). Check --url.`);
   const { error } = answer;
