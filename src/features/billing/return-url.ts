@@ -1,6 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 
+/** Also when it is escaped, which makes nine characters of one: Stripe refuses more than 5,000. */
 export const RETURN_URL_MAX = 2_000;
 
 /** Stripe replaces this by the session's id; it must not be escaped. */
@@ -8,7 +9,8 @@ const TEMPLATE = "{CHECKOUT_SESSION_ID}";
 
 /**
  * Where the provider sends people afterwards; undefined without a wish.
- * @throws InvalidInput for a URL that is neither on the service's origin nor on one that its operator allows.
+ * @throws InvalidInput for a URL that is too long, or neither on the service's origin nor on one that its operator
+ * allows.
  */
 export function returnUrl(
   { billing, publicUrl }: Pick<Context, "billing" | "publicUrl">,
@@ -22,5 +24,9 @@ export function returnUrl(
   if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
     throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
   }
-  return url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
+  const wanted = url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
+  if (wanted.length > RETURN_URL_MAX) {
+    throw new InvalidInput([{ path, message: `must have at most ${RETURN_URL_MAX} characters when it is escaped` }]);
+  }
+  return wanted;
 }

@@ -94,6 +94,17 @@ it("accepts return addresses only at the service and at allowed origins", async 
   });
 });
 
+it("refuses a return address that is too long when it is escaped, before it asks Stripe", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+  const site = "https://app.example.com/";
+
+  expect(await owner.does(createTeamCheckout, { successUrl: site + "界".repeat(700) })).toBeRefused("bad_request");
+  expect(world.stripe.requests).toEqual([]);
+  const { url } = await owner.did(createTeamCheckout, { successUrl: site + "a".repeat(2_000 - site.length) });
+  expect(url).toMatch(/^http/);
+});
+
 it("refuses everybody but the owner of a team", async () => {
   await using world = await createBillingWorld();
   const { admin, member } = await aTeam(world);
