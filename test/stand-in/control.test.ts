@@ -94,6 +94,10 @@ it("does over HTTP what it does in the process", async () => {
   expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
   await tell(url, "advance", { milliseconds: DAY_MS });
   expect(world.standIn.now().getTime() - Date.now()).toBeGreaterThan(DAY_MS - 60_000);
+  await tell(url, "pause", { subscription: waiting.id });
+  expect((await onlySubscription(world, customer.id)).status).toBe("paused");
+  await tell(url, "give-up", { subscription: waiting.id });
+  expect((await onlySubscription(world, customer.id)).status).toBe("unpaid");
   await tell(url, "delivered");
   const requests = (await (await fetch(`${url}/_stand-in/requests`)).json()) as StandInRequest[];
   expect(requests.map(({ path }) => path)).toEqual(world.standIn.requests.map(({ path }) => path));

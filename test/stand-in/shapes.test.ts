@@ -64,12 +64,16 @@ it("subscriptions and their invoices are what the SDK declares, in every state",
   await read();
   await standIn.payInvoice(String(states.at(-1)?.latest_invoice));
   states.push(await stripe.subscriptions.update(subscription.id, { cancel_at_period_end: true }));
+  await standIn.giveUp(subscription.id);
+  await read();
+  await standIn.pause(subscription.id);
+  await read();
   states.push(await stripe.subscriptions.cancel(subscription.id));
   const items = [{ price: standIn.priceId }];
   states.push(await stripe.subscriptions.create({ customer: customer.id, items, expand: ["customer"] }));
 
   const statuses = new Set(states.map(({ status }) => status));
-  expect([...statuses].sort()).toEqual(["active", "canceled", "incomplete", "past_due"]);
+  expect([...statuses].sort()).toEqual(["active", "canceled", "incomplete", "past_due", "paused", "unpaid"]);
   for (const state of states) expect(problemsOf("subscription", state)).toEqual([]);
   const { data } = await stripe.invoices.list({ limit: 100 });
   expect([...new Set(data.map(({ status }) => status))].sort()).toEqual(["open", "paid", "void"]);

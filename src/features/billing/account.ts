@@ -58,10 +58,16 @@ const PAID = ["active", "trialing"];
 /** The final statuses of a subscription, and `none`. */
 const ENDED = ["none", "canceled", "incomplete_expired"];
 
+/** The statuses in which nothing is paid for, and Stripe does not try again: the period of a paused one never ends. */
+const STALLED = ["incomplete", "unpaid", "paused"];
+
 type Status = Pick<BillingAccount, "status">;
 export const isPaid = ({ status }: Status): boolean => PAID.includes(status);
 /** Whether it may charge again: then no other subscription can be bought, and the team cannot be deleted. */
 export const isLive = ({ status }: Status): boolean => !ENDED.includes(status);
+
+/** Whether it neither gives nor charges anything until somebody pays or resumes it. */
+export const isStalled = ({ status }: Status): boolean => STALLED.includes(status);
 
 /**
  * Whether the team's plan and seats count: the subscription is paid, or its last payment failed so recently that the

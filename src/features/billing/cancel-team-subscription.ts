@@ -2,7 +2,7 @@ import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
 import { assertSubscribed, catchUp } from "./live-subscription.js";
 import { requesterOf } from "./requester.js";
-import { type BillingAccount, endOf } from "./account.js";
+import { type BillingAccount, endOf, isStalled } from "./account.js";
 import { withBillingSession } from "./session.js";
 import {
   CANCELLED_EXAMPLE,
@@ -18,7 +18,8 @@ export const cancelTeamSubscription = defineTeamOperation({
   summary: "Ends the team's subscription at the end of the paid period. Repeating it changes nothing.",
   notes:
     "Until then `resumeTeamSubscription` takes it back; after it, buy seats again with `createTeamCheckout`. An " +
-    `upgrade before then is valid until the end of the period. ${PROVIDER_NOTE}`,
+    "upgrade before then is valid until the end of the period. A subscription whose `status` is `incomplete`, `unpaid` " +
+    `or \`paused\` has no paid period: it ends at once. ${PROVIDER_NOTE}`,
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:write",
@@ -30,11 +31,14 @@ export const cancelTeamSubscription = defineTeamOperation({
   async prepare(context, _input, { team: { id }, again }) {
     const requester = requesterOf(context);
     await withBillingSession(context, id, async (session) => {
+      const { requests } = session;
       const account = await catchUp(session, again);
+      if (await requests.wasDone("cancel", requester)) return;
       assertSubscribed(account);
-      if (endsWithPeriod(account) || (await session.requests.wasDone("cancel", requester))) return;
-      const request = { id: account.subscriptionId, params: { cancel_at_period_end: true } };
-      await session.requests.send("cancel", request, requester);
+      const isAtOnce = isStalled(account);
+      if (!isAtOnce && endsWithPeriod(account)) return;
+      const params = isAtOnce ? {} : { cancel_at_period_end: true };
+      await requests.send("cancel", { id: account.subscriptionId, params, isAtOnce }, requester);
     });
   },
   handle: (context, _input, standing) => subscriptionNow(context, standing),

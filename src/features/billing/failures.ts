@@ -62,7 +62,11 @@ export class SubscriptionUnpaid extends Failure {
   override readonly reason = "subscription_unpaid";
 
   constructor() {
-    super("The team's subscription has an unpaid invoice. Pay it first, at `hostedInvoiceUrl` of `teamSubscription`.");
+    super(
+      "The team's subscription is not paid, or paused. Pay its invoice, at `hostedInvoiceUrl` of `teamSubscription` or " +
+        "in the customer portal (`openBillingPortal`). One that is unpaid, incomplete or paused can also be ended at once " +
+        "(`cancelTeamSubscription`), and bought again.",
+    );
   }
 }
 

@@ -1,4 +1,6 @@
 import type Stripe from "stripe";
+import { PaymentsError } from "../../platform/payments.js";
+import { isLive, isStalled } from "./account.js";
 
 /** The requests to the provider that change something. Each is resent exactly as it was. */
 export interface Requests {
@@ -17,7 +19,12 @@ export interface Requests {
     /** For the audit. */
     readonly seatsBefore?: number | null;
   };
-  cancel: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
+  cancel: {
+    readonly id: string;
+    readonly params: Stripe.SubscriptionUpdateParams;
+    /** Ends it now, without parameters, if nothing is paid for it; missing in requests of earlier releases. */
+    readonly isAtOnce?: boolean;
+  };
   resume: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
 }
 export type RequestKind = keyof Requests;
@@ -44,10 +51,25 @@ type Calls = {
   };
 };
 
-const UPDATE: Calls["upgrade"] & Calls["cancel"] = {
+const UPDATE: Calls["upgrade"] = {
   object: "subscription",
   send: (stripe, { id, params }, options) => stripe.subscriptions.update(id, params, options),
 };
+
+/**
+ * Ends a subscription for which nothing is paid. Stripe accepts no idempotency key with DELETE, and the request may be
+ * resent later, so it looks first: what was paid meanwhile must not end, and what has ended is answered as it is.
+ */
+async function endStalled(
+  stripe: Stripe,
+  id: string,
+  { idempotencyKey: _none, ...options }: Stripe.RequestOptions,
+): Promise<Stripe.Response<Stripe.Subscription>> {
+  const known = await stripe.subscriptions.retrieve(id, {}, options);
+  if (!isLive(known)) return known;
+  if (!isStalled(known)) throw new PaymentsError("refused", "The subscription was paid or resumed meanwhile.");
+  return stripe.subscriptions.cancel(id, {}, options);
+}
 
 export const CALLS: Calls = {
   customer: { object: "customer", send: (stripe, { params }, options) => stripe.customers.create(params, options) },
@@ -61,7 +83,11 @@ export const CALLS: Calls = {
   },
   upgrade: UPDATE,
   downgrade: UPDATE,
-  cancel: UPDATE,
+  cancel: {
+    object: "subscription",
+    send: (stripe, request, options) =>
+      request.isAtOnce ? endStalled(stripe, request.id, options) : UPDATE.send(stripe, request, options),
+  },
   resume: UPDATE,
 };
 

@@ -184,6 +184,7 @@ const asJson = (request: Requests[RequestKind]): Prisma.InputJsonObject => reque
 /** The number of seats, or what became of the cancellation, for the audit. */
 function detailOf({ kind, request }: RecordedRequest): string {
   if (kind === "resume") return "it is renewed again";
+  if ("isAtOnce" in request && request.isAtOnce) return "at once";
   const { params } = request;
   const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
   const seats = items?.[0]?.quantity;

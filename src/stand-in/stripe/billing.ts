@@ -115,7 +115,8 @@ export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
   }
 }
 
-const isUnpaid = ({ status }: SubscriptionRecord): boolean => status === "past_due" || status === "incomplete";
+const isUnpaid = ({ status }: SubscriptionRecord): boolean =>
+  status === "past_due" || status === "unpaid" || status === "incomplete";
 
 /** An attempt to pay an invoice that the bank declines. Throws an ApiError when it is not open. */
 export function declineInvoice(scene: Scene, invoice: InvoiceRecord): void {

@@ -20,6 +20,8 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/pay        { session }
  *   POST /_stand-in/decline    { session }
  *   POST /_stand-in/cancel     { subscription }, as in the customer portal
+ *   POST /_stand-in/give-up    { subscription }: it is unpaid from now on
+ *   POST /_stand-in/pause      { subscription }
  *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
  *   POST /_stand-in/invoice    { invoice }: pays it
  *   POST /_stand-in/webhook    { url, secret? }: sends events there
@@ -56,6 +58,14 @@ export function control(standIn: StandInStripe): Router {
   router.post(
     "/cancel",
     does((body) => standIn.cancelInPortal(textIn(body, "subscription"))),
+  );
+  router.post(
+    "/give-up",
+    does((body) => standIn.giveUp(textIn(body, "subscription"))),
+  );
+  router.post(
+    "/pause",
+    does((body) => standIn.pause(textIn(body, "subscription"))),
   );
   router.post(
     "/card",

@@ -47,8 +47,9 @@ function duesOf(scene: Scene, subscription: SubscriptionRecord): Due[] {
   if (status === "incomplete") {
     return [{ at: created + WAITING_SECONDS, act: () => abandonSubscription(scene, subscription) }];
   }
-  if (status !== "trialing" && status !== "active" && status !== "past_due") return [];
   const end = endOf(subscription);
+  if (status === "unpaid" && end !== null) return [{ at: end, act: () => cancelSubscription(scene, subscription) }];
+  if (status !== "trialing" && status !== "active" && status !== "past_due") return [];
   const dues =
     end !== null && end <= periodEnd
       ? [{ at: end, act: () => cancelSubscription(scene, subscription) }]

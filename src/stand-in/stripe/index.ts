@@ -10,7 +10,7 @@
  *
  * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices, several intervals in one subscription,
  * more than one currency, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
- * due until its latest invoice is paid), drafts of invoices, credit for what was paid too much, final invoices of
+ * due until its latest invoice is paid or `giveUp` is called), the end of a pause, drafts of invoices, credit for what was paid too much, final invoices of
  * cancellations (`invoice_now` and `prorate` are accepted without effect), rate limits, connected accounts,
  * restricted keys and API version 2. Prorations are approximate. Parameters of Stripe that it does not support are
  * refused as unknown, and so are unsupported expansions. Events have the version of this SDK.
@@ -24,7 +24,14 @@ import { Courier } from "./delivery.js";
 import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
-import { assertOpen, cancelInPortal, payInvoice, paySession } from "./lifecycle.js";
+import {
+  assertOpen,
+  cancelInPortal,
+  giveUpSubscription,
+  pauseSubscription,
+  payInvoice,
+  paySession,
+} from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
 import { atAddress } from "./routes/route.js";
 import { Scene } from "./scene.js";
@@ -96,6 +103,8 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
     pay: (id) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id))),
     decline: (id) => saving(() => assertOpen(atAddress(state.sessions, "checkout.session", id))),
     cancelInPortal: (id) => saving(() => cancelInPortal(scene, atAddress(state.subscriptions, "subscription", id))),
+    giveUp: (id) => saving(() => giveUpSubscription(scene, atAddress(state.subscriptions, "subscription", id))),
+    pause: (id) => saving(() => pauseSubscription(scene, atAddress(state.subscriptions, "subscription", id))),
     setCard(customerId, card) {
       atAddress(state.customers, "customer", customerId).card = card;
       store.save();

@@ -282,6 +282,17 @@ export function cancelSubscription(scene: Scene, subscription: SubscriptionRecor
   scene.emit("customer.subscription.deleted", subscriptionObject(scene, subscription));
 }
 
+/** All retries of a payment have failed, and Stripe was set up to mark the subscription as unpaid then. */
+export function giveUpSubscription(scene: Scene, subscription: SubscriptionRecord): void {
+  scene.change(subscription, () => void (subscription.status = "unpaid"));
+}
+
+/** Pauses a subscription: nothing of it is due any more. */
+export function pauseSubscription(scene: Scene, subscription: SubscriptionRecord): void {
+  scene.change(subscription, () => void Object.assign(subscription, { status: "paused", pausedAt: scene.now() }));
+  scene.emit("customer.subscription.paused", subscriptionObject(scene, subscription));
+}
+
 /** Starts the next period with an invoice. */
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const paid = cardAccepts(scene, subscription);

@@ -190,10 +190,14 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     },
     start_date: created,
     status,
+    ...(status === "paused" && { status_details: { paused: pauseObject(subscription) } }),
     trial_end: subscription.trialEnd ?? null,
     trial_start: subscription.trialEnd === undefined ? null : created,
   } satisfies Stripe.Subscription;
 }
+
+const pauseObject = ({ created, pausedAt = created }: SubscriptionRecord): Stripe.Subscription.StatusDetails.Paused =>
+  ({ subscription: { type: "pause_requested" }, transitioned_at: pausedAt, type: "subscription" }) as const;
 
 /** When a cancelled subscription ends; null for one that is renewed. */
 export const endOf = ({ cancelAtPeriodEnd, cancelAt = null, periodEnd }: SubscriptionRecord): number | null =>

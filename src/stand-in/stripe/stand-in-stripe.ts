@@ -45,6 +45,10 @@ export interface StandInStripe extends AsyncDisposable {
   decline(sessionId: string): Promise<void>;
   /** Cancels in the customer portal: the subscription ends with its period, without the flag that says so. */
   cancelInPortal(subscriptionId: string): Promise<void>;
+  /** Gives up the retries of a failed payment: the subscription is unpaid, until its latest invoice is paid. */
+  giveUp(subscriptionId: string): Promise<void>;
+  /** Pauses a subscription, as in the dashboard: it makes no invoices, and its period does not end. */
+  pause(subscriptionId: string): Promise<void>;
   /** Sets whether the customer's card on file accepts further charges. */
   setCard(customerId: string, card: "accepted" | "declined"): void;
   /** Pays an open invoice at its page, with any card on file. Throws when it is not open. */

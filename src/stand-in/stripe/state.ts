@@ -89,7 +89,9 @@ export interface SubscriptionRecord {
   items: readonly ItemRecord[];
   metadata: Metadata;
   description: string | null;
-  status: "trialing" | "active" | "past_due" | "incomplete" | "incomplete_expired" | "canceled";
+  status: "trialing" | "active" | "past_due" | "unpaid" | "paused" | "incomplete" | "incomplete_expired" | "canceled";
+  /** Undefined unless it is paused. */
+  pausedAt?: number | undefined;
   periodStart: number;
   periodEnd: number;
   cancelAtPeriodEnd: boolean;

@@ -1,0 +1,122 @@
+import { expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
+import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
+import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
+import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import {
+  type BillingWorld,
+  type Payer,
+  aPayer,
+  aSubscriber,
+  createBillingWorld,
+  customerOf,
+} from "../../support/billing.js";
+
+const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, stripe.url);
+
+const idOf = async ({ owner }: Payer) => String((await owner.did(teamSubscription)).id);
+
+/** A team whose subscription is live, but gives nothing, in each of the ways that Stripe has. */
+const STALLED = {
+  async incomplete(world: BillingWorld) {
+    const payer = await aPayer(world, { seats: 5 });
+    await payer.owner.did(createTeamCheckout);
+    const customer = await customerOf(world, payer);
+    world.stripe.setCard(customer, "declined");
+    const items = [{ price: world.stripe.priceId, quantity: 5 }];
+    await stripeOf(world).subscriptions.create({ customer, items });
+    await world.stripe.delivered();
+    return payer;
+  },
+  async unpaid(world: BillingWorld) {
+    const payer = await aSubscriber(world, { seats: 5 });
+    world.stripe.setCard(await customerOf(world, payer), "declined");
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    await world.stripe.giveUp(await idOf(payer));
+    await world.stripe.delivered();
+    return payer;
+  },
+  async paused(world: BillingWorld) {
+    const payer = await aSubscriber(world, { seats: 5 });
+    await world.stripe.pause(await idOf(payer));
+    await world.stripe.delivered();
+    return payer;
+  },
+} satisfies Record<string, (world: BillingWorld) => Promise<Payer>>;
+
+const auditOf = async (owner: Payer["owner"], teamId: string) =>
+  (await owner.did(teamAudit, { teamId, action: "cancelTeamSubscription" })).events;
+
+it.each(Object.entries(STALLED))(
+  "gives nothing for a subscription that is %s, and says how it goes on",
+  async (status, begin) => {
+    await using world = await createBillingWorld();
+    const { owner, teamId } = await begin(world);
+
+    expect(await owner.did(teamSubscription)).toMatchObject({ status, plan: null, stale: false });
+    expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
+    const resizings = [
+      await owner.does(upgradeTeam, { maxMembers: 8 }),
+      await owner.does(downgradeTeam, { maxMembers: 3 }),
+      await owner.does(teamUpgradePreview, { maxMembers: 8 }),
+    ];
+    for (const verdict of resizings) expect(verdict).toBeRefused("conflict", "subscription_unpaid");
+    expect((await owner.did(resumeTeamSubscription)).status).toBe(status);
+    expect((await owner.did(openBillingPortal)).url).toMatch(/^http/);
+    expect((await owner.did(teamInvoices)).invoices.length).toBeGreaterThan(0);
+    expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
+    expect(world.bugs).toEqual([]);
+  },
+);
+
+it.each(Object.entries(STALLED))(
+  "ends a subscription that is %s at once, so that the team can buy again",
+  async (_status, begin) => {
+    await using world = await createBillingWorld();
+    const { owner, teamId } = await begin(world);
+
+    const ended = await owner.did(cancelTeamSubscription);
+
+    expect(ended).toMatchObject({ status: "canceled", plan: null, stale: false });
+    const [entry] = await auditOf(owner, teamId);
+    expect(entry).toMatchObject({ action: "cancelTeamSubscription", subject: ended.id, detail: "at once" });
+    const { sessionId } = await owner.did(createTeamCheckout);
+    await world.stripe.pay(sessionId);
+    await world.stripe.delivered();
+    expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
+  },
+);
+
+it("leaves a subscription alone that was paid before a lost request to end it is resent", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await STALLED.unpaid(world);
+  const { owner } = payer;
+  world.stripe.fail({ kind: "cut-before", method: "DELETE", times: 2 });
+  expect(await owner.does(cancelTeamSubscription)).toBeRefused("payment_provider_error");
+  const [latest] = (await owner.did(teamInvoices)).invoices;
+
+  await world.stripe.payInvoice(latest?.id ?? "");
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: false });
+  expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "active", cancelAtPeriodEnd: true });
+});
+
+it("records an end at once whose answer was lost", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await STALLED.paused(world);
+  world.stripe.fail({ kind: "cut-after", method: "DELETE", times: 1 });
+  world.stripe.fail({ kind: "cut-before", method: "DELETE", times: 1 });
+  expect(await owner.does(cancelTeamSubscription)).toBeRefused("payment_provider_error");
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", stale: false });
+
+  expect(await auditOf(owner, teamId)).toMatchObject([{ detail: "at once" }]);
+});
