@@ -8,6 +8,7 @@ import { ImportStopped } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
+import { graphInWords } from "./table.js";
 
 interface Options extends ServiceOptions {
   readonly graph?: GraphChoice;
@@ -67,8 +68,7 @@ async function exportFile(file: string, options: Options): Promise<void> {
   const { memories, relationships } = counts;
   if (options.json)
     console.log(JSON.stringify({ file, ...(options.format === "jsonl" && { memories, relationships }) }));
-  else if (options.format === "jsonl")
-    console.log(`Wrote ${memories} memories and ${relationships} relationships to ${file}.`);
+  else if (options.format === "jsonl") console.log(`Wrote ${graphInWords(memories, relationships)} to ${file}.`);
   else console.log(`Wrote the graph to ${file}.`);
 }
 

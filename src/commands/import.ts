@@ -14,6 +14,7 @@ import { ServiceClient } from "../import/service-client.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
+import { countInWords, graphInWords } from "./table.js";
 
 interface Options extends ServiceOptions {
   readonly graph?: GraphChoice;
@@ -118,9 +119,10 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   const client = clientOf(options, interrupt.signal, (seconds, why) => pausing.tell(seconds, why));
   if (!client) return;
   let progress: ReturnType<typeof showProgress> | undefined;
-  const onStart = (records: number) => {
+  const onStart = async (records: number) => {
+    await client.greet();
     const time = showDuration(estimateSeconds(requestsFor(records), client.budget));
-    console.error(`Found an export of ${count(records, "record")}: this takes about ${time}.`);
+    console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes about ${time}.`);
     const secondsLeft = (steps: number, each: number | undefined) =>
       estimateSeconds(requestsFor(steps), client.budget, each && each * LIMITS.bulk.itemsPerRequest);
     progress = showProgress({ total: records, stream: process.stderr, secondsLeft });
@@ -133,7 +135,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     const reason = interrupt.signal.aborted ? "Stopped." : (error as Error).message;
     const { memories, relationships } = report;
     throw new ImportStopped(
-      `${reason}\nRestored so far: ${memories.restored} memories, ${relationships.restored} relationships. ` +
+      `${reason}\nRestored so far: ${graphInWords(memories.restored, relationships.restored)}. ` +
         "Run the same command again: it continues from there.",
     );
   } finally {
@@ -143,8 +145,8 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   if (options.json) console.log(JSON.stringify({ complete: true, memories, relationships }));
   else {
     console.log(
-      `Restored ${memories.restored} memories and ${relationships.restored} relationships of ${file}; ` +
-        `${memories.existing} and ${relationships.existing} were there already.`,
+      `Restored ${graphInWords(memories.restored, relationships.restored)} of ${file}. ` +
+        `There already: ${graphInWords(memories.existing, relationships.existing)}.`,
     );
   }
 }
@@ -159,7 +161,7 @@ interface Run {
 async function runWithProgress(graph: ImportedGraph, { options, report, interrupt }: Run): Promise<void> {
   const pausing = { tell: (_seconds: number, _why: string) => {} };
   const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
-  const found = `Found ${count(graph.notes.size, "memory", "memories")} and ${count(graph.links.size, "relationship")}`;
+  const found = `Found ${graphInWords(graph.notes.size, graph.links.size)}`;
   console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
   using progress = showProgress({
     total: graph.notes.size + graph.links.size,
@@ -176,13 +178,11 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
       if (!client) return;
       const time = showDuration(estimateSeconds(requestsFor(items, updates), client.budget));
       console.error(
-        `${count(items + updates, "change")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
+        `${countInWords(items + updates, "change", "changes")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
       );
     },
   });
 }
-
-const count = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
 
 /** The estimated time for an empty graph, by plan, when no key is given. */
 function timeByPlan({ notes, links }: ImportedGraph): string {

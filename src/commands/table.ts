@@ -19,5 +19,9 @@ function alignColumns(rows: readonly Row[]): string {
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`;
 
+/** "1 memory and 2 relationships". */
+export const graphInWords = (memories: number, relationships: number): string =>
+  `${countInWords(memories, "memory", "memories")} and ${countInWords(relationships, "relationship", "relationships")}`;
+
 /** A time rounded down to the minute. */
 export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;

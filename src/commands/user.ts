@@ -169,7 +169,7 @@ const describeUser = (user: ShownUser): string =>
     ...(user.suspendedAt ? { Suspended: `since ${user.suspendedAt.toISOString()}` } : {}),
     Keys: String(user.keys),
     Team: user.team ? `${user.team.name} (${user.team.role}), ${user.team.id}` : "none",
-    "Own graph": `${user.memories} memories, ${user.bytes} bytes`,
+    "Own graph": `${countInWords(user.memories, "memory", "memories")}, ${user.bytes} bytes`,
   });
 
 await runCommand(program, import.meta.url);

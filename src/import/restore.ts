@@ -24,7 +24,7 @@ interface Restoring {
   readonly client: Pick<ServiceClient, "restore">;
   /** Updated during the run, so that it is correct even if the run ends early. */
   readonly report: RestoreReport;
-  readonly onStart: (records: number) => void;
+  readonly onStart: (records: number) => void | Promise<void>;
   readonly onStep: (records: number) => void;
   /** UTF-16 units of a line. */
   readonly lengthMax?: number;
@@ -52,7 +52,7 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   for await (const line of readExport(place, format, lengthMax)) {
     if (line.kind === "start") {
       announced = line;
-      onStart(Number(line.memories) + Number(line.relationships));
+      await onStart(Number(line.memories) + Number(line.relationships));
     } else if (line.kind === "end") {
       const counted = { ...announced, ...line };
       isComplete = counted.memories === read.memories && counted.relationships === read.relationships;

@@ -67,6 +67,11 @@ export class ServiceClient implements GraphStore {
     return { ...this.#budget, resetSeconds: Math.max(resetSeconds, 0) };
   }
 
+  /** A small request, so that the budget is known, and a wrong address or key, before anything is announced. */
+  async greet(): Promise<void> {
+    await this.#ask("GET", "/v1/memories", { query: { limit: "1" } });
+  }
+
   async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
     let cursor: string | null = null;
     do {

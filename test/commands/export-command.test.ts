@@ -125,11 +125,11 @@ it("restores exports with a lone record or none, and refuses what was cut off or
   const [empty = "", alone = ""] = texts;
 
   expect((await run(empty)).output).toContain("Restored 0 memories and 0 relationships");
-  expect((await run(alone)).output).toContain("Restored 1 memories and 0 relationships");
+  expect((await run(alone)).output).toContain("Restored 1 memory and 0 relationships");
   // Memories that were deleted while it was written are counted in its beginning alone.
-  expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain("; 1 and 0 were there");
+  expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain("There already: 1 memory and 0");
   expect((await run(alone.replace(/"exported":.*\n/, "}\n").replace(",}", "}"))).output).toContain(
-    "; 1 and 0 were there",
+    "There already: 1 memory and 0",
   );
   for (const cutOff of [alone.replace(/\n.*\n\],"exported".*\n$/, "\n"), alone.replace(/\n\{"id".*\n/, "\n")]) {
     expect((await run(cutOff)).errors).toContain("is not the whole export");
@@ -185,4 +185,23 @@ it("restores no file that lacks lines as if it were whole, and says which line i
     expect(ran).toMatchObject({ code: 1, output: "" });
     expect(ran.errors).toContain(said);
   }
+});
+
+it("says before a restore how long it takes within the budget of the key", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const file = join(await aFolder(), "graph.jsonl");
+  const memories = 10_000;
+  await writeFile(file, `{"record":"graph","format":"memory-graph","memories":${memories},"relationships":0}\n`);
+
+  const { errors } = await runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+
+  const minutes = memories / LIMITS.bulk.itemsPerRequest / LIMITS.budgets.requestsByPlan.free;
+  expect(errors).toMatch(
+    new RegExp(
+      `^Found an export of ${memories} records: this takes about (?:${Math.floor(minutes)}|${Math.ceil(minutes)}) min\\.$`,
+      "m",
+    ),
+  );
 });
