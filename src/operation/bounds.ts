@@ -75,9 +75,10 @@ export function JsonSize(bytesMax: number, depthMax: number): PropertyDecorator 
  * - `memoryId`: it holds the id of a memory, or the id that a client gave the memory.
  * - `asSent`: it is not converted to NFC, which turns some characters into ASCII (the Kelvin sign into K), so that two
  *   different addresses would become equal.
+ * - `notForAgents`: no tool of MCP takes it.
  * - `selector`: it says where to work, not what to change, so in REST it may be in the query string of a change, too.
  */
-export type Mark = "id" | "memoryId" | "asSent" | "selector";
+export type Mark = "id" | "memoryId" | "asSent" | "notForAgents" | "selector";
 
 export const Marked = (name: Mark): PropertyDecorator => defineBound(name, [], "", () => true);
 

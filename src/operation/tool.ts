@@ -1,3 +1,10 @@
+import { isMarked } from "./bounds.js";
+import type { Operation } from "./operation.js";
+
+/** Whether the tool of an operation does not take an input. */
+export const isLeftOut = ({ input, mcp }: Pick<Operation, "input" | "mcp">, name: string): boolean =>
+  isMarked(input, name, "notForAgents") || (mcp?.leftOut?.includes(name) ?? false);
+
 /**
  * How MCP offers an operation to agents. Inputs have their names in code, outputs those of REST in camelCase. A name that
  * does not exist stops the server at its start.
@@ -13,7 +20,7 @@ export interface ToolRoute {
   readonly isDestructive?: boolean;
   /** Whether repeating the call changes nothing more; false by default. */
   readonly isIdempotent?: boolean;
-  /** Inputs that agents do not get. */
+  /** Inputs that agents do not get, beside those that are marked `notForAgents` where they are declared. */
   readonly leftOut?: readonly string[];
   /** The descriptions of inputs for agents, instead of those for programmers. */
   readonly inputs?: Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 import { operations } from "../../src/operations.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { isLeftOut } from "../../src/operation/tool.js";
 import type { Said } from "./operations.js";
 import { type Answer, ask } from "./http.js";
 
@@ -11,9 +12,11 @@ export const NEW = "2026-07-28";
 export const offered = operations.filter(({ mcp }) => mcp);
 
 /** Whether a tool takes these inputs, as far as it takes less than its operation does. */
-export const isOffered = ({ mcp }: Operation, input: Readonly<Record<string, unknown>>): boolean =>
-  !mcp?.leftOut?.some((name) => name in input) &&
-  Object.entries(mcp?.most ?? {}).every(([name, most]) => !(typeof input[name] === "number" && input[name] > most));
+export const isOffered = (operation: Operation, input: Readonly<Record<string, unknown>>): boolean =>
+  !Object.keys(input).some((name) => isLeftOut(operation, name)) &&
+  Object.entries(operation.mcp?.most ?? {}).every(
+    ([name, most]) => !(typeof input[name] === "number" && input[name] > most),
+  );
 
 /** What a client of a revision sends: the newer one says in each request who it is, and repeats it in headers. */
 export function messageOf(method: string, params: object = {}, revision = NEW) {

@@ -1,5 +1,5 @@
 import { Field } from "type-graphql";
-import { EXTERNAL_ID_MAX, Era, Form, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { EXTERNAL_ID_MAX, Form, ListSize, Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
 
 /** The id that a client gives a memory; may be left out. */
@@ -11,6 +11,7 @@ export const ExternalIdField = (
     Nullable(),
     NotBlank(),
     TextLength(1, EXTERNAL_ID_MAX),
+    Marked("notForAgents"),
   );
 
 /** As much of a path as the database keeps for it; see the migration `context`. */
@@ -35,14 +36,6 @@ export const RelationshipTypesField = (description: string): PropertyDecorator =
     Nullable(),
     Form(RELATIONSHIP_FORM, "must be upper-case names such as SOLVES, of up to 50 characters"),
     ListSize(1, TYPES_MAX, 50),
-  );
-
-/** The time from which on a memory is found no more; may be left out. */
-export const ExpiryField = (description: string): PropertyDecorator =>
-  combine(
-    Field(() => Date, { nullable: true, description }),
-    Nullable(),
-    Era(),
   );
 
 /** For every operation that leaves out what has expired. */

@@ -39,7 +39,7 @@ export const createMemory = defineOperation({
     description:
       "Stores a memory that will matter later: a problem, solution, decision, convention or preference. Answers with " +
       "its id, for create_relationship, and with `similar` memories: is one of them the same, or replaced by it?",
-    leftOut: ["externalId", "confidence", "similar"],
+    leftOut: ["similar"],
     inputs: {
       title: "What it says, in one line to find it by.",
       content: "All that a stranger needs to use it; Markdown.",

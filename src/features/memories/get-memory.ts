@@ -3,6 +3,7 @@ import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory, MemoryNotFound } from "./memory.js";
+import { CONTENTS } from "./memory-columns.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 import { withMemory } from "./meant-memory.js";
 import { LONG_FIELDS, readMemories } from "./read-memories.js";
@@ -29,20 +30,7 @@ export const memory = defineOperation({
     description: "Reads one memory whole, with its relationships and the titles of the memories at their other ends.",
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
-      ...[
-        "id",
-        "type",
-        "title",
-        "content",
-        "summary",
-        "tags",
-        "importance",
-        "confidence",
-        "context",
-        "externalId",
-        "expiresAt",
-      ],
-      ...["createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
+      ...["id", ...CONTENTS, "createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
       ...["id", "type", "direction", "strength", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",

@@ -1,13 +1,13 @@
-import { GraphQLJSONObject } from "graphql-scalars";
-import { ArgsType, Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { MemoryNotFound, TYPE_DESCRIPTION } from "./memory.js";
+import { MemoryNotFound } from "./memory.js";
 import { withMemory } from "./meant-memory.js";
-import { type Contents, SELECT_CONTENTS } from "./memory-columns.js";
+import { SELECT_CONTENTS } from "./memory-columns.js";
+import { ShowsContents } from "./memory-contents.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
@@ -16,8 +16,8 @@ export class MemoryVersionsInput extends Paged(GraphInput) {
   id!: string;
 }
 
-@ObjectType({ description: "What a memory was after a change: who changed it, when, and to what." })
-export class MemoryVersion implements Contents {
+@ObjectType()
+abstract class MemoryChange {
   @Field(() => Int, { description: "1 for what was first stored, one more with every update." })
   version!: number;
 
@@ -26,37 +26,10 @@ export class MemoryVersion implements Contents {
 
   @Field(() => Date, { description: "When." })
   changedAt!: Date;
-
-  @Field(() => String, { description: TYPE_DESCRIPTION })
-  type!: string;
-
-  @Field(() => String, { description: "The title it had." })
-  title!: string;
-
-  @Field(() => String, { description: "The note it was." })
-  content!: string;
-
-  @Field(() => String, { nullable: true, description: "The summary it had." })
-  summary!: string | null;
-
-  @Field(() => [String], { description: "The labels it had." })
-  tags!: string[];
-
-  @Field(() => Float, { description: "How much it mattered, from 0 to 1." })
-  importance!: number;
-
-  @Field(() => GraphQLJSONObject, { nullable: true, description: "What a client kept with it." })
-  context!: Contents["context"];
-
-  @Field(() => Float, { description: "How sure it was, from 0 to 1." })
-  confidence!: number;
-
-  @Field(() => String, { nullable: true, description: "The id that a client had given it." })
-  externalId!: string | null;
-
-  @Field(() => Date, { nullable: true, description: "Until when it held." })
-  expiresAt!: Date | null;
 }
+
+@ObjectType({ description: "What a memory was after a change: who changed it, when, and to what." })
+export class MemoryVersion extends ShowsContents(MemoryChange) {}
 
 @ObjectType({ description: "A page of a memory's versions." })
 export class MemoryVersionPage {

@@ -2,7 +2,7 @@ import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphq
 import { Between, Era, Form, ListSize, Nullable } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { GraphInput } from "./graph.js";
-import { TAGS_MAX, TAG_MAX, TYPE_FORM } from "./memory.js";
+import { TAGS_MAX, TAG_MAX, TYPE_FORM } from "./memory-contents.js";
 import { normalTags } from "./memory-columns.js";
 import { IncludeExpiredField, ProjectField } from "./common-fields.js";
 

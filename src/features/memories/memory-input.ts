@@ -1,46 +1,67 @@
 import { GraphQLJSONObject } from "graphql-scalars";
-import { Field, Float, InputType } from "type-graphql";
+import { Float, InputType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, Form, JsonSize, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
-import { ExpiryField } from "./common-fields.js";
-import { CONTENT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX, TYPE_DESCRIPTION, TYPE_FORM } from "./memory.js";
-import type { Contents } from "./memory-columns.js";
+import {
+  Between,
+  Era,
+  Form,
+  JsonSize,
+  ListSize,
+  Marked,
+  NotBlank,
+  Nullable,
+  TextLength,
+} from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
+import { saidField } from "../../operation/said-field.js";
+import type { Contents } from "./memory-columns.js";
+import {
+  CONTENT_MAX,
+  SUMMARY_MAX,
+  TAGS_MAX,
+  TAG_MAX,
+  TITLE_MAX,
+  TYPE_DESCRIPTION,
+  TYPE_FORM,
+} from "./memory-contents.js";
 
-/** Adds to an input what a new memory says; whether it has a client's own id, each input says itself. */
 // TypeScript lets a class extend a parameter only if that is typed with `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
-export function NewMemory<Base extends abstract new (...args: any[]) => object>(base: Base) {
+type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
+
+function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+  const Said = saidField(of);
+
   @InputType()
-  abstract class NewMemoryInput extends base {
-    @Field(() => String, { description: TYPE_DESCRIPTION })
+  abstract class ContentsInput extends base {
+    @Said(() => String, { description: TYPE_DESCRIPTION })
     @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
     type!: string;
 
-    @Field(() => String, { description: "A short name for it." })
+    @Said(() => String, { description: "A short name for it." })
     @NotBlank()
     @TextLength(1, TITLE_MAX)
     title!: string;
 
-    @Field(() => String, { description: "The note itself." })
+    @Said(() => String, { description: "The note itself." })
     @TextLength(1, CONTENT_MAX)
     content!: string;
 
-    @Field(() => String, { nullable: true, description: "The note in a few words." })
+    @Said(() => String, { nullable: true, description: "The note in a few words." })
     @Nullable()
     @TextLength(0, SUMMARY_MAX)
     summary?: string | null;
 
-    @Field(() => [String], { defaultValue: [], description: "Labels to find it by; stored trimmed and in lower case." })
+    @Said(() => [String], { defaultValue: [], description: "Labels to find it by; stored trimmed and in lower case." })
     @ListSize(0, TAGS_MAX, TAG_MAX)
     tags!: string[];
 
-    @Field(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
+    @Said(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
     @Between(0, 1)
     importance!: number;
 
-    @Field(() => GraphQLJSONObject, {
+    @Said(() => GraphQLJSONObject, {
       nullable: true,
       description: "What a client keeps with it, such as `project_path`: any JSON object.",
     })
@@ -48,15 +69,27 @@ export function NewMemory<Base extends abstract new (...args: any[]) => object>(
     @JsonSize(LIMITS.memory.contextBytes, LIMITS.memory.contextDepth)
     context?: Contents["context"];
 
-    @Field(() => Float, { defaultValue: 0.8, description: "How sure it is, from 0 to 1." })
+    @Said(() => Float, { defaultValue: 0.8, description: "How sure it is, from 0 to 1." })
     @Between(0, 1)
+    @Marked("notForAgents")
     confidence!: number;
 
-    @ExpiryField("Until when it holds; then it is found no more.")
+    @Said(() => Date, { nullable: true, description: "Until when it holds; then it is found no more." })
+    @Nullable()
+    @Era()
     expiresAt?: Date | null;
   }
-  return NewMemoryInput;
+  return ContentsInput;
 }
+
+/** Adds to an input what a new memory says; whether it has a client's own id, each input says itself. */
+export const NewMemory = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
+
+type ContentsInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
+
+/** Adds to an input the same for a change: all of it may be left out. */
+export const ChangedMemory = <Base extends ClassOf<object>>(base: Base) =>
+  takeContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
 
 /** @throws InvalidInput for a new memory that would have expired already: nobody would find it. */
 export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Expiring, path = "expiresAt"): void {

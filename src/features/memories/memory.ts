@@ -1,24 +1,13 @@
-import { GraphQLJSONObject } from "graphql-scalars";
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
 import { Embedded, InRest, NullWhereNothing } from "../../operation/output.js";
-import type { Contents, MemoryRow } from "./memory-columns.js";
+import type { MemoryRow } from "./memory-columns.js";
+import { ShowsContents } from "./memory-contents.js";
 import { SIMILAR, SimilarMemory } from "./similar-memory.js";
 import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 
-export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
-export const TITLE_MAX = 500;
-export const CONTENT_MAX = 50_000;
-export const SUMMARY_MAX = 1_000;
-export const TAGS_MAX = 50;
-export const TAG_MAX = 100;
 /** How many relationships a memory shows; `relationshipsTotal` counts them all. */
 export const RELATIONSHIPS_SHOWN_MAX = 100;
-
-const WELL_KNOWN_TYPES =
-  "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +
-  "general, conversation";
-export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
 
 export enum Direction {
   OUT = "out",
@@ -33,44 +22,14 @@ registerEnumType(Direction, {
   },
 });
 
-@ObjectType({ description: "A typed note in a graph." })
-export class Memory implements MemoryRow {
+@ObjectType()
+abstract class MemoryId {
   @Field(() => ID, { description: "Its id, a UUIDv7." })
   id!: string;
+}
 
-  @Field(() => String, { description: TYPE_DESCRIPTION })
-  type!: string;
-
-  @Field(() => String, { description: "A short name." })
-  title!: string;
-
-  @Field(() => String, { description: "The note itself." })
-  content!: string;
-
-  @Field(() => String, { nullable: true, description: "The note in a few words." })
-  summary!: string | null;
-
-  @Field(() => [String], { description: "Labels, in lower case and without repeats." })
-  tags!: string[];
-
-  @Field(() => Float, { description: "How much it matters, from 0 to 1." })
-  importance!: number;
-
-  @Field(() => GraphQLJSONObject, { nullable: true, description: "What a client keeps with it." })
-  context!: Contents["context"];
-
-  @Field(() => Float, { description: "How sure it is, from 0 to 1." })
-  confidence!: number;
-
-  @Field(() => String, {
-    nullable: true,
-    description: "The id that a client has given it, unlike any other in the graph.",
-  })
-  externalId!: string | null;
-
-  @Field(() => Date, { nullable: true, description: "Until when it holds; null if it does not end." })
-  expiresAt!: Date | null;
-
+@ObjectType({ description: "A typed note in a graph." })
+export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @Field(() => Date, { description: "When it was stored." })
   createdAt!: Date;
 

@@ -1,78 +1,30 @@
-import { GraphQLJSONObject } from "graphql-scalars";
-import { Field, Float, InputType, Int } from "type-graphql";
+import { Field, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, Form, JsonSize, ListSize, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
+import { Between, Nullable } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
-import {
-  CONTENT_MAX,
-  Memory,
-  MemoryNotFound,
-  SUMMARY_MAX,
-  TAGS_MAX,
-  TAG_MAX,
-  TITLE_MAX,
-  TYPE_DESCRIPTION,
-  TYPE_FORM,
-} from "./memory.js";
+import { Memory, MemoryNotFound } from "./memory.js";
 import { VersionMismatch, changeMemory } from "./change-memory.js";
 import { ExternalIdExists } from "./external-id-exists.js";
 import { withMemory } from "./meant-memory.js";
-import { type Contents, changesOf } from "./memory-columns.js";
+import { changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { ExpiryField, ExternalIdField } from "./common-fields.js";
+import { ChangedMemory } from "./memory-input.js";
+import { ExternalIdField } from "./common-fields.js";
 
-@InputType({ description: "What to change of a memory; what is left out stays as it is." })
-export class UpdateMemoryInput extends GraphInput {
+@InputType({
+  description:
+    "What to change of a memory; what is left out stays as it is, what is given takes the place of what was.",
+})
+export class UpdateMemoryInput extends ChangedMemory(GraphInput) {
   @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 
-  @Field(() => String, { nullable: true, description: TYPE_DESCRIPTION })
-  @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
-  type?: string;
-
-  @Field(() => String, { nullable: true, description: "A short name for it." })
-  @NotBlank()
-  @TextLength(1, TITLE_MAX)
-  title?: string;
-
-  @Field(() => String, { nullable: true, description: "The note itself." })
-  @TextLength(1, CONTENT_MAX)
-  content?: string;
-
-  @Field(() => String, { nullable: true, description: "The note in a few words; null removes it." })
-  @Nullable()
-  @TextLength(0, SUMMARY_MAX)
-  summary?: string | null;
-
-  @Field(() => [String], { nullable: true, description: "Labels, in place of those it has." })
-  @ListSize(0, TAGS_MAX, TAG_MAX)
-  tags?: string[];
-
-  @Field(() => Float, { nullable: true, description: "How much it matters, from 0 to 1." })
-  @Between(0, 1)
-  importance?: number;
-
-  @Field(() => GraphQLJSONObject, {
-    nullable: true,
-    description: "What a client keeps with it, in place of what it has; null removes it.",
-  })
-  @Nullable()
-  @JsonSize(LIMITS.memory.contextBytes, LIMITS.memory.contextDepth)
-  context?: Contents["context"];
-
-  @Field(() => Float, { nullable: true, description: "How sure it is, from 0 to 1." })
-  @Between(0, 1)
-  confidence?: number;
-
   @ExternalIdField("A client's own id for it, unlike any other in the graph; null removes it.")
   externalId?: string | null;
-
-  @ExpiryField("Until when it holds, at once if that is past; null for a memory that does not end.")
-  expiresAt?: Date | null;
 
   @Field(() => Int, { nullable: true, description: "Refuse the update unless the memory is at this version." })
   @Nullable()
@@ -84,7 +36,9 @@ export const updateMemory = defineOperation({
   name: "updateMemory",
   effect: "transaction",
   summary: `Changes a memory and keeps what it was: the newest ${LIMITS.memory.versions.toLocaleString("en")} earlier versions.`,
-  notes: "Give at least one field to change. One more version drops the oldest.",
+  notes:
+    "Give at least one field to change. One more version drops the oldest. A memory whose `expiresAt` is past has " +
+    "expired at once.",
   input: UpdateMemoryInput,
   output: Memory,
   permission: "memories:write",
@@ -93,7 +47,7 @@ export const updateMemory = defineOperation({
   mcp: {
     name: "update_memory",
     description: "Changes a memory that is no longer right or complete. What it was is kept as an earlier version.",
-    leftOut: ["externalId", "confidence", "context", "expiresAt"],
+    leftOut: ["context", "expiresAt"],
     inputs: {
       id: "The memory's id.",
       type: "What kind of note it is.",

@@ -7,7 +7,7 @@ import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf } from "../../operation/output.js";
 import { scopesOf } from "../../operation/permission.js";
-import type { ToolRoute } from "../../operation/tool.js";
+import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../http.js";
 import type { JsonSchema } from "../json-schema.js";
 import { runnerOf } from "../run.js";
@@ -75,10 +75,12 @@ export function toolsJson(operations: readonly Operation[], schema: GraphQLSchem
   return `${JSON.stringify({ tokens: tokensOf(tools), instructions, tools: listed }, null, 2)}\n`;
 }
 
-function toolOf(operation: Operation, tool: ToolRoute, schema: GraphQLSchema): Tool {
+function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema): Tool {
   const full = inputTypeOf(schema, operation);
+  const names = Object.keys(full.getFields());
   const answer = plainAnswerSchema(outputTypeOf(schema, operation));
-  assertKnown(tool, Object.keys(full.getFields()), answer);
+  assertKnown(declared, names, answer);
+  const tool = { ...declared, leftOut: names.filter((name) => isLeftOut(operation, name)) };
   const inputType = toolInputType(full, tool);
   const defaults = leftOutDefaults(full, tool);
   const { inParts, most = {} } = tool;

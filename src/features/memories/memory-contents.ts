@@ -1,0 +1,54 @@
+import { GraphQLJSONObject } from "graphql-scalars";
+import { Field, Float, ObjectType } from "type-graphql";
+import type { Contents } from "./memory-columns.js";
+
+export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
+export const TITLE_MAX = 500;
+export const CONTENT_MAX = 50_000;
+export const SUMMARY_MAX = 1_000;
+export const TAGS_MAX = 50;
+export const TAG_MAX = 100;
+
+const WELL_KNOWN_TYPES =
+  "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +
+  "general, conversation";
+export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
+
+/** Adds to an output what a memory says, or said when it was at a version. */
+// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
+// oxlint-disable-next-line typescript/no-explicit-any
+export function ShowsContents<Base extends abstract new (...args: any[]) => object>(base: Base) {
+  @ObjectType()
+  abstract class MemoryContents extends base implements Contents {
+    @Field(() => String, { description: TYPE_DESCRIPTION })
+    type!: string;
+
+    @Field(() => String, { description: "A short name." })
+    title!: string;
+
+    @Field(() => String, { description: "The note itself." })
+    content!: string;
+
+    @Field(() => String, { nullable: true, description: "The note in a few words." })
+    summary!: string | null;
+
+    @Field(() => [String], { description: "Labels, in lower case and without repeats." })
+    tags!: string[];
+
+    @Field(() => Float, { description: "How much it matters, from 0 to 1." })
+    importance!: number;
+
+    @Field(() => GraphQLJSONObject, { nullable: true, description: "What a client keeps with it." })
+    context!: Contents["context"];
+
+    @Field(() => Float, { description: "How sure it is, from 0 to 1." })
+    confidence!: number;
+
+    @Field(() => String, { nullable: true, description: "The id that a client has given it." })
+    externalId!: string | null;
+
+    @Field(() => Date, { nullable: true, description: "Until when it holds; null if it does not end." })
+    expiresAt!: Date | null;
+  }
+  return MemoryContents;
+}
