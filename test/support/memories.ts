@@ -1,3 +1,4 @@
+import { CONTENTS } from "../../src/features/memories/memory-columns.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import type { Memory } from "../../src/features/memories/memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
@@ -17,6 +18,25 @@ export async function memoriesTitled<const Titles extends readonly string[]>(
   for (const title of titles) made.push(await aMemory(actor, { title }));
   return made as { [Place in keyof Titles]: Memory };
 }
+
+/** What could be taken for something else on the way to the database and back. */
+const CONTEXT = {
+  $type: "DateTime",
+  value: "x",
+  z: 1,
+  a: [1e21, 1e-7, 0.1, null, { "": [] }],
+  é: '\u2028"',
+  __proto__: 1,
+};
+
+/** Everything that a memory can say; what is not of another form is a text. */
+export const everythingSaid = (word: string, importance: number) => ({
+  ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
+  ...{ type: word, tags: [word, "more"], importance, confidence: 1 - importance },
+  context: { ...CONTEXT, project_path: `/${word}` },
+  externalId: `${word} externalId`,
+  expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
+});
 
 type End = Pick<Memory, "id">;
 

@@ -1,34 +1,27 @@
 import { expect, it } from "vitest";
+import { exportAccount } from "../../../src/features/accounts/export-account.js";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { CONTENTS } from "../../../src/features/memories/memory-columns.js";
+import { putMemory } from "../../../src/features/memories/put-memory.js";
+import { relatedMemories } from "../../../src/features/memories/related-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
-import { miscounted } from "../../support/memories.js";
+import { ask } from "../../support/http.js";
+import { aLink, aMemory, everythingSaid, miscounted } from "../../support/memories.js";
+import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
-/** What could be taken for something else on the way to the database and back. */
-const CONTEXT = {
-  $type: "DateTime",
-  value: "x",
-  z: 1,
-  a: [1e21, 1e-7, 0.1, null, { "": [] }],
-  é: '\u2028"',
-  __proto__: 1,
-};
-
-/** Everything that a memory says; what is not of another form is a text. */
-const saying = (word: string, importance: number) => ({
-  ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
-  ...{ type: word, tags: [word, "more"], importance, context: { ...CONTEXT, word }, confidence: 1 - importance },
-  expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
-});
+const OWN = { graph: "personal" } as const;
 
 it("stores, changes, shows, counts and keeps everything that a memory says", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const [first, second] = [saying("one", 0.1), saying("another", 0.9)];
+  const [first, second] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
 
   const created = await ann.did(createMemory, first);
   const { id } = created;
@@ -45,7 +38,7 @@ it("stores, changes, shows, counts and keeps everything that a memory says", asy
 it("leaves what an update does not name, one field after the other", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const [first, second] = [saying("one", 0.1), saying("another", 0.9)];
+  const [first, second] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
   const { id } = await ann.did(createMemory, first);
 
   for (const [index, name] of CONTENTS.entries()) {
@@ -53,4 +46,37 @@ it("leaves what an update does not name, one field after the other", async () =>
     const expected = CONTENTS.map((one, at) => [one, (at <= index ? second : first)[one as keyof typeof first]]);
     expect(await ann.did(updateMemory, { id, ...change })).toMatchObject(Object.fromEntries(expected));
   }
+});
+
+it("takes all of it by every way into a graph, and tells it by every way out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, member } = await aTeam(world);
+  const [said, before] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
+
+  const made = await member.did(createMemories, { memories: [before], ...OWN });
+  const [id = ""] = made.memoryIds;
+  expect(await member.did(memory, { id, ...OWN })).toMatchObject(before);
+  const externalId = before.externalId;
+  expect(await member.did(putMemory, { ...said, externalId, ...OWN })).toMatchObject({ ...said, externalId, id });
+  await member.did(updateMemory, { id, externalId: said.externalId, ...OWN });
+  await aLink(member, { id }, await aMemory(member, { externalId: "other", ...OWN }), OWN);
+
+  const { memories: hits } = await member.did(searchMemories, { query: "one title", full: true, ...OWN });
+  expect(hits).toMatchObject([{ memory: said }]);
+  const { memories: related } = await member.did(relatedMemories, { id: "other", full: true, ...OWN });
+  expect(related).toMatchObject([{ memory: said }]);
+  const account = await member.did(exportAccount, { limit: 100 });
+  expect(account.memories[0]).toMatchObject(said);
+  expect(account.versions).toMatchObject([before, { ...said, externalId }]);
+
+  const lines = String((await ask(`${url}/v1/export?graph=personal`, { key: member.key })).body).split("\n");
+  const { record, ...exported } = JSON.parse(lines[1] ?? "") as Readonly<Record<string, unknown>>;
+  expect(record).toBe("memory");
+  const restored = { memories: [exported] };
+  await ask(`${url}/v1/memories/restore?graph=personal`, { key: owner.key, body: restored });
+  expect(await owner.did(memory, { id, ...OWN })).toMatchObject(said);
+  await member.did(shareMemories, { all: true });
+  expect(await owner.did(memory, { id, graph: "team" })).toMatchObject(said);
+  expect(await miscounted(world)).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
-import { aLink, aMemory, manyMemories, miscounted } from "../../support/memories.js";
+import { aLink, aMemory, everythingSaid, manyMemories, miscounted } from "../../support/memories.js";
 import { aTeam, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -45,8 +45,7 @@ it("moves memories with what is between them into the team's graph, and shows it
 it("keeps every column of memories and relationships", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
-  const given = { summary: "S", tags: ["t"], context: { project_path: "/p" }, confidence: 0.7, importance: 0.9 };
-  const from = await aMemory(member, { ...given, externalId: "e", expiresAt: "2999-01-01T00:00:00Z", ...PERSONAL });
+  const from = await aMemory(member, { ...everythingSaid("one", 0.9), ...PERSONAL });
   await member.did(updateMemory, { id: from.id, title: "Changed", ...PERSONAL });
   await aLink(member, from, await own(member), { strength: 0.9, confidence: 0.3, context: "C", ...PERSONAL });
   const rows = async () => {
