@@ -112,7 +112,8 @@ const KEYWORDS: Readonly<Record<string, Keywords>> = {
 
 function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): JsonSchema {
   const keywords = KEYWORDS[name];
-  if (!keywords) throw new Error(`The bound "${name}" has no entry in KEYWORDS of src/surfaces/json-schema.ts yet: add it.`);
+  if (!keywords)
+    throw new Error(`The bound "${name}" has no entry in KEYWORDS of src/surfaces/json-schema.ts yet: add it.`);
   const { itself = {}, each = {} } = keywords(constraints);
   if (schema["type"] !== "array") return { ...schema, ...itself, ...each };
   return { ...schema, ...itself, items: { ...(schema["items"] as JsonSchema), ...each } };
