@@ -97,16 +97,15 @@ export const teamUpgradePreview = defineTeamOperation({
     const known = await accountOf(context, id);
     if (known.customerId === null && context.billing.payments) throw new SubscriptionRequired();
     const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isUnsure(known, context.now()));
-    const { invoice, account } = await withBillingSession(context, id, preview, "readMs");
+    const { currency, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
     const { periodEnd } = account;
-    const [now, later] = [
-      invoice.lines.data.filter(isProration),
-      invoice.lines.data.filter((line) => !isProration(line)),
-    ];
+    // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
+    const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
+    const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
     const isRenewed = endOf(account) === null && periodEnd !== null;
     return {
       seats: maxMembers,
-      currency: invoice.currency,
+      currency,
       proration: sum(now, totalOf),
       tax: sum(now, taxOfLine),
       nextInvoice: isRenewed ? { chargedAt: periodEnd, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
@@ -123,7 +122,18 @@ async function previewInvoice(session: BillingSession, maxMembers: number, isCop
   if (isMore && nextSeats !== null) throw new DecreasePending(seats);
   const params = buildPreview(account, maxMembers, isMore);
   const invoice = await session.ask("invoice", (stripe, options) => stripe.invoices.createPreview(params, options));
-  return { invoice, account };
+  return { currency: invoice.currency, lines: await listLines(session, invoice), account, isMore };
+}
+
+/** All lines: Stripe puts only the first ten into an invoice. */
+async function listLines(session: BillingSession, { id, lines }: Stripe.Invoice): Promise<Stripe.InvoiceLineItem[]> {
+  if (!lines.has_more) return lines.data;
+  const all = await session.ask("list", (stripe, options) =>
+    stripe.invoices.listLineItems(id, { limit: 100 }, options),
+  );
+  // A price that is not all of it is worse than none.
+  if (all.has_more) throw new PaymentProviderError();
+  return all.data;
 }
 
 /** A preview holds the next invoice, with the prorations that `always_invoice` would charge at once. */

@@ -24,6 +24,9 @@ const taxObject = (amount: number, taxable: number) =>
     type: "tax_rate_details",
   }) as const;
 
+/** How many lines an invoice holds; all of them are at the URL of its lines. */
+const LINES_SHOWN = 10;
+
 export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {
   const { id, created, currency, customer, status, subscription } = invoice;
   const known = found(source.state.customers[customer]);
@@ -54,8 +57,8 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     invoice_pdf: status === "draft" ? null : `${source.url}/invoices/${id}/pdf`,
     lines: {
       object: "list",
-      data: invoice.lines.map((line) => lineObject(source, line, invoice)),
-      has_more: false,
+      data: invoice.lines.slice(0, LINES_SHOWN).map((line) => lineObject(source, line, invoice)),
+      has_more: invoice.lines.length > LINES_SHOWN,
       url: `/v1/invoices/${id}/lines`,
     },
     number: invoice.number,
@@ -135,7 +138,7 @@ const UNUSED = {
   webhooks_delivered_at: null,
 } satisfies Partial<Stripe.Invoice>;
 
-function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord): Stripe.InvoiceLineItem {
+export function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord): Stripe.InvoiceLineItem {
   const price = found(state.prices[line.price]);
   return {
     id: line.id,

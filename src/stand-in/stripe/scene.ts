@@ -2,7 +2,15 @@ import { Stripe } from "stripe";
 import type { Courier } from "./delivery.js";
 import { type JsonObject, previousAttributes, toJson } from "./json.js";
 import { subscriptionObject } from "./objects.js";
-import { type EventRecord, type Source, type State, type Store, type SubscriptionRecord, newId } from "./state.js";
+import {
+  type EventRecord,
+  type InvoiceRecord,
+  type Source,
+  type State,
+  type Store,
+  type SubscriptionRecord,
+  newId,
+} from "./state.js";
 
 type EventType = Stripe.Event["type"];
 type ObjectOf<T extends EventType> = Extract<Stripe.Event, { type: T }>["data"]["object"];
@@ -18,6 +26,8 @@ export class Scene implements Source {
   /** The address of the stand-in, set when it listens. */
   url = "";
   cause: Cause | null = null;
+  /** The last preview of an invoice of each subscription, whose further lines may be asked for. */
+  readonly previews = new Map<string, InvoiceRecord>();
 
   constructor(
     readonly store: Store,

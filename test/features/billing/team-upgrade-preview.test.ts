@@ -4,7 +4,8 @@ import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { aPayer, aSubscriber, createBillingWorld, seatsOf } from "../../support/billing.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import { aPayer, aSubscriber, createBillingWorld, seatsOf, subscriptionOf } from "../../support/billing.js";
 import { aTeam } from "../../support/teams.js";
 
 it("shows the price that the upgrade then has, and changes nothing", async () => {
@@ -33,6 +34,28 @@ it("shows that fewer seats and the present number cost nothing now", async () =>
     const nextInvoice = { amount: maxMembers * 800 };
     expect(await owner.did(teamUpgradePreview, { maxMembers })).toMatchObject({ proration: 0, nextInvoice });
   }
+});
+
+it("counts every line of a long preview, and charges what waits for the next invoice only with more seats", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner } = payer;
+  const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const id = await subscriptionOf(world, payer);
+  const [item] = (await subscriptions.retrieve(id)).items.data;
+  // Each leaves two lines for the next invoice: 2 × 800 more seats in all.
+  for (const quantity of [6, 5, 6, 5, 6, 7])
+    await subscriptions.update(id, { items: [{ id: item?.id ?? "", quantity }] });
+  await world.stripe.delivered();
+
+  const same = await owner.did(teamUpgradePreview, { maxMembers: 7 });
+  const more = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+
+  const waiting = Number(same.nextInvoice?.amount) - 7 * 800;
+  expect(Math.abs(waiting - 2 * 800)).toBeLessThanOrEqual(12);
+  expect(same.proration).toBe(0);
+  expect(Math.abs(more.proration - waiting - 800)).toBeLessThanOrEqual(12);
+  expect(more.nextInvoice?.amount).toBe(8 * 800);
 });
 
 it("shows no next invoice of a cancelled subscription, and refuses where the upgrade is refused", async () => {

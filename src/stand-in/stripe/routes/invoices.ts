@@ -1,6 +1,6 @@
 import { cardAccepts, previewInvoice } from "../billing.js";
 import { cardDeclined } from "../errors.js";
-import { invoiceObject } from "../invoice-object.js";
+import { invoiceObject, lineObject } from "../invoice-object.js";
 import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
@@ -40,7 +40,16 @@ export const invoiceRoutes: readonly Route[] = [
     const subscription = named(scene.state.subscriptions, "subscription", params.subscription, "subscription");
     const { items: given, proration_behavior: behavior } = params.subscription_details ?? {};
     const items = given ? changedItems(scene, subscription, given) : subscription.items;
-    return invoiceObject(scene, previewInvoice(scene, subscription, { items, prorates: behavior !== "none" }));
+    const preview = previewInvoice(scene, subscription, { items, prorates: behavior !== "none" });
+    scene.previews.set(subscription.id, preview);
+    return invoiceObject(scene, preview);
+  }),
+  route("GET", "/v1/invoices/:id/lines", fields(PAGING), (scene, params, id) => {
+    const preview = [...scene.previews.values()].find((each) => each.id === id);
+    const invoice = preview ?? atAddress(scene.state.invoices, "invoice", id);
+    // The first line is first, unlike in other lists.
+    const lines = invoice.lines.toReversed();
+    return listOf(`/v1/invoices/${id}/lines`, lines, params, (line) => lineObject(scene, line, invoice));
   }),
   route("GET", "/v1/invoices/:id", fields(COMMON), (scene, _params, id) =>
     invoiceObject(scene, atAddress(scene.state.invoices, "invoice", id)),
