@@ -127,8 +127,10 @@ export class PaymentsError extends Error {
 /** The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls. */
 export const ANSWERED_WITHIN_S = { change: 15, read: 4 } as const;
 
-/** How long to wait before a retry while Stripe still processes the same request. */
+/** How long to wait before a retry while Stripe is busy. */
 const BUSY_WAIT_MS = 300;
+/** Stripe still processes the same request, or another one holds the object: https://docs.stripe.com/error-codes */
+const BUSY = ["idempotency_key_in_use", "lock_timeout"];
 
 /** The time limit of an operation. */
 export class Deadline {
@@ -165,7 +167,7 @@ export class Payments {
 
   /**
    * Sends one request. Retries once if the connection fails, and repeatedly while Stripe still processes an earlier
-   * request under the same idempotency key.
+   * request under the same idempotency key, or another one for the same object.
    * @throws PaymentsError when there is no answer in time, or it is not an object of this type.
    */
   async ask<Answer extends { object: string }>(
@@ -180,7 +182,7 @@ export class Payments {
         if (error instanceof PaymentsError) throw error;
         // The package fails with other errors when it gets an unexpected answer.
         if (!(error instanceof Stripe.errors.StripeError)) throw new PaymentsError("unknown", String(error));
-        if (error.code !== "idempotency_key_in_use" || deadline.remainingMs < BUSY_WAIT_MS) throw paymentsError(error);
+        if (!BUSY.includes(error.code ?? "") || deadline.remainingMs < BUSY_WAIT_MS) throw paymentsError(error);
       }
       await sleep(BUSY_WAIT_MS);
     }

@@ -67,7 +67,7 @@ it("500: is kept under the key, so that to ask again does not help", async () =>
 
 const REFUSALS: readonly [Fault["kind"], object][] = [
   ["429", { statusCode: 429, type: "StripeRateLimitError", code: "rate_limit" }],
-  ["409-lock", { statusCode: 409, code: "lock_timeout" }],
+  ["429-lock", { statusCode: 429, type: "StripeRateLimitError", code: "lock_timeout" }],
   ["400", { statusCode: 400, type: "StripeInvalidRequestError" }],
 ];
 

@@ -6,7 +6,7 @@ const KINDS = [
   "cut-before",
   "cut-after",
   "429",
-  "409-lock",
+  "429-lock",
   "500",
   "502-html",
   "502-json",
@@ -85,9 +85,9 @@ function errorOf(kind: Fault["kind"]): ApiError | undefined {
   if (kind === "429") {
     return invalidRequest("Request rate limit exceeded.", { code: "rate_limit" }, 429);
   }
-  if (kind !== "409-lock") return undefined;
+  if (kind !== "429-lock") return undefined;
   const message = "This object cannot be accessed right now because another request is currently accessing it.";
-  return invalidRequest(message, { code: "lock_timeout" }, 409);
+  return invalidRequest(message, { code: "lock_timeout" }, 429);
 }
 
 /** A server error during the request: unlike the others it is stored under the idempotency key. */

@@ -121,7 +121,7 @@ const FAULTS: readonly Fault[] = [
   { kind: "cut-before", times: 2 },
   { kind: "cut-after", times: 2 },
   { kind: "429", times: 2 },
-  { kind: "409-lock", times: 2 },
+  { kind: "429-lock", times: 60 },
   { kind: "500", times: 2 },
   { kind: "502-html", times: 2 },
   { kind: "502-json", times: 2 },
@@ -141,7 +141,8 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
   it.each(FAULTS.map((fault) => [fault.kind, fault] as const))(
     "answers 502 in time when the provider fails with %s, and a retry makes the change once",
     async (_kind, fault) => {
-      const serversPaymentWaits = fault.delayMs || fault.kind === "hang" ? WAITS : LIMITS.payments;
+      const isWaited = fault.delayMs || fault.kind === "hang" || fault.kind === "429-lock";
+      const serversPaymentWaits = isWaited ? WAITS : LIMITS.payments;
       await using world = await createBillingWorld({ deaf: true, serversPaymentWaits });
       const payer = await change.begin(world, { seats: 10 });
       if (change.begin !== aPayer) await payer.owner.did(teamSubscription);
@@ -171,6 +172,21 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
       expect(world.bugs).toEqual([]);
     },
   );
+});
+
+it.concurrent("waits while another request holds the subscription at Stripe, under one idempotency key", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  await payer.owner.did(teamSubscription);
+  world.stripe.fail({ kind: "429-lock", times: 3, method: "POST" });
+
+  expect(await payer.owner.did(upgradeTeam, { maxMembers: 12 })).toMatchObject({ seats: 12 });
+
+  const sent = world.stripe.requests.filter(
+    ({ path, method }) => method === "POST" && /subscriptions\/sub_/.test(path),
+  );
+  expect(sent.map(({ status }) => status)).toEqual([429, 429, 429, 200]);
+  expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
 });
 
 it.concurrent("finishes in the background a change that nobody retries", async () => {
