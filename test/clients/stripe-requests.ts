@@ -13,6 +13,17 @@ export interface Requests {
   readonly "POST /v1/subscriptions/:id": Stripe.SubscriptionUpdateParams;
   readonly "DELETE /v1/subscriptions/:id": Stripe.SubscriptionCancelParams;
   readonly "GET /v1/invoices": Stripe.InvoiceListParams;
+  readonly "GET /v1/invoices/:id/lines": Stripe.InvoiceListLineItemsParams;
   readonly "POST /v1/invoices/create_preview": Stripe.InvoiceCreatePreviewParams;
   readonly "POST /v1/billing_portal/sessions": Stripe.BillingPortal.SessionCreateParams;
+  readonly "GET /v1/billing_portal/configurations": Stripe.BillingPortal.ConfigurationListParams;
+  readonly "POST /v1/billing_portal/configurations": Stripe.BillingPortal.ConfigurationCreateParams;
+  readonly "POST /v1/billing_portal/configurations/:id": Stripe.BillingPortal.ConfigurationUpdateParams;
+  readonly "GET /v1/products/:id": Stripe.ProductRetrieveParams;
+  readonly "POST /v1/products": Stripe.ProductCreateParams;
+  readonly "GET /v1/prices": Stripe.PriceListParams;
+  readonly "POST /v1/prices": Stripe.PriceCreateParams;
+  readonly "GET /v1/webhook_endpoints": Stripe.WebhookEndpointListParams;
+  readonly "POST /v1/webhook_endpoints": Stripe.WebhookEndpointCreateParams;
+  readonly "POST /v1/webhook_endpoints/:id": Stripe.WebhookEndpointUpdateParams;
 }

@@ -36,6 +36,22 @@ it("makes the subscription when Pay is pressed, and goes on to where the session
   expect(await (await fetch(session.url ?? "")).text()).toContain("This session is paid.");
 });
 
+it("takes nothing at the beginning of a trial", async () => {
+  await using world = await startWorld();
+  const open = await world.stripe.checkout.sessions.create({
+    mode: "subscription",
+    line_items: [{ price: world.standIn.priceId, quantity: 3 }],
+    subscription_data: { trial_period_days: 14 },
+    success_url: "https://service.example/done",
+  });
+
+  await world.standIn.pay(open.id);
+
+  const done = await world.stripe.checkout.sessions.retrieve(open.id, { expand: ["subscription"] });
+  expect(done).toMatchObject({ payment_status: "no_payment_required", amount_total: 0 });
+  expect(whole(done.subscription)).toMatchObject({ status: "trialing" });
+});
+
 it("makes one subscription of 20 presses at once", async () => {
   await using world = await startWorld();
   const { customer, session } = await openSession(world);

@@ -97,6 +97,7 @@ const UNUSED = {
   account_name: "Stand-in",
   account_tax_ids: null,
   amount_overpaid: 0,
+  amount_paid_off_stripe: 0,
   amount_shipping: 0,
   application: null,
   auto_advance: false,

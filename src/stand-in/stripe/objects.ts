@@ -298,6 +298,11 @@ export const lineItemObjects = ({ state }: Source, session: SessionRecord): Stri
     } satisfies Stripe.LineItem;
   });
 
-/** The total amount of a session. */
+/** A trial is paid after it. */
+export const hasTrial = ({ trialDays = 0 }: SessionRecord): boolean => trialDays > 0;
+
+/** What is paid at the session's page. */
 export const sessionTotal = ({ state }: Source, session: SessionRecord): number =>
-  session.lines.reduce((sum, { price, quantity }) => sum + found(state.prices[price]).unitAmount * quantity, 0);
+  hasTrial(session)
+    ? 0
+    : session.lines.reduce((sum, { price, quantity }) => sum + found(state.prices[price]).unitAmount * quantity, 0);

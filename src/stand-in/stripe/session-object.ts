@@ -1,5 +1,5 @@
 import type { Stripe } from "stripe";
-import { sessionTotal } from "./objects.js";
+import { hasTrial, sessionTotal } from "./objects.js";
 import { type SessionRecord, type Source, found } from "./state.js";
 
 export function sessionObject(source: Source, session: SessionRecord): Stripe.Checkout.Session {
@@ -29,7 +29,7 @@ export function sessionObject(source: Source, session: SessionRecord): Stripe.Ch
     expires_at: session.expiresAt,
     invoice: session.invoice,
     metadata: { ...session.metadata },
-    payment_status: session.status === "complete" ? "paid" : "unpaid",
+    payment_status: session.status !== "complete" ? "unpaid" : hasTrial(session) ? "no_payment_required" : "paid",
     status: session.status,
     subscription: session.subscription,
     success_url: session.successUrl,

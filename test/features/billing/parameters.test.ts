@@ -1,4 +1,5 @@
 import { Ajv } from "ajv";
+import { Stripe } from "stripe";
 import { beforeAll, expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
@@ -9,10 +10,13 @@ import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../../src/platform/payments.js";
-import type { StandInRequest } from "../../../src/stand-in/stripe/index.js";
+import { type StandInRequest, startStandInStripe } from "../../../src/stand-in/stripe/index.js";
 import { runTool } from "../../clients/tools.js";
+import { excessesOf, isExpandable } from "../../stand-in/published.js";
 import { aPayer, createBillingWorld, customerOf, subscriptionOf } from "../../support/billing.js";
+import { createWorld } from "../../support/world.js";
 
 let schemas: object;
 
@@ -22,7 +26,7 @@ beforeAll(async () => {
 
 /** The endpoint as "POST /v1/subscriptions/:id". */
 const endpointOf = ({ method, path }: Pick<StandInRequest, "method" | "path">): string =>
-  `${method} ${path.replace(/\/(?:cus|sub|cs_test|in)_\w+/, "/:id")}`;
+  `${method} ${path.replace(/\/(?:cus|sub|cs_test|in|upcoming_in|bpc|we|memory_graph)_\w+/, "/:id")}`;
 
 /** What is wrong with a request by the SDK's types. Everything was sent as text, so that is turned into other values. */
 function problemsOf(endpoint: string, params: object): unknown {
@@ -34,12 +38,36 @@ function problemsOf(endpoint: string, params: object): unknown {
   return check(structuredClone(params)) ? [] : check.errors;
 }
 
-it("sends only parameters that the SDK declares, in every request of every operation", async () => {
+/** What is wrong with a request by the SDK's types, by Stripe's published document, and in its headers. */
+function wrongIn(request: StandInRequest): unknown[] {
+  const endpoint = endpointOf(request);
+  const { method, params, idempotencyKey: key, stripeVersion } = request;
+  const isKeyed = method === "POST" ? key !== undefined && key.length <= 255 : key === undefined;
+  const { expand = [] } = params as { expand?: string[] };
+  const wrong = [
+    ...[problemsOf(endpoint, params)].flat(),
+    ...excessesOf(endpoint, params),
+    ...(isKeyed ? [] : [`Idempotency-Key: ${key}`]),
+    ...(stripeVersion === Stripe.API_VERSION ? [] : [`Stripe-Version: ${stripeVersion}`]),
+    ...expand.filter((path) => !isExpandable(EXPANDED_IN[endpoint] ?? "", path)),
+  ];
+  return wrong.map((each) => ({ endpoint, wrong: each }));
+}
+
+/** What the lists hold in which something is expanded. */
+const EXPANDED_IN: Readonly<Record<string, string>> = {
+  "GET /v1/subscriptions": "subscription",
+  "GET /v1/billing_portal/configurations": "billing_portal.configuration",
+};
+
+const endpointsIn = (requests: readonly StandInRequest[]) => [...new Set(requests.map(endpointOf))].sort();
+
+it("sends only what Stripe publishes, in every request of every operation", async () => {
   await using world = await createBillingWorld();
   const payer = await aPayer(world, { seats: 5 });
   const { owner, teamId } = payer;
   await owner.did(createTeamCheckout, { successUrl: "https://app.example.com/paid" });
-  await owner.did(updateTeam, { teamId, maxMembers: 6 });
+  await owner.did(updateTeam, { teamId, name: "名".repeat(100), maxMembers: 6 });
   const { sessionId } = await owner.did(createTeamCheckout);
   await world.stripe.pay(sessionId);
   await world.stripe.delivered();
@@ -54,25 +82,79 @@ it("sends only parameters that the SDK declares, in every request of every opera
   await owner.did(resumeTeamSubscription);
   await owner.did(openBillingPortal);
   await owner.did(teamInvoices, { limit: 1, cursor: (await owner.did(teamInvoices, { limit: 1 })).nextCursor });
-  const items = [{ price: world.stripe.priceId }];
   const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const id = await subscriptionOf(world, payer);
+  const [item] = (await subscriptions.retrieve(id)).items.data;
+  for (const quantity of [9, 8, 9, 8, 9]) {
+    await subscriptions.update(id, { items: [{ id: item?.id ?? "", quantity }] });
+  }
+  const items = [{ price: world.stripe.priceId }];
   await subscriptions.create({ customer: await customerOf(world, payer), items });
   await world.stripe.delivered();
+  await owner.did(teamUpgradePreview, { maxMembers: 9 });
+  await world.stripe.pause(id);
+  await world.stripe.delivered();
+  await owner.did(cancelTeamSubscription);
+  await owner.did(createTeamCheckout);
 
-  // The test's own; what the service asks in the background may come before it.
+  // Without the test's own.
   const isOwn = (request: StandInRequest) => endpointOf(request) === "POST /v1/subscriptions";
-  expect(world.stripe.requests.filter(isOwn)).toHaveLength(1);
   const sent = world.stripe.requests.filter((request) => !isOwn(request));
-  expect(sent.flatMap((request) => problemsOf(endpointOf(request), request.params))).toEqual([]);
-  const changes = sent.filter(({ method }) => method !== "GET").map((request) => endpointOf(request));
-  expect([...new Set(changes)].sort()).toEqual([
+  expect(sent.flatMap(wrongIn)).toEqual([]);
+  expect(endpointsIn(sent)).toEqual([
     "DELETE /v1/subscriptions/:id",
+    "GET /v1/checkout/sessions",
+    "GET /v1/checkout/sessions/:id",
+    "GET /v1/customers/:id",
+    "GET /v1/invoices",
+    "GET /v1/invoices/:id/lines",
+    "GET /v1/subscriptions",
+    "GET /v1/subscriptions/:id",
     "POST /v1/billing_portal/sessions",
     "POST /v1/checkout/sessions",
     "POST /v1/checkout/sessions/:id/expire",
     "POST /v1/customers",
     "POST /v1/invoices/create_preview",
     "POST /v1/subscriptions/:id",
+  ]);
+});
+
+it("sends only what Stripe publishes to sell with taxes, codes and a trial, and in a portal of its own", async () => {
+  await using stripe = await startStandInStripe();
+  const api = stripeClient(stripe.secretKey, stripe.url);
+  const wishes = { monthly: 900, yearly: 9_000, currency: "usd", url: "https://memory.example.com" };
+  const made = await setUpAccount(api, wishes);
+  await setUpAccount(api, { ...wishes, monthly: 1_000 });
+  const [endpoint] = (await api.webhookEndpoints.list()).data;
+  await api.webhookEndpoints.update(endpoint?.id ?? "", { disabled: true });
+  await setUpAccount(api, wishes);
+  const checkout = { tax: true, promotionCodes: true, trialDays: 30 };
+  const settings = { url: stripe.url, secretKey: stripe.secretKey, webhookSecret: stripe.webhookSecret };
+  const prices = { priceId: made.monthlyPriceId, yearlyPriceId: made.yearlyPriceId, portalId: made.portalId };
+  await using world = await createWorld({ stripe: { ...settings, ...prices }, billing: { checkout } });
+  const { owner } = await aPayer(world, { seats: 1_000 });
+
+  await owner.did(createTeamCheckout);
+  const { sessionId } = await owner.did(createTeamCheckout, { interval: "year" });
+  await stripe.pay(sessionId);
+  await owner.did(upgradeTeam, { maxMembers: 1_000 });
+  await owner.did(openBillingPortal);
+
+  expect(stripe.requests.flatMap(wrongIn)).toEqual([]);
+  const sold = stripe.requests.findLast((request) => endpointOf(request) === "POST /v1/checkout/sessions");
+  expect(sold?.params).toMatchObject({ automatic_tax: {}, allow_promotion_codes: "true", tax_id_collection: {} });
+  expect(endpointsIn(stripe.requests).filter((name) => !/customers|checkout|subscriptions/.test(name))).toEqual([
+    "GET /v1/billing_portal/configurations",
+    "GET /v1/prices",
+    "GET /v1/products/:id",
+    "GET /v1/webhook_endpoints",
+    "POST /v1/billing_portal/configurations",
+    "POST /v1/billing_portal/configurations/:id",
+    "POST /v1/billing_portal/sessions",
+    "POST /v1/prices",
+    "POST /v1/products",
+    "POST /v1/webhook_endpoints",
+    "POST /v1/webhook_endpoints/:id",
   ]);
 });
 
@@ -88,4 +170,19 @@ it("would notice a parameter that is unknown, missing or of another type", () =>
     expect(problemsOf(endpoint, wrong)).not.toEqual([]);
   }
   expect(problemsOf("POST /v1/webhook_endpoints", {})).not.toEqual([]);
+});
+
+it("would notice what is longer, more or deeper than Stripe publishes", () => {
+  expect(excessesOf("POST /v1/customers", { name: "a".repeat(256), metadata: { a: "b" } })).toEqual([]);
+  for (const wrong of [
+    { name: "a".repeat(257) },
+    { description: "a".repeat(5_001) },
+    { metadata: { a: "b".repeat(501) } },
+    { limit: "101" },
+    { expand: ["data.a.b.c.d"] },
+  ]) {
+    expect(excessesOf("POST /v1/customers", wrong)).toHaveLength(1);
+  }
+  expect(isExpandable("subscription", "data.latest_invoice")).toBe(true);
+  expect(isExpandable("subscription", "data.quantity")).toBe(false);
 });
