@@ -19,6 +19,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
  */
 export function actionNamed(name: string): AuditAction {
   const action = AUDIT_ACTIONS.find((known) => known === name);
-  if (!action) throw new Error(`${name} is no action of the audit.`);
+  if (!action)
+    throw new Error(`${name} is no action of the audit: add it to AUDIT_ACTIONS in src/operation/audit-action.ts.`);
   return action;
 }

@@ -3,6 +3,9 @@ import { operations } from "../../src/operations.js";
 import { tellChanges } from "../../src/operation/audit.js";
 import { actionNamed } from "../../src/operation/audit-action.js";
 import { Deletion, NoInput, type Operation, defineOperation } from "../../src/operation/operation.js";
+import { worldFor } from "../support/billing.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import type { World } from "../support/world.js";
 
 const FACTS = {
   summary: "Does something.",
@@ -49,6 +52,34 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
     else expect(rule?.none).toMatch(/^[A-Z].+\.$/);
   });
 });
+
+const reads = operations.filter(({ effect }) => effect === "reads");
+
+describe.each(reads.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
+  it("changes nothing in the database, as its effect says", async () => {
+    await using world = await worldFor(operation);
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    const before = await rowsOf(world);
+
+    await ann.did(operation, input);
+
+    const after = await rowsOf(world);
+    const changed = [before.filter((row) => !after.includes(row)), after.filter((row) => !before.includes(row))];
+    expect(changed, "It writes: declare another `effect` than `reads`.").toEqual([[], []]);
+  });
+});
+
+/** Each row of each table, as a text. What is copied from Stripe may be copied anew whenever it is read. */
+async function rowsOf({ database: { pool } }: World): Promise<readonly string[]> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables
+     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'billing_account'`,
+  );
+  const all = tables.map(({ name }) => `SELECT '${name} ' || row_to_json(t)::text AS row FROM "${name}" t`);
+  const { rows } = await pool.query<{ row: string }>(`${all.join(" UNION ALL ")} ORDER BY row`);
+  return rows.map(({ row }) => row);
+}
 
 const auditOf = (operation: Operation) => (operation.effect === "reads" ? undefined : operation.audit);
 

@@ -1,7 +1,5 @@
-import { expect, it } from "vitest";
-import { operations } from "../../src/operations.js";
-import { moves } from "./moves.js";
-import { lookForDisagreement, operationsWithoutMove } from "./run.js";
+import { it } from "vitest";
+import { lookForDisagreement } from "./run.js";
 import { roundsOf } from "../support/rounds.js";
 
 const STEPS = Number(process.env["MODEL_STEPS"] ?? roundsOf(2_000));
@@ -11,15 +9,6 @@ const PROGRESS = process.env["MODEL_PROGRESS"];
 const TOLD_EVERY_MS = 10_000;
 /** Far more than it takes, for a machine that is busy; most of it is for shrinking. */
 const TIMEOUT_MS = 360_000 + STEPS * 200;
-
-it("has a command for every operation", () => {
-  const missing = operationsWithoutMove();
-  expect(
-    missing,
-    `Write how to ask for ${missing.join(", ")}, and what comes of it, in test/model/*-moves.ts.`,
-  ).toEqual([]);
-  expect([...moves.keys()].filter((name) => !operations.some((operation) => operation.name === name))).toEqual([]);
-});
 
 it(
   `says the same as a small model of it, through ${STEPS} steps at every door`,

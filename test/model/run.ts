@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { operations } from "../../src/operations.js";
 import { createUser } from "../../src/features/access/index.js";
 import { keyFrom } from "./access-moves.js";
 import { Disagreement } from "./agree.js";
@@ -118,7 +117,3 @@ ${reason}
 
 To see it again: MODEL_SEED=${seed} MODEL_PATH=${ran.map(({ index }) => index).join()} npm run model`;
 }
-
-/** Operations that no command asks for. */
-export const operationsWithoutMove = (): string[] =>
-  operations.map(({ name }) => name).filter((name) => !moves.has(name));

@@ -183,6 +183,6 @@ export function exampleInput(
     openBillingPortal: { returnUrl: "https://app.example.com/billing" },
     teamInvoices: {},
   }[name];
-  if (!example) throw new Error(`The operation ${name} needs an example in this file.`);
+  if (!example) throw new Error(`Give ${name} an example in \`exampleInput\` of test/support/examples.ts.`);
   return example;
 }

@@ -1,0 +1,72 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import { inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import { methodsOf, takesBody } from "../../src/operation/operation.js";
+import { moves } from "../model/moves.js";
+import { type Things, exampleInput } from "../support/examples.js";
+
+const names = operations.map(({ name }) => name);
+
+/** What stands there twice. */
+const repeated = (texts: readonly string[]) => texts.filter((text, place) => texts.indexOf(text) < place);
+
+it("have names of their own", () => {
+  expect(repeated(names), "Two operations have this name: give one of them another.").toEqual([]);
+});
+
+it("have routes of their own in REST, which name their inputs", async () => {
+  const routes = operations.flatMap(({ rest }) =>
+    methodsOf(rest).map((method) => `${method} ${rest.path.replaceAll(/:\w+/g, ":…")}`),
+  );
+  expect(repeated(routes), "Two operations have this route: give one of them another.").toEqual([]);
+
+  const schema = await graphqlSchema();
+  const unknown = operations.flatMap((operation) => {
+    const inputs = Object.keys(inputTypeOf(schema, operation).getFields()).map(snakeCase);
+    const parts = Array.from(operation.rest.path.matchAll(/:(\w+)/g), ([, part = ""]) => part);
+    return parts.filter((part) => !inputs.includes(part)).map((part) => `${operation.name}: ${part}`);
+  });
+  expect(unknown, "Name an input after this part of the path, or the part after an input.").toEqual([]);
+});
+
+it("are asked for by GET where they read, and by another method where they change something", () => {
+  const wrong = operations.filter(({ kind, rest }) => (kind === "query") !== (rest.method === "GET"));
+  expect(
+    wrong.map(({ name, effect, rest }) => `${name}: ${effect} by ${rest.method}`),
+    "Only the effect `reads` goes with GET: correct `effect` or `rest.method`.",
+  ).toEqual([]);
+  expect(operations.filter(({ kind, rest }) => kind === "query" && takesBody(rest))).toEqual([]);
+});
+
+it("have an example for the generated tests", () => {
+  const none: Things = {
+    ...{ memories: [], relationships: [], keys: [], teams: [], users: [] },
+    ...{ invitations: [], tokens: [], addresses: [], own: [] },
+  };
+  for (const operation of operations) expect(exampleInput(operation, none)).toBeTypeOf("object");
+});
+
+it("have a move each in the model, and no other has one", () => {
+  const missing = names.filter((name) => !moves.has(name));
+  expect(missing, "Write how to ask for it, and what comes of it, in test/model/*-moves.ts.").toEqual([]);
+  expect([...moves.keys()].filter((name) => !names.includes(name))).toEqual([]);
+});
+
+it("are tried by a test of their rules", () => {
+  const tests = readdirSync("test/features", { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".test.ts"))
+    .map((path) => readFileSync(join("test/features", path), "utf8"))
+    .join("\n");
+  const imported = new Set(
+    Array.from(tests.matchAll(/^import \{([^}]*)\} from "[./]+src\/features\//gm), ([, list = ""]) =>
+      list.split(/[\s,]+/),
+    ).flat(),
+  );
+  expect(
+    names.filter((name) => !imported.has(name)),
+    "Write its test in test/features/, where its file is in src/features/.",
+  ).toEqual([]);
+});
