@@ -127,7 +127,9 @@ it("restores exports with a lone record or none, and refuses what was cut off or
   expect((await run(empty)).output).toContain("Restored 0 memories and 0 relationships");
   expect((await run(alone)).output).toContain("Restored 1 memory and 0 relationships");
   // Memories that were deleted while it was written are counted in its beginning alone.
-  expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain("There already: 1 memory and 0");
+  expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain(
+    "There already: 1 memory and 0",
+  );
   expect((await run(alone.replace(/"exported":.*\n/, "}\n").replace(",}", "}"))).output).toContain(
     "There already: 1 memory and 0",
   );
