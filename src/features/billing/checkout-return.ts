@@ -1,6 +1,6 @@
 import type { Services } from "../../operation/context.js";
 import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
-import { accountOf, givesPlan, isUnsure } from "./account.js";
+import { type BillingAccount, accountOf, givesPlan, isUnsure } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
 /** How often a client may ask: it needs no key, and each time may cause a request to the provider. */
@@ -33,8 +33,13 @@ export async function checkoutReturned(
   if (!team) return undefined;
   const known = await accountOf(services, team.id);
   const account = isUnsure(known, services.now()) ? await reconcileAccount(services, team.id, "readMs") : known;
-  const state = givesPlan(account, services.now()) ? "paid" : account.checkoutUrl === null ? "over" : "open";
-  return { team: team.name, state, seats: account.seats };
+  return { team: team.name, state: stateOf(account, services.now()), seats: account.seats };
+}
+
+/** A bank may take days for the first payment; its subscription is incomplete until then. */
+function stateOf(account: BillingAccount, now: Date): "paid" | "open" | "over" {
+  if (givesPlan(account, now)) return "paid";
+  return account.checkoutUrl === null && account.status !== "incomplete" ? "over" : "open";
 }
 
 async function teamOfCheckout({ database: { models } }: Services, checkoutId: string) {

@@ -16,6 +16,7 @@ import {
   type Payer,
   aPayer,
   aSubscriber,
+  accountNow,
   createBillingWorld,
   customerOf,
 } from "../../support/billing.js";
@@ -94,6 +95,17 @@ it.each(Object.entries(STALLED))(
     expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
   },
 );
+
+it("shows a checkout whose payment has not arrived as not paid yet, and one of a paused subscription as over", async () => {
+  await using world = await createBillingWorld();
+  const shown = async (begin: (world: BillingWorld) => Promise<Payer>) => {
+    const { checkoutId } = await accountNow(world, await begin(world));
+    return (await fetch(`${world.app.url}/billing/return?session_id=${checkoutId}`)).text();
+  };
+
+  expect(await shown(STALLED.incomplete)).toContain("Not paid yet");
+  expect(await shown(STALLED.paused)).toContain("has no paid subscription");
+});
 
 it("leaves a subscription alone that was paid before a lost request to end it is resent", async () => {
   await using world = await createBillingWorld({ deaf: true });
