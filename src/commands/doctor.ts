@@ -202,7 +202,10 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
   if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
   const stripe = stripeClient(stripeSecretKey, stripeApiBase);
   const price = await readFrom("STRIPE_TEAM_PRICE_ID", () => stripe.prices.retrieve(stripePriceId));
-  const periods = [price.recurring?.interval ?? "period"];
+  if (price.recurring?.usage_type !== "licensed") {
+    throw new Problem("STRIPE_TEAM_PRICE_ID must name a price that recurs and is not metered.");
+  }
+  const periods = [price.recurring.interval];
   if (stripeYearlyPriceId !== undefined) {
     const yearly = await readFrom("STRIPE_YEARLY_PRICE_ID", () => stripe.prices.retrieve(stripeYearlyPriceId));
     if (yearly.recurring?.interval !== "year" || yearly.currency !== price.currency) {

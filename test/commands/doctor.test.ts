@@ -86,9 +86,10 @@ it("ends although a server hangs, and names it", async () => {
 it("looks at each price and at the customer portal", async () => {
   await using standIn = await startStandInStripe();
   const stripe = stripeClient(standIn.secretKey, standIn.url);
-  const priceOf = async (interval: "month" | "year") => {
+  const priceOf = async (interval?: "month" | "year") => {
     const { id: product } = await stripe.products.create({ name: "Seat" });
-    return (await stripe.prices.create({ product, currency: "usd", unit_amount: 8_000, recurring: { interval } })).id;
+    const price = { product, currency: "usd", unit_amount: 8_000, ...(interval && { recurring: { interval } }) };
+    return (await stripe.prices.create(price)).id;
   };
   const said = async (environment: Record<string, string>) => {
     const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x" };
@@ -107,6 +108,7 @@ it("looks at each price and at the customer portal", async () => {
   expect(await said({ STRIPE_YEARLY_PRICE_ID: monthly })).toContain(
     "wrong: STRIPE_YEARLY_PRICE_ID must name a price by",
   );
+  expect(await said({ STRIPE_TEAM_PRICE_ID: await priceOf() })).toContain("wrong: STRIPE_TEAM_PRICE_ID must name");
   expect(await said({ STRIPE_YEARLY_PRICE_ID: "price_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_YEARLY_PRICE_ID/);
   expect(await said({ STRIPE_API_BASE: "http://127.0.0.1:1" })).toMatch(
     /^wrong: Stripe cannot be used now: .*[a-z]\. Check/,
