@@ -3,7 +3,7 @@ import { defineStatement } from "../../platform/statement.js";
 /**
  * Claims the account that was checked longest ago, of those that are due: a request has no outcome, a time has passed
  * at which the subscription changes or its grace period ends, an event could not be processed, or a checkout may be paid without an event.
- * Stores the time of the check first, so that an account that fails does not block the others. SQL, because it claims a
+ * The period of a paused subscription never ends. Stores the time of the check first, so that an account that fails does not block the others. SQL, because it claims a
  * row with SKIP LOCKED, and joins tables without foreign keys.
  */
 export const claimDueAccount = defineStatement({
@@ -19,7 +19,8 @@ export const claimDueAccount = defineStatement({
         WHEN b.customer_id IS NOT NULL AND b.mirrored_at IS NULL THEN interval '15 seconds'
         WHEN EXISTS (SELECT FROM billing_operation o WHERE o.team_id = b.team_id AND o.outcome IS NULL
           AND o.created_at < now() - interval '15 seconds') THEN interval '15 seconds'
-        WHEN s.is_live AND least(b.period_end, b.pending_until, b.cancel_at) <= now() THEN interval '1 minute'
+        WHEN s.is_live AND b.status <> 'paused'
+          AND least(b.period_end, b.pending_until, b.cancel_at) <= now() THEN interval '1 minute'
         WHEN b.grace_until <= now() AND NOT b.grace_is_over THEN interval '1 minute'
         WHEN s.is_live AND NOT EXISTS (SELECT FROM team t WHERE t.id = b.team_id) THEN interval '1 minute'
         WHEN EXISTS (SELECT FROM payment_event e WHERE e.customer_id = b.customer_id AND e.processed_at IS NULL

@@ -3,6 +3,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
+import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -18,6 +19,7 @@ import {
   aSubscriber,
   accountNow,
   createBillingWorld,
+  createStripeWorld,
   customerOf,
 } from "../../support/billing.js";
 
@@ -105,6 +107,26 @@ it("shows a checkout whose payment has not arrived as not paid yet, and one of a
 
   expect(await shown(STALLED.incomplete)).toContain("Not paid yet");
   expect(await shown(STALLED.paused)).toContain("has no paid subscription");
+});
+
+it("looks at a paused subscription once a day, since its period does not end", async () => {
+  await using world = await createStripeWorld();
+  const { owner } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  await world.stripe.pause(String((await owner.did(teamSubscription)).id));
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+  const checked = (hours: number, status: string) =>
+    world.database.models.billingAccount.updateMany({
+      data: { status, periodEnd: hoursAgo(1), checkedAt: hoursAgo(hours) },
+    });
+
+  await checked(1, "paused");
+  expect(await reconcileDueAccount(world.services)).toBe(false);
+  await checked(25, "paused");
+  expect(await reconcileDueAccount(world.services)).toBe(true);
+  await checked(1, "active");
+  expect(await reconcileDueAccount(world.services)).toBe(true);
+  expect((await owner.did(teamSubscription)).status).toBe("paused");
 });
 
 it("leaves a subscription alone that was paid before a lost request to end it is resent", async () => {
