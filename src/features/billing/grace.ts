@@ -56,6 +56,8 @@ interface MailFacts {
   readonly until: Date | null;
   readonly invoiceUrl: string | null;
   readonly freeSeats: number;
+  /** Whether the subscription has ended: a payment would not bring the plan back. */
+  readonly isEnded: boolean;
 }
 
 const day = (date: Date): string => date.toISOString().slice(0, 10);
@@ -74,13 +76,13 @@ Everything stays as it is until ${until ? day(until) : "then"}. If the invoice i
 
 ${howToPay(invoiceUrl)}`,
   }),
-  plan_suspended: ({ invoiceUrl, freeSeats }) => ({
+  plan_suspended: ({ invoiceUrl, freeSeats, isEnded }) => ({
     subject: "Your team on Memory Graph has lost its plan",
     body: `The payment for your team's seats failed and was not made up for.
 
 Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join while the team has more \
-than ${freeSeats} members. When the invoice is paid, the plan is back at once.
+than ${freeSeats} members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
 
-${howToPay(invoiceUrl)}`,
+${isEnded ? "Buy seats again (`createTeamCheckout`)." : howToPay(invoiceUrl)}`,
   }),
 };

@@ -34,7 +34,8 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
   const { id, status, items, pending_update: pending, latest_invoice: invoice } = subscription;
   const item = items.data.find(({ price }) => prices.includes(price.id)) ?? items.data[0];
   const wanted = pending?.subscription_items?.find((pendingItem) => pendingItem.id === item?.id);
-  const isOpen = typeof invoice === "object" && invoice?.status === "open";
+  // After the end of the subscription, a payment would buy nothing any more.
+  const isOpen = isLive(subscription) && typeof invoice === "object" && invoice?.status === "open";
   const seats = readSeats(subscription, item);
   return {
     subscriptionId: id,

@@ -96,9 +96,10 @@ export class SubscriptionCopy {
     return ended;
   }
 
-  #tellOwner(inner: Database, mail: BillingMail, { graceUntil, hostedInvoiceUrl }: SubscriptionValues & Grace) {
+  #tellOwner(inner: Database, mail: BillingMail, { status, ...values }: SubscriptionValues & Grace) {
     const { freeSeats } = this.session.services.billing;
-    return tellOwner(inner, this.session, mail, { until: graceUntil, invoiceUrl: hostedInvoiceUrl, freeSeats });
+    const { graceUntil: until, hostedInvoiceUrl: invoiceUrl } = values;
+    return tellOwner(inner, this.session, mail, { until, invoiceUrl, freeSeats, isEnded: !isLive({ status }) });
   }
 
   /** Returns whether the team still exists. */

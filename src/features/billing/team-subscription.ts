@@ -78,7 +78,10 @@ export class TeamSubscription {
   @Field(() => PendingUpdate, { nullable: true, description: "An upgrade that waits for its payment." })
   pendingUpdate!: PendingUpdate | null;
 
-  @Field(() => String, { nullable: true, description: "Where the owner pays an open invoice; null for other members." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Where the owner pays an open invoice; null for other members, and after the end of the subscription.",
+  })
   hostedInvoiceUrl!: string | null;
 
   @Field(() => Boolean, {

@@ -104,8 +104,30 @@ it("ends with the subscription, if that ends first", async () => {
   await subscriptions.cancel(await subscriptionOf(world, payer));
   await world.stripe.delivered();
 
-  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null, graceUntil: null });
-  expect((await noticesOf(world)).at(-1)?.subject).toContain("lost its plan");
+  const ended = { status: "canceled", plan: null, graceUntil: null, hostedInvoiceUrl: null };
+  expect(await payer.owner.did(teamSubscription)).toMatchObject(ended);
+  const notice = (await noticesOf(world)).at(-1);
+  expect(notice?.subject).toContain("lost its plan");
+  // Who paid the old invoice would get nothing for it.
+  expect(notice?.body).toContain("Buy seats again");
+  expect(notice?.body).not.toContain("http");
+});
+
+it("says where to pay when Stripe gives its retries up, but keeps the subscription", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  const { hostedInvoiceUrl } = await payer.owner.did(teamSubscription);
+
+  await world.stripe.giveUp(await subscriptionOf(world, payer));
+  await world.stripe.delivered();
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "unpaid", plan: null, graceUntil: null });
+  const notice = (await noticesOf(world)).at(-1);
+  expect(notice?.subject).toContain("lost its plan");
+  expect(notice?.body).toContain(hostedInvoiceUrl);
+  await world.stripe.payInvoice(/in_\w+/.exec(hostedInvoiceUrl ?? "")?.[0] ?? "");
+  await world.stripe.delivered();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
 });
 
 it("sends no mail that is switched off, and can do without a grace period", async () => {
