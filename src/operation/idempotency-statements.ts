@@ -1,4 +1,4 @@
-import { defineStatement } from "../platform/statement.js";
+import { BEFORE_COMMIT, defineStatement } from "../platform/statement.js";
 import { forgetStatement, isPast } from "./forget-statement.js";
 
 const KEY = { userId: "uuid", keyHash: "bytea", keptHours: "int4" } as const;
@@ -29,8 +29,8 @@ export const keepResult = defineStatement({
   name: "idempotency_keep_result",
   values: { userId: "uuid", keyHash: "bytea", part: "text", fingerprint: "bytea", result: "bytea", keptHours: "int4" },
   row: {},
-  text: `
-    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result) 
+  text: `${BEFORE_COMMIT}
+    INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result)
     VALUES (:userId, :keyHash, :part, :fingerprint, :result)
     ON CONFLICT (user_id, key_hash, part) DO UPDATE
       SET fingerprint = excluded.fingerprint, result = excluded.result, created_at = now()

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { whyUnavailable } from "./database-errors.js";
+import { BEFORE_COMMIT } from "./statement.js";
 
 /** A function is called for each new connection: the embedded PostgreSQL may move to another port. */
 export type DatabaseUrl = string | (() => string);
@@ -111,6 +112,8 @@ class Connection {
   readonly #client: pg.Client;
   #pending = 0;
   #since = 0;
+  /** The answer to the last statement of a transaction, which COMMIT waits for. */
+  #last: Promise<unknown> | undefined;
 
   constructor(client: pg.Client) {
     this.#client = client;
@@ -118,13 +121,29 @@ class Connection {
       if (this.#pending++ === 0) this.#since = performance.now();
       // Looked up at each call, so that a test which watches it sees connections that were open before.
       const answer: unknown = Reflect.apply(pg.Client.prototype.query, client, values);
-      return isBegin(values[0]) ? begun(answer as Promise<unknown>) : answer;
+      return this.#waitFor(answer, (values[0] as Partial<pg.QueryConfig>).text ?? "");
     };
     client.query = counted as pg.Client["query"];
     wireOf(client).connection.on("readyForQuery", () => {
       this.#pending = Math.max(0, this.#pending - 1);
       this.#since = performance.now();
     });
+  }
+
+  /**
+   * The answer to wait for. That to BEGIN is not: the transaction's first statement is sent right behind it, which saves a
+   * round trip. BEGIN can only fail with its connection, and then that statement fails, too. COMMIT is sent right behind a
+   * statement that stands `BEFORE_COMMIT`: it rolls back if that fails, and answers with the failure.
+   */
+  #waitFor(answer: unknown, text: string): unknown {
+    // Only Prisma's adapter sends these texts; it takes answers as promises.
+    const promised = answer as Promise<unknown>;
+    if (text === "COMMIT" && this.#last) return Promise.all([promised, this.#last]).then(([done]) => done);
+    const isLast = text.startsWith(BEFORE_COMMIT);
+    if (text !== "BEGIN" && !isLast) return answer;
+    this.#last = isLast ? promised : undefined;
+    promised.catch(() => {});
+    return Promise.resolve({ rows: [], fields: [] });
   }
 
   get waitsSince(): number | undefined {
@@ -143,17 +162,6 @@ class Connection {
   cut(): void {
     wireOf(this.#client).connection.stream.destroy(new NoAnswer());
   }
-}
-
-const isBegin = (query: unknown): boolean => (query as Partial<pg.QueryConfig>).text === "BEGIN";
-
-/**
- * The answer to BEGIN, which is not waited for: the transaction's first statement is sent right behind it, which saves
- * one round trip. BEGIN can only fail with its connection, and then that statement fails, too.
- */
-function begun(answer: Promise<unknown>): Promise<{ readonly rows: [] }> {
-  answer.catch(() => {});
-  return Promise.resolve({ rows: [] });
 }
 
 /** Has the format of a system error, so that Prisma's adapter recognises it. */

@@ -78,6 +78,23 @@ it("keeps no failure, so a refused request can be retried with the same key", as
   expect([refused.status, accepted.status]).toEqual([409, 201]);
 });
 
+it("stores nothing if the result cannot be kept, and gives its connection back", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { pool } = world.database;
+  await pool.query("ALTER TABLE idempotent_result ADD CONSTRAINT nothing CHECK (false)");
+
+  const refused: number[] = [];
+  for (let times = 0; times < 30; times++) refused.push((await store(url, ann.key, "k")).status);
+  await pool.query("ALTER TABLE idempotent_result DROP CONSTRAINT nothing");
+  const accepted = await store(url, ann.key, "k");
+
+  expect([...new Set(refused), accepted.status]).toEqual([500, 201]);
+  expect(await titles(world)).toEqual(["Once"]);
+  expect(world.bugs.map((bug) => JSON.stringify(bug))).toEqual(Array(30).fill(expect.stringMatching(/nothing|23514/)));
+});
+
 it("forgets a key after a day", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
