@@ -98,6 +98,22 @@ it.each(Object.entries(STALLED))(
   },
 );
 
+it("lets the team buy again when the first payment of its subscription has not come within a day", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await STALLED.incomplete(world);
+
+  await world.stripe.advance(24 * 3_600_000);
+  await world.stripe.delivered();
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "incomplete_expired", plan: null });
+  expect(await owner.does(cancelTeamSubscription)).toBeRefused("conflict", "subscription_required");
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  await world.stripe.delivered();
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
+});
+
 it("shows a checkout whose payment has not arrived as not paid yet, and one of a paused subscription as over", async () => {
   await using world = await createBillingWorld();
   const shown = async (begin: (world: BillingWorld) => Promise<Payer>) => {
