@@ -13,6 +13,22 @@ const names = operations.map(({ name }) => name);
 /** What stands there twice. */
 const repeated = (texts: readonly string[]) => texts.filter((text, place) => texts.indexOf(text) < place);
 
+it("are all in the list of their feature", () => {
+  const declared = readdirSync("src/features", { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .flatMap((path) =>
+      Array.from(
+        readFileSync(join("src/features", path), "utf8").matchAll(/define(?:Team)?Operation\(\{\s+name: "(\w+)"/g),
+        ([, name = ""]) => name,
+      ),
+    );
+  expect(declared.length).toBeGreaterThan(40);
+  expect(
+    declared.filter((name) => !names.includes(name)),
+    "Add it to the list in the index.ts of its feature.",
+  ).toEqual([]);
+});
+
 it("have names of their own", () => {
   expect(repeated(names), "Two operations have this name: give one of them another.").toEqual([]);
 });
