@@ -16,6 +16,7 @@ import {
   chosenGraphId,
   contentsOf,
   idsMeant,
+  linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
 import { NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
@@ -112,8 +113,8 @@ export const createMemories = defineOperation({
     const refs = new Map(input.memories.flatMap(({ ref }, index) => (ref == null ? [] : [[ref, memories[index]?.id]])));
     const ends = await endsOf(context, graphId, input.relationships, refs as ReadonlyMap<string, string>);
     const links = input.relationships.map((relationship, index): LinkToStore => {
-      const { relationshipType: type, strength, confidence, context: note = null } = relationship;
-      return { id: newId(), ...(ends[index] as Ends), type, strength, confidence, context: note, ...by };
+      const { relationshipType: type } = relationship;
+      return { id: newId(), ...(ends[index] as Ends), type, ...linkContentsOf(relationship), ...by };
     });
     const { relationshipIds, existing } = await storeAll(context, graphId, memories, links, { keepsExisting: false });
     return { memoryIds: memories.map(({ id }) => id), relationshipIds, existingRelationships: existing };

@@ -16,6 +16,7 @@ import {
   chosenGraphId,
   chosenTeamId,
   contentsOf,
+  linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
 import { SaidOfRelationship, TooManyRelationships } from "../relationships/index.js";
@@ -157,8 +158,10 @@ export const restoreMemories = defineOperation({
       const [createdBy, updatedBy] = [authorOf(memory.createdBy), authorOf(memory.updatedBy)];
       return { id, ...contentsOf(memory), version, createdBy, createdAt, updatedBy, updatedAt };
     });
-    const links = input.relationships.map(({ from: fromId, to: toId, context: note = null, createdBy, ...link }) => {
-      return { ...link, id: link.id.toLowerCase(), fromId, toId, context: note, createdBy: authorOf(createdBy) };
+    const links = input.relationships.map((link) => {
+      const { from: fromId, to: toId, type, createdAt } = link;
+      const [id, createdBy] = [link.id.toLowerCase(), authorOf(link.createdBy)];
+      return { id, fromId, toId, type, ...linkContentsOf(link), createdBy, createdAt };
     });
     const stored = await storeAll(context, graphId, memories, links, { keepsExisting: true });
     return {

@@ -4,9 +4,10 @@ import { InvalidInput } from "../../operation/failure.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import {
   type Contents,
+  type LinkContents,
   MemoryNotFound,
   assertRoom,
-  bytesOf,
+  linkBytes,
   memoryBytes,
   refuseWithoutRoom,
   settle,
@@ -26,14 +27,11 @@ export interface MemoryToStore extends Contents {
 }
 
 /** A relationship to store as it is, between memories that are there by then. */
-export interface LinkToStore {
+export interface LinkToStore extends LinkContents {
   readonly id: string;
   readonly fromId: string;
   readonly toId: string;
   readonly type: string;
-  readonly strength: number;
-  readonly confidence: number;
-  readonly context: string | null;
   readonly createdBy: string;
   readonly createdAt: Date;
 }
@@ -70,7 +68,7 @@ export async function storeAll(
   }
   const made = await makeLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
-  bytes += made.reduce((sum, { type, context: note }) => sum + bytesOf([type, note]), 0);
+  bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
   await settle(context, graphId, { memories: written.length, bytes, written }).catch((error: unknown) =>
     refuseWithoutRoom(context, graphId, error),
   );

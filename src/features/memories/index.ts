@@ -25,11 +25,11 @@ export {
   CONTENT_TYPES,
   type Contents,
   MEMORY_COLUMNS,
-  bytesOf,
   columnOf,
   contentsOf,
   memoryBytes,
 } from "./memory-columns.js";
+export { LINK_CONTENTS, type LinkContents, linkBytes, linkChangesOf, linkContentsOf } from "./relationship-columns.js";
 export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
 export {
   ExternalIdField,

@@ -1,5 +1,6 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
+import { LINK_COLUMNS } from "./relationship-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
 const COLUMNS = CONTENTS.map(columnOf);
@@ -144,7 +145,7 @@ export const copyMemories = defineStatement({
     FROM memory WHERE graph_id = :graphId AND id = ANY(:ids) RETURNING id`,
 });
 
-const RELATIONSHIP = "id, from_id, to_id, type, strength, confidence, context, created_by, created_at";
+const RELATIONSHIP = LINK_COLUMNS.join(", ");
 
 /** Copies the relationships that begin at some memories into another graph. SQL for the same reason. */
 export const copyRelationships = defineStatement({

@@ -11,9 +11,10 @@ import {
   MemoryNotFound,
   NoTeamGraph,
   assertRoom,
-  bytesOf,
   chosenGraphId,
   idsMeant,
+  linkBytes,
+  linkContentsOf,
   settle,
 } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
@@ -99,10 +100,11 @@ export const createRelationship = defineOperation({
   audit: { none: "A relationship stores who created it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
-    const { relationshipType: type, strength, confidence } = input;
+    const { relationshipType: type } = input;
+    const said = linkContentsOf(input);
     const graphId = chosenGraphId(caller, input);
-    const [id, createdAt, note, bytes] = [newId(), now(), input.context ?? null, bytesOf([type, input.context])];
-    const row = { id, strength, confidence, context: note, createdBy: caller.userId, createdAt };
+    const [id, createdAt, bytes] = [newId(), now(), linkBytes({ type, ...said })];
+    const row = { id, ...said, createdBy: caller.userId, createdAt };
     for (;;) {
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
@@ -117,7 +119,7 @@ export const createRelationship = defineOperation({
       // If not created, another request has just done so. If that one is not deleted again, the next check finds it.
       if (made.count > 0) {
         await settle(context, graphId, { bytes });
-        return { graphId, id, from, to, type, strength, confidence, context: note, createdAt };
+        return { graphId, id, from, to, type, ...said, createdAt };
       }
     }
   },

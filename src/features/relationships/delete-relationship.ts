@@ -2,7 +2,7 @@ import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineOperation } from "../../operation/operation.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import { GraphInput, NoTeamGraph, bytesOf, chosenGraphId, settle } from "../memories/index.js";
+import { GraphInput, NoTeamGraph, chosenGraphId, linkBytes, settle } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, RelationshipNotFound } from "./relationship.js";
 
 @InputType({ description: "Which relationship to delete." })
@@ -26,11 +26,8 @@ export const deleteRelationship = defineOperation({
     const { caller, database } = context;
     const graphId = chosenGraphId(caller, input);
     if (!(await lockRow(database, "relationship", { graph_id: graphId, id }))) throw new RelationshipNotFound();
-    const { type, context: note } = await database.models.relationship.delete({
-      where: { graphId_id: { graphId, id } },
-      select: { type: true, context: true },
-    });
-    await settle(context, graphId, { bytes: -bytesOf([type, note]) });
+    const deleted = await database.models.relationship.delete({ where: { graphId_id: { graphId, id } } });
+    await settle(context, graphId, { bytes: -linkBytes(deleted) });
     return { id };
   },
 });

@@ -1,24 +1,28 @@
 import { Field, Float, InputType } from "type-graphql";
 import { Between, Form, Nullable, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
+import { saidField } from "../../operation/said-field.js";
 import { CONTEXT_MAX } from "./relationship.js";
 import { RELATIONSHIP_FORM } from "../memories/index.js";
 
-/** Adds to an input what is said of a relationship besides its ends and its type. */
 // TypeScript lets a class extend a parameter only if that is typed with `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
-export function SaidOfRelationship<Base extends abstract new (...args: any[]) => object>(base: Base) {
+type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
+
+function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+  const Said = saidField(of);
+
   @InputType()
   abstract class SaidOfRelationshipInput extends base {
-    @Field(() => Float, { defaultValue: 0.5, description: "How strong the link is, from 0 to 1." })
+    @Said(() => Float, { defaultValue: 0.5, description: "How strong the link is, from 0 to 1." })
     @Between(0, 1)
     strength!: number;
 
-    @Field(() => Float, { defaultValue: 0.8, description: "How sure the link is, from 0 to 1." })
+    @Said(() => Float, { defaultValue: 0.8, description: "How sure the link is, from 0 to 1." })
     @Between(0, 1)
     confidence!: number;
 
-    @Field(() => String, { nullable: true, description: "Where or why it applies." })
+    @Said(() => String, { nullable: true, description: "Where or why it applies." })
     @Nullable()
     @TextLength(0, CONTEXT_MAX)
     context?: string | null;
@@ -26,10 +30,17 @@ export function SaidOfRelationship<Base extends abstract new (...args: any[]) =>
   return SaidOfRelationshipInput;
 }
 
+/** Adds to an input what is said of a relationship besides its ends and its type. */
+export const SaidOfRelationship = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
+
+type SaidInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
+
+/** Adds to an input the same for a change: all of it may be left out. */
+export const ChangedRelationship = <Base extends ClassOf<object>>(base: Base) =>
+  takeContents(base, "change") as Base & ClassOf<Partial<SaidInput>>;
+
 /** Adds to an input what a new relationship says. */
-// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
-// oxlint-disable-next-line typescript/no-explicit-any
-export function NewRelationship<Base extends abstract new (...args: any[]) => object>(base: Base) {
+export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
   @InputType()
   abstract class NewRelationshipInput extends SaidOfRelationship(base) {
     @MemoryIdField("The id of the memory it starts from, or its external id.")

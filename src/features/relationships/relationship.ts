@@ -5,11 +5,13 @@ import { type Batch, load } from "../../operation/load.js";
 import { defineRelation } from "../../operation/relation.js";
 import type { Relationship as RelationshipRow } from "../../platform/prisma/client.js";
 import {
+  LINK_CONTENTS,
   MEMORY_EXAMPLE,
   MEMORY_RELATIONSHIP_EXAMPLE,
   MemoryRelationship,
   type Place,
   defineMemoryRelation,
+  linkContentsOf,
 } from "../memories/index.js";
 
 export const CONTEXT_MAX = 10_000;
@@ -90,10 +92,12 @@ export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>
   permission: "memories:read",
   failures: [RelationshipNotFound],
   follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
-    if (asked().has("context")) return loadRelationship(context, { graphId, id });
-    // Only `context` is missing in the source.
+    // The source lacks some of what is said, such as `context`: it is read only where that is asked for.
+    if (LINK_CONTENTS.some((name) => !(name in seen) && asked().has(name))) {
+      return loadRelationship(context, { graphId, id });
+    }
     const { from, to, type, strength, confidence, createdAt } = seen;
-    return { graphId, id, from, to, type, strength, confidence, createdAt, context: null };
+    return { ...linkContentsOf({ strength, confidence, context: null }), graphId, id, from, to, type, createdAt };
   },
 });
 

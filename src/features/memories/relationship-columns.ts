@@ -1,0 +1,45 @@
+import { Prisma, type Relationship } from "../../platform/prisma/client.js";
+import { bytesOf, columnOf } from "./memory-columns.js";
+
+/** What is stored of a relationship beside what is said of it: where it is, what it joins, and who made it when. */
+const AROUND = {
+  graphId: true,
+  id: true,
+  fromId: true,
+  toId: true,
+  type: true,
+  createdBy: true,
+  createdAt: true,
+} as const satisfies Partial<Record<keyof Relationship, true>>;
+
+/** What is said of a relationship, and may be changed; the model `Relationship` is where it is declared. */
+export type LinkContents = Omit<Relationship, keyof typeof AROUND>;
+type LinkContentName = keyof LinkContents;
+
+export const LINK_CONTENTS: readonly LinkContentName[] = Object.values(Prisma.RelationshipScalarFieldEnum).filter(
+  (name): name is LinkContentName => !(name in AROUND),
+);
+
+/** All columns but the graph's. */
+export const LINK_COLUMNS: readonly string[] = Object.values(Prisma.RelationshipScalarFieldEnum)
+  .filter((name) => name !== "graphId")
+  .map(columnOf);
+
+/** Has a field for everything that is said of a relationship. */
+type Whole<Input> = LinkContentName extends keyof Input ? unknown : never;
+
+/** What somebody says of a new relationship; what is left out is null. */
+export const linkContentsOf = <Input extends Partial<LinkContents>>(input: Input & Whole<Input>): LinkContents =>
+  Object.fromEntries(LINK_CONTENTS.map((name) => [name, input[name] ?? null])) as unknown as LinkContents;
+
+/** What somebody changes of a relationship: what is left out stays. */
+export const linkChangesOf = <Input extends Partial<LinkContents>>(
+  input: Input & Whole<Input>,
+): Partial<LinkContents> =>
+  Object.fromEntries(
+    LINK_CONTENTS.filter((name) => input[name] !== undefined).map((name) => [name, input[name] ?? null]),
+  );
+
+/** What a relationship takes; `relationship_bytes` of the database says the same. */
+export const linkBytes = (link: Pick<Relationship, "type"> & LinkContents): number =>
+  bytesOf([link.type, ...LINK_CONTENTS.map((name) => link[name])]);
