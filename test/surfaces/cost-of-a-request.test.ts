@@ -1,14 +1,17 @@
 import { createHook } from "node:async_hooks";
 import { getMetadataStorage } from "class-validator";
 import express from "express";
-import { GraphQLObjectType, TypeInfo, execute, getIntrospectionQuery, parse } from "graphql";
+import { GraphQLObjectType, GraphQLSchema, TypeInfo, execute, getIntrospectionQuery, parse } from "graphql";
 import { Lexer } from "graphql/language/lexer.js";
 import { Parser } from "graphql/language/parser.js";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { AnswerTooLarge } from "../../src/operation/answer-budget.js";
 import { selectedFields } from "../../src/operation/selection.js";
 import { graphqlSchema } from "../../src/operations.js";
 import { allStatements } from "../../src/platform/statement.js";
+import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
 import { type Ask, ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
 import { aLink, manyMemories, memoriesTitled } from "../support/memories.js";
@@ -36,7 +39,7 @@ const requestsFor = (id: string) => ({
   "REST search": rest("/v1/memories/search?query=payments"),
   "REST list": rest("/v1/memories"),
   "REST create": rest("/v1/memories", NOTE),
-  "GraphQL get": graphql(`{ memory(id: "${id}") { id title content } }`),
+  "GraphQL get": graphql(`{ memory(id: "${id}") { id type title content summary tags importance version createdAt } }`),
   "GraphQL related": graphql(`{ relatedMemories(id: "${id}") { memories { memoryId title } } }`),
   "GraphQL search": graphql('{ searchMemories(query: "payments") { memories { memoryId title } } }'),
   "GraphQL nested": graphql(
@@ -231,6 +234,22 @@ it("reads, checks and estimates a GraphQL document once, and prepares types and 
   }
 });
 
+it("estimates other variables of a document anew, and measures the schema for that once", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await memoryIn(world);
+  const aliases = Array.from({ length: 14 }, (_, index) => `t${index}: title`).join(" ");
+  const query = `query($limit: Int!) { memories(limit: $limit) { memories { ${aliases} } } }`;
+  const pageOf = (limit: number) => send(url, key, graphql(query, { limit }));
+  await pageOf(1);
+  const again = await callsDuring(() => pageOf(2), {
+    walks: spied(TypeInfo.prototype, "enter"),
+    measures: spied(GraphQLSchema.prototype, "getTypeMap"),
+  });
+  expect(again["walks"]).toBeGreaterThan(0);
+  expect(again["measures"]).toBeLessThan(10);
+});
+
 it("answers introspection once by the schema, then as it was", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -259,6 +278,17 @@ it("finds out once which fields of a document are selected, unless that depends 
   Object.assign(field ?? {}, { resolve });
   expect(asked.map((fields) => [...fields].join())).toEqual(["id,plan", "id,plan", "id,plan", "id"]);
   expect(asked[1]).toBe(asked[0]);
+});
+
+it("makes an error for only the first fields that fail, and one for all that have no room", () => {
+  const place = { fieldNodes: [], path: { key: "field", prev: undefined, typename: undefined } };
+  const errors = new FieldErrors();
+  const locate = (error: Error) => errors.locate(error, place);
+  const located = Array.from({ length: 1_000 }, () => locate(new Error("It failed.")));
+  const full = locate(new AnswerTooLarge());
+  expect(new Set(located).size).toBe(LIMITS.refusal.issues);
+  expect(new FieldErrors().locate(new AnswerTooLarge(), place)).not.toBe(full);
+  for (const error of [new AnswerTooLarge(), new Error("It failed.")]) expect(locate(error)).toBe(full);
 });
 
 it("changes the prototype of no request and of no response", async () => {

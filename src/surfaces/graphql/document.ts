@@ -25,7 +25,7 @@ export function assertDocumentFits(source: string): void {
   if (Buffer.byteLength(source) > documentBytes) {
     throw refusal(`The document is larger than ${documentBytes / 1_024} KiB. Send values as variables.`);
   }
-  if (source.length >= lines && source.split(LINE_BREAK, lines + 1).length > lines) {
+  if (source.split(LINE_BREAK, lines + 1).length > lines) {
     throw refusal(`The document has more than ${lines.toLocaleString("en")} lines. Send values as variables.`);
   }
   if (source.length > nameLength && hasLongName(source)) {
