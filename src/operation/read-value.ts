@@ -128,12 +128,13 @@ function readScalar(
       // The library's own message repeats the value and contains internal names.
     }
   }
-  return reading.issues.add(path, mustBe(type, reading.words));
+  return reading.issues.add(path, mustBe(type, reading.words, value));
 }
 
 /** The issue for a value that is not of the type. */
-export function mustBe(type: GraphQLLeafType, words: Words): string {
+export function mustBe(type: GraphQLLeafType, words: Words, value?: unknown): string {
   if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
+  if (type.name === "Int" && Number.isInteger(value)) return "must be from -2147483648 to 2147483647";
   const message = MUST_BE[type.name];
   if (!message) throw new Error(`There is no message for the scalar ${type.name}: add it to MUST_BE.`);
   return message;
@@ -142,7 +143,7 @@ export function mustBe(type: GraphQLLeafType, words: Words): string {
 const MUST_BE: Readonly<Record<string, string>> = {
   ID: "must be a string",
   String: "must be a string",
-  Int: "must be a whole number from -2147483648 to 2147483647",
+  Int: "must be a whole number",
   Float: "must be a number",
   Boolean: "must be true or false",
   JSONObject: "must be a JSON object",

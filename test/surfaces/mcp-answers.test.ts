@@ -48,7 +48,11 @@ it("cuts a long content, says where, and gives the rest when it is asked for as 
   expect(world.bugs).toEqual([]);
 });
 
-it("refuses a text that ends where an answer was cut, so that no memory is replaced by its beginning", async () => {
+it.each([
+  ["", "\n"],
+  ["", "\n\nAdded: call Jens first."],
+  ["Updated. ", " And more."],
+])("refuses a text that was cut in an answer, with %j before it and %j behind it", async (before, behind) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -58,12 +62,15 @@ it("refuses a text that ends where an answer was cut, so that no memory is repla
 
   const { isError, answer } = await callTool(url, ann.key, "update_memory", {
     id,
-    content: `${String(read["content"])}\n`,
+    content: `${before}${String(read["content"])}${behind}`,
   });
 
   expect(isError).toBe(true);
   expect(answer).toMatchObject({
-    error: { message: "content: ends where an answer was cut: read the rest first, and send the whole" },
+    error: {
+      code: "bad_request",
+      message: "content: contains the note that an answer was cut there: read the rest first, and send the whole",
+    },
   });
   const kept = await callTool(url, ann.key, "get_memory", { id });
   expect(kept.answer["version"]).toBe(1);
@@ -82,7 +89,10 @@ it("does not send agents to routes, which they cannot call", async () => {
   const team = await callTool(url, ann.key, "search_memories", { query: "a", graph: "team" });
 
   expect(again.answer).toMatchObject({
-    error: { message: "These two memories already have a relationship of this type; its id is in the details." },
+    error: {
+      message:
+        "These two memories already have a relationship of this type, so there is nothing to do; its id is in the details.",
+    },
   });
   expect(team.answer).toMatchObject({
     error: { message: "You are in no team, so there is no team graph. Leave `graph` out." },
@@ -233,4 +243,34 @@ it("fits any JSON into its room, and leaves alone what has room", () => {
     }),
     { numRuns: 300 },
   );
+});
+
+it.each([
+  ["search_memories", { query: "x", limit: 0 }, "limit: must be from 1 to 20"],
+  ["search_memories", { query: "x", limit: 1_000 }, "limit: must be from 1 to 20"],
+  ["search_memories", { query: "x", limit: "5" }, "limit: must be a whole number"],
+  ["search_memories", { query: "x", limit: 3_000_000_000 }, "limit: must be from -2147483648 to 2147483647"],
+  ["get_related_memories", { id: "x", limit: 31 }, "limit: must be from 1 to 30"],
+])("says of a call of %s with %j once what is wrong, with the tool's own limits", async (name, args, message) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const { answer } = await callTool(url, ann.key, name, args);
+
+  expect(answer).toEqual({ error: { code: "bad_request", message } });
+});
+
+it("says which of two ids no memory has", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await ann.did<object, { id?: string }>(createMemory, { type: "general", title: "A", content: "x" });
+  const link = { from_memory_id: id, to_memory_id: 'The "title"', relationship_type: "SOLVES" };
+
+  const { answer } = await callTool(url, ann.key, "create_relationship", link);
+
+  expect(answer).toMatchObject({
+    error: { message: expect.stringContaining('the id "The \\"title\\""') as string },
+  });
 });

@@ -193,7 +193,7 @@ describe("an error", () => {
     // By the names that an agent knows, and not by routes.
     expect(said[0]?.message).toContain("`search_memories` finds memories");
     expect(said[1]?.message).toMatch(/ its id is in the details\.$/);
-    expect(said[2]?.message).toBe("limit: must be at most 20");
+    expect(said[2]?.message).toBe("limit: must be from 1 to 20");
     expect(world.bugs).toEqual([]);
   });
 

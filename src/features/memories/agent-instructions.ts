@@ -7,8 +7,9 @@ This is a lasting memory, shared by a team and its agents: typed notes ("memorie
 What you know is lost when this conversation ends; what you store here is not.
 
 Search first. Before you start on a task, an error or a decision, call search_memories with its main words: names,
-messages and identifiers as they are written. Search again when the subject changes, or something fails that may have
-failed before. get_memory reads a hit whole; get_related_memories shows what solved, caused or replaced it.
+messages and identifiers as they are written. It matches words: two to five that the note may have find more than a
+sentence, and if nothing fits, try other words for it. Search again when the subject changes, or something fails that
+may have failed before. get_memory reads a hit whole; get_related_memories shows what solved, caused or replaced it.
 
 Store what will matter later, without being asked: a problem and its solution, a decision and its reason, a command or
 a convention that was hard to find, a preference that the user states. One thing in each memory, with a title that says
@@ -16,7 +17,8 @@ it and a content that a stranger understands. Do not store passwords, keys, gues
 Search before you store: if there is a memory of it, use update_memory.
 
 Link what belongs together with create_relationship: a solution SOLVES a problem, a change CAUSES an error, a newer
-memory REPLACES an older one. Links lead the next reader from a problem to what solved it.
+memory REPLACES an older one. Links lead the next reader from a problem to what solved it: one that nothing SOLVES or
+ADDRESSES counts as open. Check the direction first, since a link can only go with its memories.
 
 Delete only what is wrong. A failed call says what to do next.
 `.trim();

@@ -101,7 +101,9 @@ export class MemoryRelationship {
 export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
 
-  constructor() {
-    super("No memory of this graph has this id. `searchMemories` finds memories; `graph` chooses the graph.");
+  /** @param id which of several ids is meant */
+  constructor(id?: string) {
+    const which = id === undefined ? "this id" : `the id ${JSON.stringify(id)}`;
+    super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);
   }
 }

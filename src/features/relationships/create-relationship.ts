@@ -33,7 +33,8 @@ export class RelationshipExists extends Failure {
 
   constructor(id: string) {
     super(
-      "These two memories already have a relationship of this type; its id is in the details. Change it with `updateRelationship`.",
+      "These two memories already have a relationship of this type, so there is nothing to do; its id is in the details. " +
+        "Change it with `updateRelationship`.",
     );
     this.details = { id };
   }
@@ -132,7 +133,8 @@ export const createRelationship = defineOperation({
 async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
   const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
-  if (from === undefined || to === undefined) throw new MemoryNotFound();
+  if (from === undefined) throw new MemoryNotFound(fromMemoryId);
+  if (to === undefined) throw new MemoryNotFound(toMemoryId);
   if (from === to)
     throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
   return { from, to };

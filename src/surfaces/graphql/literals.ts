@@ -81,7 +81,7 @@ function checkLiteral(type: GraphQLInputType, node: ValueNode, path: Path, repor
     if (node.kind !== Kind.OBJECT) report(node, path, "must be an object");
     else checkFields({ node, known: Object.values(type.getFields()), given: node.fields }, path, report);
   } else if (!isLeafOf(type, node)) {
-    report(node, path, mustBe(type, GRAPHQL_WORDS));
+    report(node, path, mustBe(type, GRAPHQL_WORDS, node.kind === Kind.INT ? Number(node.value) : undefined));
   }
 }
 

@@ -3,7 +3,7 @@ import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
-import { AccountSuspended, Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
+import { AccountSuspended, Failure, type InputIssue, InvalidInput, Unauthorized } from "../../operation/failure.js";
 import type { Routes } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
@@ -176,11 +176,27 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
   }
 }
 
-/** The same as in REST, without sentences that name a route: an agent has tools alone. */
+/**
+ * The same as in REST, without sentences that name a route, since an agent has tools alone, and without issues that the
+ * message says whole.
+ */
 function errorForAgents(failure: Failure | undefined, names: Routes): object {
-  const { error } = restError(failure, names) as { readonly error: { readonly message: string } };
-  const sentences = error.message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
-  return { error: { ...error, message: sentences.length > 0 ? sentences.join(" ") : error.message } };
+  const { error } = restError(failure, names) as { readonly error: PlainError };
+  const { details, message, ...others } = error;
+  const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
+  const isSaidWhole = Array.isArray(details) && details.every((issue: InputIssue) => message.includes(issue.message));
+  return {
+    error: {
+      ...others,
+      message: sentences.length > 0 ? sentences.join(" ") : message,
+      ...(isSaidWhole ? {} : { details }),
+    },
+  };
+}
+
+interface PlainError {
+  readonly message: string;
+  readonly details?: unknown;
 }
 
 /** An error of HTTP or of the protocol, as JSON-RPC writes it. */

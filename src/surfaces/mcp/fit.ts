@@ -74,8 +74,8 @@ function cutText(text: string, room: number, from: number): string {
   return cutAt(text, least, from);
 }
 
-/** Whether a text ends with the note that an answer was cut there. */
-export const isCut = (text: string): boolean => /… \[cut at character \d+ of \d+\]\s*$/.test(text);
+/** Whether a text contains the note that an answer was cut there. */
+export const isCut = (text: string): boolean => /… \[cut at character \d+ of \d+\]/.test(text);
 
 /** Does not end with half of a character. */
 function cutAt(text: string, length: number, from: number): string {

@@ -140,15 +140,19 @@ function takePart(args: Readonly<Record<string, unknown>>, name: string): { from
 function assertWhole(args: Readonly<Record<string, unknown>>): void {
   const issues = Object.entries(args)
     .filter(([, value]) => typeof value === "string" && isCut(value))
-    .map(([path]) => ({ path, message: "ends where an answer was cut: read the rest first, and send the whole" }));
+    .map(([path]) => ({
+      path,
+      message: "contains the note that an answer was cut there: read the rest first, and send the whole",
+    }));
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
+/** The least is 1, as at the other doors, which would name their own maximum. */
 function assertAtMost(input: object, most: Readonly<Record<string, number>>): void {
   const values = input as Readonly<Record<string, unknown>>;
   const issues = Object.entries(most)
-    .filter(([name, limit]) => Number(values[name]) > limit)
-    .map(([name, limit]) => ({ path: snakeCase(name), message: `must be at most ${limit}` }));
+    .filter(([name, limit]) => Number(values[name]) < 1 || Number(values[name]) > limit)
+    .map(([name, limit]) => ({ path: snakeCase(name), message: `must be from 1 to ${limit}` }));
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
