@@ -1,5 +1,6 @@
 import type { Caller, CallersTeam, Context, TeamRole } from "./context.js";
 import { Failure, type FailureClass } from "./failure.js";
+import type { Team } from "../platform/prisma/client.js";
 import { lockRow } from "./lock-row-statement.js";
 
 /** The team that an operation is about, and the least role in it that the caller needs. */
@@ -10,13 +11,7 @@ export interface TeamRule {
 }
 
 /** A team, and the caller's role in it. */
-export interface MembersTeam {
-  readonly id: string;
-  readonly name: string;
-  readonly ownerId: string;
-  readonly maxMembers: number;
-  readonly memberCount: number;
-  readonly createdAt: Date;
+export interface MembersTeam extends Readonly<Team> {
   readonly role: TeamRole;
 }
 

@@ -1,4 +1,5 @@
 import { CONTENTS } from "../../src/features/memories/memory-columns.js";
+import { LINK_CONTENTS } from "../../src/features/memories/relationship-columns.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import type { Memory } from "../../src/features/memories/memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
@@ -36,6 +37,12 @@ export const everythingSaid = (word: string, importance: number) => ({
   context: { ...CONTEXT, project_path: `/${word}` },
   externalId: `${word} externalId`,
   expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
+});
+
+/** The same of a relationship. */
+export const everythingSaidOfLink = (word: string, strength: number): Readonly<Record<string, unknown>> => ({
+  ...Object.fromEntries(LINK_CONTENTS.map((name) => [name, `${word} ${name}`])),
+  ...{ strength, confidence: 1 - strength },
 });
 
 type End = Pick<Memory, "id">;

@@ -1,3 +1,4 @@
+import { type Whole, changedOf, saidOf } from "../../operation/said.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
 import type { SqlType } from "../../platform/statement.js";
 
@@ -58,18 +59,13 @@ export const MEMORY_COLUMNS: ReadonlyMap<string, string> = new Map(
 /** For models: all that a memory or a version says. */
 export const SELECT_CONTENTS = Object.fromEntries(CONTENTS.map((name) => [name, true])) as Record<ContentName, true>;
 
-/** Has a field for everything that a memory says. */
-type Whole<Input> = ContentName extends keyof Input ? unknown : never;
-
 /** What somebody says of a new memory; what is left out is null. */
-export const contentsOf = <Input extends Partial<Contents>>(input: Input & Whole<Input>): Contents =>
-  Object.fromEntries(CONTENTS.map((name) => [name, normal(name, input[name] ?? null)])) as unknown as Contents;
+export const contentsOf = <Input extends Partial<Contents>>(input: Input & Whole<Contents, Input>): Contents =>
+  withNormalTags(saidOf<Contents>(CONTENTS, input));
 
 /** What somebody changes of a memory: what is left out stays. */
-export const changesOf = <Input extends Partial<Contents>>(input: Input & Whole<Input>): Partial<Contents> =>
-  Object.fromEntries(
-    CONTENTS.filter((name) => input[name] !== undefined).map((name) => [name, normal(name, input[name] ?? null)]),
-  );
+export const changesOf = <Input extends Partial<Contents>>(input: Input & Whole<Contents, Input>): Partial<Contents> =>
+  withNormalTags(changedOf<Contents>(CONTENTS, input));
 
 /** What a statement takes: JSON as it is measured, which Prisma would write anew where it sends the statement. */
 export const forStatement = (contents: Contents) => ({ ...contents, context: jsonOf(contents.context) });
@@ -78,8 +74,8 @@ export const forStatement = (contents: Contents) => ({ ...contents, context: jso
 export const jsonOf = (context: Contents["context"]): string | null =>
   context === null ? null : JSON.stringify(context);
 
-const normal = (name: ContentName, value: Contents[ContentName]): unknown =>
-  name === "tags" ? normalTags(value as Contents["tags"]) : value;
+const withNormalTags = <Said extends Partial<Contents>>(said: Said): Said =>
+  said.tags ? { ...said, tags: normalTags(said.tags) } : said;
 
 /** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
 export function normalTags(tags: readonly string[]): string[] {

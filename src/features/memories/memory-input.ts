@@ -14,7 +14,7 @@ import {
 } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
-import { saidField } from "../../operation/said-field.js";
+import { saidField } from "../../operation/said.js";
 import type { Contents } from "./memory-columns.js";
 import {
   CONTENT_MAX,

@@ -1,4 +1,5 @@
 import { Prisma, type Relationship } from "../../platform/prisma/client.js";
+import { type Whole, changedOf, saidOf } from "../../operation/said.js";
 import { bytesOf, columnOf } from "./memory-columns.js";
 
 /** What is stored of a relationship beside what is said of it: where it is, what it joins, and who made it when. */
@@ -25,20 +26,13 @@ export const LINK_COLUMNS: readonly string[] = Object.values(Prisma.Relationship
   .filter((name) => name !== "graphId")
   .map(columnOf);
 
-/** Has a field for everything that is said of a relationship. */
-type Whole<Input> = LinkContentName extends keyof Input ? unknown : never;
-
 /** What somebody says of a new relationship; what is left out is null. */
-export const linkContentsOf = <Input extends Partial<LinkContents>>(input: Input & Whole<Input>): LinkContents =>
-  Object.fromEntries(LINK_CONTENTS.map((name) => [name, input[name] ?? null])) as unknown as LinkContents;
+export const linkContentsOf = <Input extends Partial<LinkContents>>(input: Input & Whole<LinkContents, Input>) =>
+  saidOf<LinkContents>(LINK_CONTENTS, input);
 
 /** What somebody changes of a relationship: what is left out stays. */
-export const linkChangesOf = <Input extends Partial<LinkContents>>(
-  input: Input & Whole<Input>,
-): Partial<LinkContents> =>
-  Object.fromEntries(
-    LINK_CONTENTS.filter((name) => input[name] !== undefined).map((name) => [name, input[name] ?? null]),
-  );
+export const linkChangesOf = <Input extends Partial<LinkContents>>(input: Input & Whole<LinkContents, Input>) =>
+  changedOf<LinkContents>(LINK_CONTENTS, input);
 
 /** What a relationship takes; `relationship_bytes` of the database says the same. */
 export const linkBytes = (link: Pick<Relationship, "type"> & LinkContents): number =>

@@ -1,7 +1,7 @@
 import { Field, Float, InputType } from "type-graphql";
 import { Between, Form, Nullable, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
-import { saidField } from "../../operation/said-field.js";
+import { saidField } from "../../operation/said.js";
 import { CONTEXT_MAX } from "./relationship.js";
 import { RELATIONSHIP_FORM } from "../memories/index.js";
 

@@ -1,6 +1,7 @@
 import { Field, InputType, Int } from "type-graphql";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
+import { settingsOf } from "./team-settings.js";
 import { AlreadyInTeam, MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "A team to create." })
@@ -29,10 +30,10 @@ export const createTeam = defineOperation({
   rest: { method: "POST", path: "/teams", status: 201, location: "/teams/:id" },
   example: { input: { name: "Platform", maxMembers: 5 }, output: { ...TEAM_EXAMPLE, memberCount: 1 } },
   audit: (_context, _input, team) => ({ teamId: team.id, subject: team.id, detail: `max_members: ${team.maxMembers}` }),
-  async handle({ caller, database, newId }, { name, maxMembers }) {
+  async handle({ caller, database, newId }, input) {
     const id = newId();
     const { models } = database;
-    await models.team.create({ data: { id, name, ownerId: caller.userId, maxMembers } });
+    await models.team.create({ data: { id, ownerId: caller.userId, ...settingsOf(input) } });
     // Inserts nothing if the user is in a team: the user is the key of this table.
     const owner = { userId: caller.userId, teamId: id, role: "owner" } as const;
     const { count } = await models.teamMember.createMany({ data: owner, skipDuplicates: true });

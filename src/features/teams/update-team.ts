@@ -1,5 +1,4 @@
 import { Field, InputType, Int } from "type-graphql";
-import { tellChanges } from "../../operation/audit.js";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
@@ -7,6 +6,7 @@ import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import { SizeManagedByBilling, accountOf, isLive } from "../billing/index.js";
 import { countPending } from "./invitations/invitation.js";
+import { changedSettingsOf, tellSettings } from "./team-settings.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
 @InputType({ description: "What to change in a team; absent fields stay as they are." })
@@ -54,20 +54,18 @@ export const updateTeam = defineTeamOperation({
   failures: [TooManyMembers, SizeManagedByBilling],
   rest: { method: "PUT", path: "/teams/:team_id" },
   example: { input: { teamId: TEAM_EXAMPLE.id, maxMembers: 8 }, output: { ...TEAM_EXAMPLE, maxMembers: 8 } },
-  audit: (_context, _input, { id, name, maxMembers }, { team: before }) => ({
-    teamId: id,
-    subject: id,
-    detail: tellChanges([
-      ["name", JSON.stringify(before.name), JSON.stringify(name)],
-      ["max_members", before.maxMembers, maxMembers],
-    ]),
+  audit: (_context, _input, changed, { team: before }) => ({
+    teamId: changed.id,
+    subject: changed.id,
+    detail: tellSettings(before, changed),
   }),
-  check(_context, { name, maxMembers }) {
-    if (name === undefined && maxMembers === undefined) {
+  check(_context, input) {
+    if (Object.keys(changedSettingsOf(input)).length === 0) {
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
   },
-  async handle(context, { teamId, name, maxMembers }, { team: { memberCount, maxMembers: seats } }) {
+  async handle(context, input, { team: { memberCount, maxMembers: seats } }) {
+    const { teamId, maxMembers } = input;
     // Clients that send the whole team back send its present size.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
     const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
@@ -77,8 +75,7 @@ export const updateTeam = defineTeamOperation({
       if (maxMembers < memberCount + pending) throw new TooManyMembers(memberCount, pending);
     }
     const { team } = context.database.models;
-    const data = { ...(name !== undefined && { name }), ...(maxMembers !== undefined && { maxMembers }) };
-    const [changed] = await team.updateManyAndReturn({ where: { id: teamId }, data });
+    const [changed] = await team.updateManyAndReturn({ where: { id: teamId }, data: changedSettingsOf(input) });
     if (!changed) throw new TeamNotFound();
     return changed;
   },

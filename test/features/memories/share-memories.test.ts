@@ -8,7 +8,14 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
-import { aLink, aMemory, everythingSaid, manyMemories, miscounted } from "../../support/memories.js";
+import {
+  aLink,
+  aMemory,
+  everythingSaid,
+  everythingSaidOfLink,
+  manyMemories,
+  miscounted,
+} from "../../support/memories.js";
 import { aTeam, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -47,7 +54,7 @@ it("keeps every column of memories and relationships", async () => {
   const { member } = await aTeam(world);
   const from = await aMemory(member, { ...everythingSaid("one", 0.9), ...PERSONAL });
   await member.did(updateMemory, { id: from.id, title: "Changed", ...PERSONAL });
-  await aLink(member, from, await own(member), { strength: 0.9, confidence: 0.3, context: "C", ...PERSONAL });
+  await aLink(member, from, await own(member), { ...everythingSaidOfLink("one", 0.9), ...PERSONAL });
   const rows = async () => {
     const { rows: found } = await world.database.pool.query<{ row: object }>(
       `SELECT to_jsonb(m) - 'graph_id' AS row FROM memory m WHERE id = $1

@@ -9,23 +9,17 @@ import { relationships } from "../../../src/features/relationships/list-relation
 import { updateRelationship } from "../../../src/features/relationships/update-relationship.js";
 import { LINK_CONTENTS } from "../../../src/features/memories/relationship-columns.js";
 import { ask } from "../../support/http.js";
-import { miscounted } from "../../support/memories.js";
+import { everythingSaidOfLink, miscounted } from "../../support/memories.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
 const OWN = { graph: "personal" } as const;
 
-/** Everything that can be said of a relationship; what is not of another form is a text. */
-const everythingSaid = (word: string, strength: number): Readonly<Record<string, unknown>> => ({
-  ...Object.fromEntries(LINK_CONTENTS.map((name) => [name, `${word} ${name}`])),
-  ...{ strength, confidence: 1 - strength },
-});
-
 it("takes all that is said of a relationship by every way into a graph, and tells it by every way out", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, member } = await aTeam(world);
-  const [said, other] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
+  const [said, other] = [everythingSaidOfLink("one", 0.1), everythingSaidOfLink("another", 0.9)];
   const note = { type: "general", title: "A note", content: "Something." };
   const ends = { fromMemoryId: "from", toMemoryId: "to" };
 
@@ -68,7 +62,7 @@ it("takes all that is said of a relationship by every way into a graph, and tell
 it("leaves what an update does not name, one field after the other", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const [first, second] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
+  const [first, second] = [everythingSaidOfLink("one", 0.1), everythingSaidOfLink("another", 0.9)];
   const note = { type: "general", title: "A note", content: "Something." };
   const { relationshipIds } = await ann.did(createMemories, {
     memories: ["from", "to"].map((ref) => ({ ...note, ref })),
