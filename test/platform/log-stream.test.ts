@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,6 +23,22 @@ it("writes every line once and in order, buffered or not", async () => {
     }
     expect(linesIn(path)).toEqual(Array.from({ length: 600 }, (_, n) => `${n} ${LINE.trim()}`));
   }
+});
+
+it("writes lines together: buffered ones at once, others as soon as the first is written", async () => {
+  const writesOf = async (buffered: boolean) => {
+    let writes = 0;
+    const hook = createHook({ init: (_id, type) => void (type === "FSREQCALLBACK" && writes++) });
+    const descriptor = opened(join(folder(), "log"), constants.O_WRONLY | constants.O_CREAT);
+    {
+      await using stream = new LogStream(descriptor, { buffered });
+      hook.enable();
+      for (let n = 0; n < 30; n++) stream.write(`${n}\n`);
+    }
+    hook.disable();
+    return writes;
+  };
+  expect([await writesOf(true), await writesOf(false)]).toEqual([1, 2]);
 });
 
 it("keeps running on a full disk, with limited memory", async () => {

@@ -1,15 +1,18 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 
-/** A way to the database that counts how often the client sends something and then waits for an answer. */
+/** A way to the database that counts what passes. */
 export interface CountedWay extends AsyncDisposable {
   readonly url: string;
+  /** How often the client sent something and then waited for an answer. */
   readonly trips: number;
+  /** How much the database answered. */
+  readonly bytes: number;
 }
 
 export async function countTrips(target: string): Promise<CountedWay> {
   const { hostname, port } = new URL(target);
-  let trips = 0;
+  let [trips, answered] = [0, 0];
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
     let isAnswered = true;
@@ -20,6 +23,7 @@ export async function countTrips(target: string): Promise<CountedWay> {
     });
     far.on("data", (bytes) => {
       isAnswered = true;
+      answered += bytes.length;
       near.write(bytes);
     });
     for (const socket of [near, far]) socket.on("error", () => {}).on("close", () => (near.destroy(), far.destroy()));
@@ -31,6 +35,9 @@ export async function countTrips(target: string): Promise<CountedWay> {
     url: url.href,
     get trips() {
       return trips;
+    },
+    get bytes() {
+      return answered;
     },
     [Symbol.asyncDispose]: async () => void server.close(),
   };

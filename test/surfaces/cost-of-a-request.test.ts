@@ -14,7 +14,7 @@ import { allStatements } from "../../src/platform/statement.js";
 import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
 import { type Ask, ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
-import { aLink, manyMemories, memoriesTitled } from "../support/memories.js";
+import { aLink, manyLinks, manyMemories, memoriesTitled } from "../support/memories.js";
 import { PATIENT } from "../support/patience.js";
 import { countTrips } from "../support/round-trips.js";
 import { connected, nextAnswer } from "../support/socket.js";
@@ -39,7 +39,9 @@ const requestsFor = (id: string) => ({
   "REST search": rest("/v1/memories/search?query=payments"),
   "REST list": rest("/v1/memories"),
   "REST create": rest("/v1/memories", NOTE),
-  "GraphQL get": graphql(`{ memory(id: "${id}") { id type title content summary tags importance version createdAt } }`),
+  "GraphQL get": graphql(
+    `{ memory(id: "${id}") { id type title content summary tags importance confidence version createdAt updatedAt } }`,
+  ),
   "GraphQL related": graphql(`{ relatedMemories(id: "${id}") { memories { memoryId title } } }`),
   "GraphQL search": graphql('{ searchMemories(query: "payments") { memories { memoryId title } } }'),
   "GraphQL nested": graphql(
@@ -136,6 +138,36 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
     "GraphQL create with a new key": { trips: 4, statements: NEW },
     "GraphQL create with a key again": { trips: 3, statements: REPEATED },
   });
+});
+
+it("takes long texts out of the database only where they are asked for", async () => {
+  await using world = await createWorld();
+  await using way = await countTrips(world.databaseUrl);
+  const { url } = await world.serve({}, way.url, {}, { ...PATIENT });
+  const ann = await world.user();
+  const [one, other] = await manyMemories(world, ann, 2, "x".repeat(50_000));
+  const id = one?.id ?? "";
+  await manyLinks(world, ann, [[id, other?.id ?? ""]]);
+  const bytesOfAnswer = (query: string) =>
+    leastOf(
+      async () => {
+        const before = way.bytes;
+        expect((await send(url, ann.key, graphql(query))).body).not.toHaveProperty("errors");
+        return way.bytes - before;
+      },
+      (bytes) => bytes,
+    );
+
+  for (const found of [
+    `memory(id: "${id}") { title }`,
+    `memory(id: "${id}") { relationships { memory { tags } } }`,
+    `relatedMemories(id: "${id}") { memories { memory { tags } } }`,
+    'searchMemories(query: "note") { memories { memory { tags } } }',
+    "memories { memories { title } }",
+  ]) {
+    expect([found, (await bytesOfAnswer(`{ ${found} }`)) < 10_000]).toEqual([found, true]);
+  }
+  expect(await bytesOfAnswer(`{ memory(id: "${id}") { content } }`)).toBeGreaterThan(50_000);
 });
 
 /** How much asynchronous work is begun, how many views of objects are made, and how many routes are tried. */
@@ -287,7 +319,7 @@ it("makes an error for only the first fields that fail, and one for all that hav
   const located = Array.from({ length: 1_000 }, () => locate(new Error("It failed.")));
   const full = locate(new AnswerTooLarge());
   expect(new Set(located).size).toBe(LIMITS.refusal.issues);
-  expect(new FieldErrors().locate(new AnswerTooLarge(), place)).not.toBe(full);
+  expect([errors.noRoom, [...errors.rootsWithoutRoom]]).toEqual([full, ["field"]]);
   for (const error of [new AnswerTooLarge(), new Error("It failed.")]) expect(locate(error)).toBe(full);
 });
 

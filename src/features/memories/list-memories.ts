@@ -8,6 +8,7 @@ import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
+import { LONG_FIELDS } from "./read-memories.js";
 import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 
 /** As many as the largest graph holds. */
@@ -63,17 +64,20 @@ export const memories = defineOperation({
     if (offset > 0 && !first) return { memories: [], nextCursor: null };
     // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
     const id = { ...(before !== null && { lt: before }), ...(first && { lte: first.id }) };
+    const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
     const rows = await models.memory.findMany({
       where: { ...where, id },
       ...NEWEST_FIRST,
-      omit: UNREAD,
+      omit: { ...UNREAD, content: isShort, context: isShort },
       take: limit + 1,
     });
-    const { items, nextCursor } = pageOf(rows, limit, (row) => row.id);
+    const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
+    const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
     return { memories: items, nextCursor };
   },
 });
 
+const NOT_READ = { content: "", context: null };
 const NEWEST_FIRST = { orderBy: { id: "desc" } } as const;
 /** Read apart, from the index alone where nothing is filtered. */
 const idAt = (place: number) => ({ select: { id: true }, skip: place, take: 1 }) as const;

@@ -21,10 +21,11 @@ export class FieldErrors {
   locate(error: unknown, { fieldNodes, path }: Pick<GraphQLResolveInfo, "fieldNodes" | "path">): GraphQLError {
     if (this.noRoom) this.#leaveOut(path);
     if (this.noRoom) return this.noRoom;
-    if (this.#last && this.#reported >= LIMITS.refusal.issues) return this.#last;
+    const isFull = error instanceof AnswerTooLarge;
+    if (this.#last && this.#reported >= LIMITS.refusal.issues && !isFull) return this.#last;
     this.#reported++;
     this.#last = locatedError(error, fieldNodes, responsePathAsArray(path));
-    if (error instanceof AnswerTooLarge) {
+    if (isFull) {
       this.noRoom = this.#last;
       this.#leaveOut(path);
     }
