@@ -57,6 +57,15 @@ it("are asked for by GET where they read, and by another method where they chang
   expect(operations.filter(({ kind, rest }) => kind === "query" && takesBody(rest))).toEqual([]);
 });
 
+it("share the count of a limit only where they count the same", () => {
+  const limits = operations.flatMap((operation) => operation.limits ?? []);
+  const counted = new Set(limits.map(({ name, of, by }) => `${name}: ${of} by ${by}`));
+  const counts = [...counted].map((text) => text.split(":")[0] ?? "");
+  expect(repeated(counts), "Limits of this name share their count: give one another name, or the same `of`.").toEqual(
+    [],
+  );
+});
+
 it("have an example for the generated tests", () => {
   const none: Things = {
     ...{ memories: [], relationships: [], keys: [], teams: [], users: [] },
