@@ -145,9 +145,13 @@ it("takes long texts out of the database only where they are asked for", async (
   await using way = await countTrips(world.databaseUrl);
   const { url } = await world.serve({}, way.url, {}, { ...PATIENT });
   const ann = await world.user();
-  const [one, other] = await manyMemories(world, ann, 2, "x".repeat(50_000));
-  const id = one?.id ?? "";
-  await manyLinks(world, ann, [[id, other?.id ?? ""]]);
+  const [id = "", other = "", third = ""] = (await manyMemories(world, ann, 3, "x".repeat(50_000))).map(
+    (row) => row.id,
+  );
+  await manyLinks(world, ann, [
+    [id, other],
+    [third, other],
+  ]);
   const bytesOfAnswer = (query: string) =>
     leastOf(
       async () => {
@@ -168,6 +172,9 @@ it("takes long texts out of the database only where they are asked for", async (
     expect([found, (await bytesOfAnswer(`{ ${found} }`)) < 10_000]).toEqual([found, true]);
   }
   expect(await bytesOfAnswer(`{ memory(id: "${id}") { content } }`)).toBeGreaterThan(50_000);
+  // Two lead to the same one.
+  const each = await bytesOfAnswer("{ memories { memories { relationships { memory { content } } } } }");
+  expect(Math.round(each / 50_000)).toBe(3);
 });
 
 /** How much asynchronous work is begun, how many views of objects are made, and how many routes are tried. */

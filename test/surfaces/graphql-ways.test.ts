@@ -150,3 +150,16 @@ it.each<[string, Record<string, unknown>, Record<string, string>?]>([
 
   expect(through).toHaveBeenCalledOnce();
 });
+
+it("starts Apollo once, for the first request that needs it", async () => {
+  using start = vi.spyOn(ApolloServer.prototype, "start");
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await ask(`${url}/v1/memories`, { key: ann.key });
+  expect(start).not.toHaveBeenCalled();
+
+  for (const query of ["{ viewer { id } }", "{ viewer { plan } }"]) await told(url, { key: ann.key, body: { query } });
+
+  expect(start).toHaveBeenCalledOnce();
+});

@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { exportGraph } from "../../../src/features/bulk/export-graph.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
@@ -238,7 +238,8 @@ it("refuses what it does not know, and strangers, and counts as many requests", 
 
 it("ends the connection of a client that does not read, and reads no more than a page ahead of it", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { stalledAnswerMs: 300 });
+  const { url, services } = await world.serve({}, undefined, { stalledAnswerMs: 1_000 });
+  const statements = vi.spyOn(services.database, "run");
   const ann = await world.user();
   const large = Array.from({ length: 60 }, () => ({ ...NOTE, context: { text: "x".repeat(16_000) } }));
   for (let call = 0; call < 25; call++) await ann.did(createMemories, { memories: large });
@@ -252,11 +253,13 @@ it("ends the connection of a client that does not read, and reads no more than a
         answer.on("data", (chunk: Buffer) => void (bytes += chunk.length));
         answer.on("error", () => {}).on("close", () => resolve(bytes));
         answer.resume();
-      }, 1_500);
+      }, 2_500);
     });
     asked.on("error", () => resolve(0));
   });
   asked.end();
 
   expect(await closed).toBeLessThan(20_000_000);
+  // Of fifteen: what the system keeps for the client, and one more.
+  expect(statements.mock.calls.filter(([{ name }]) => name === "memories_between").length).toBeLessThan(12);
 });
