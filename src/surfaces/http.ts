@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { ErrorRequestHandler, Handler, Request, Response } from "express";
 import type { Caller } from "../operation/context.js";
@@ -338,6 +339,8 @@ export const BUG_MESSAGE = "Something went wrong on our side.";
 
 /** Whether the headers declare the body as JSON in UTF-8. */
 export function claimsJson(request: Request): boolean {
+  // Nearly all clients send just this: to parse it takes longer than to read their body.
+  if (request.headers["content-type"] === "application/json") return true;
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.get("content-type") ?? "")?.[1] ?? "utf-8";
   return request.is("application/json") !== false && /^utf-?8$/i.test(charset);
 }
@@ -350,9 +353,10 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
   const bytes: unknown = request.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // Faster than a TextDecoder, which takes longer to create than to use.
+    if (!isUtf8(bytes)) throw new SyntaxError("The body is not UTF-8.");
     assertJsonFits(bytes);
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));
   } catch (error) {
     if (error instanceof InvalidInput) throw error;
     throw new InvalidInput([{ path: "", message: "The body must be JSON in UTF-8." }]);

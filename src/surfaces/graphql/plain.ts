@@ -12,6 +12,20 @@ import { resolvePlainField } from "./schema.js";
 /** What Apollo answers with, by what the client accepts. */
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json"];
 
+/** The first few headers `Accept` that came, with what is answered to them: clients send the same one again and again. */
+const negotiated = new Map<string, string | false>();
+const NEGOTIATED_MAX = 100;
+
+function negotiate(request: Request): string | false | undefined {
+  const { accept } = request.headers;
+  if (accept === undefined) return MEDIA_TYPES[0];
+  const known = negotiated.get(accept);
+  if (known !== undefined) return known;
+  const mediaType = request.accepts(MEDIA_TYPES);
+  if (negotiated.size < NEGOTIATED_MAX) negotiated.set(accept, mediaType);
+  return mediaType;
+}
+
 /** An answer by HTTP, in the form of Apollo's. */
 interface Answer {
   readonly status: number;
@@ -30,7 +44,7 @@ export async function plainRequestOf(
   if (request.method !== "POST") return undefined;
   const { query: source, operationName, variables, extensions } = request.body as Partial<Record<string, unknown>>;
   if (typeof source !== "string" || source === "" || extensions !== undefined) return undefined;
-  const mediaType = request.accepts(MEDIA_TYPES);
+  const mediaType = negotiate(request);
   if (!mediaType) return undefined;
   const document = await documents.ofSource(source);
   if (!document) return undefined;

@@ -78,11 +78,16 @@ interface Roots {
   readonly names: readonly string[];
 }
 const NO_ROOTS: Roots = { count: 0, names: [] };
+const rootsByOperation = new WeakMap<OperationDefinitionNode, Roots>();
 
 function rootsOf(document: DocumentNode, operation: OperationDefinitionNode): Roots {
+  const known = rootsByOperation.get(operation);
+  if (known) return known;
   const fields = fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) });
   const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
-  return { count: fields.length, names };
+  const roots = { count: fields.length, names };
+  rootsByOperation.set(operation, roots);
+  return roots;
 }
 
 const fragmentsOf = ({ definitions }: { definitions: readonly { kind: string }[] }): Fragments =>
