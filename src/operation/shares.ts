@@ -48,6 +48,7 @@ export class DatabaseShares {
       run: (statement, values) =>
         statement.reserved ? database.run(statement, values) : all((locks) => database.run(statement, values, locks)),
       search: (work) => pass("searches", (locks) => database.search(work, locks)),
+      readPages: (read) => all((locks) => database.readPages(read, locks)),
       transaction: (work) => all((locks) => database.transaction(work, locks)),
       waitedInVain: (error) => database.waitedInVain(error),
     };

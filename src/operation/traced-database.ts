@@ -22,6 +22,7 @@ function partsOf(database: Database, tracer: Tracer): Database {
     const traced: Database = {
       ...partsOf(inner, tracer),
       search: (work) => work(traced.run),
+      readPages: (read) => read(traced.models),
       transaction: (work) => work(traced),
     };
     return traced;
@@ -30,6 +31,8 @@ function partsOf(database: Database, tracer: Tracer): Database {
     models: traceModels(database.models, during),
     run: traceRun(database.run),
     search: (work, patience) => during("search", () => database.search((run) => work(traceRun(run)), patience)),
+    readPages: (read, patience) =>
+      during("pages", () => database.readPages((models) => read(traceModels(models, during)), patience)),
     transaction: (work, patience) =>
       during("transaction", () => database.transaction((inner) => work(traceInner(inner)), patience)),
     waitedInVain: (error) => database.waitedInVain(error),

@@ -40,6 +40,13 @@ export interface Database {
    * so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
    */
   search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
+  /**
+   * Reads pages of a graph by models, in the order of an index. PostgreSQL takes each graph for a small part of its table
+   * (see the migration `plans_for_any_graph`), and of one that is most of it, it would read and sort all for each page: of
+   * 100,000 memories those of one type took 170 ms instead of 10. In a transaction of its own, since changes would be
+   * planned so, too; inside a transaction it joins that one as it is.
+   */
+  readPages<T>(read: (models: Models) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
   transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** The reason, if an error is a timeout while waiting for a connection or a lock; undefined for every other error. */
@@ -61,6 +68,10 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 const { searchTimeoutMs } = LIMITS.database;
 /** Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. */
 const SETTINGS = "-c TimeZone=UTC";
+/** Has PostgreSQL take the rows of a page from an index in its order. */
+const IN_ORDER = ["enable_sort=off", "enable_bitmapscan=off"];
+/** The same for one transaction, in one round trip. */
+const PLAN_IN_ORDER = "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)";
 const ATTEMPTS_MAX = 3;
 /** For each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
@@ -109,9 +120,10 @@ export function openDatabase(
       patience?: LockPatience,
     ) => {
       const onto = statement.reserved ? reservedPool : pool;
+      const settings = [...(statement.isPage ? IN_ORDER : []), ...(patience ? [lockTimeout(patience)] : [])];
       const { rows } = await withRetries(() =>
-        patience
-          ? lend(onto, [lockTimeout(patience)], (one) => ask(one, queryOf(statement, values, isNamed)))
+        settings.length > 0
+          ? lend(onto, settings, (one) => ask(one, queryOf(statement, values, isNamed)))
           : onto.query(queryOf(statement, values, isNamed)),
       );
       return rows as Row[];
@@ -123,6 +135,14 @@ export function openDatabase(
         client.$transaction(async (inner) => {
           if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
           return work(insideTransaction(inner));
+        }, transaction),
+      ),
+    readPages: (read, patience) =>
+      withRetries(() =>
+        client.$transaction(async (inner) => {
+          await inner.$executeRawUnsafe(PLAN_IN_ORDER);
+          if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
+          return read(inner);
         }, transaction),
       ),
     waitedInVain,
@@ -189,7 +209,7 @@ const withClient: Lend = async (pool, settings, work) => {
   };
   client.on("error", note);
   try {
-    for (const setting of settings) await change(setting);
+    if (settings.length > 0) await change(settings.join("; SET "));
     return await work(client, change);
   } finally {
     if (isChanged) await client.query("RESET ALL").catch(note);
@@ -251,6 +271,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
     models: inner,
     run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...inOrder(statement, values)),
     search: (work) => work(database.run),
+    readPages: (read) => read(inner),
     transaction: (work) => work(database),
     waitedInVain,
   };

@@ -7,6 +7,8 @@ export interface Statement<Values extends object = readonly unknown[], Row = nev
   readonly names?: readonly string[];
   /** Runs on connections that nothing else uses: to find out who asks must not wait for what others ask. */
   readonly reserved?: boolean;
+  /** Reads a page of a graph: it is planned as `Database.readPages` says. */
+  readonly isPage?: boolean;
   /** Never there: tells the compiler what the values and a row are. */
   readonly types?: (values: Values) => Row;
 }
@@ -80,15 +82,15 @@ interface Declaration<Values extends Types, Row extends Types> {
   /** Each value stands as `:name`, and is cast to its type. */
   readonly text: string;
   readonly reserved?: true;
+  readonly isPage?: true;
 }
 
 const PLACE = /(?<![\w:]):([a-z]\w*)/gi;
 
 /** Declares a statement. Throws where the text has a value that is not declared, or lacks one that is. */
-export function defineStatement<const Values extends Types, const Row extends Types>({
-  reserved,
-  ...declared
-}: Declaration<Values, Row>): DeclaredStatement<ValuesOf<Values>, ValuesOf<Row>> {
+export function defineStatement<const Values extends Types, const Row extends Types>(
+  declared: Declaration<Values, Row>,
+): DeclaredStatement<ValuesOf<Values>, ValuesOf<Row>> {
   const { name, values } = declared;
   const names: string[] = [];
   const text = declared.text.replaceAll(PLACE, (_place, value: string) => {
@@ -99,7 +101,7 @@ export function defineStatement<const Values extends Types, const Row extends Ty
   });
   const unused = Object.keys(values).filter((value) => !names.includes(value));
   if (unused.length > 0) throw new Error(`${name} does not use ${unused.join(", ")}.`);
-  const statement = { ...declared, text, names, ...(reserved && { reserved }) };
+  const statement = { ...declared, text, names };
   all.push(statement);
   return statement;
 }

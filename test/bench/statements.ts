@@ -67,6 +67,7 @@ async function recorded(work: (database: Database) => Promise<unknown>): Promise
       return [{}] as Row[];
     },
     search: (inner) => inner(database.run),
+    readPages: (read) => read(database.models),
     transaction: (inner) => inner(database),
     waitedInVain: () => undefined,
   };

@@ -13,6 +13,7 @@ const STATEMENTS = [
   "features/billing/take-lock-statement.ts: takeLock",
   "features/bulk/bulk-statements.ts: storeMemories",
   "features/bulk/export-statement.ts: memoriesBetween",
+  "features/bulk/export-statement.ts: relationshipsBetween",
   "features/mail/mail-statements.ts: claimDueMails",
   "features/memories/embedding-statements.ts: claimDueMemories",
   "features/memories/embedding-statements.ts: fillEmbeddings",
@@ -51,7 +52,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 44;
+const STATEMENTS_MAX = 45;
 
 interface Source {
   readonly path: string;

@@ -203,7 +203,8 @@ async function doOtherThings(world: World): Promise<void> {
   await ann.did(updateMemory, { id: first.id, context: { project_path: "/a" }, expiresAt: "2026-01-01T00:00:00Z" });
   await ann.did(searchMemories, { query: "backoff" });
   await ann.did(createMemories, { memories: [{ type: "general", title: "One more", content: "Of many." }] });
-  await ann.did(exportGraph, {});
+  const { nextCursor: cursor } = await ann.did(exportGraph, {});
+  await ann.did(exportGraph, { cursor });
   for await (const miscounted of verifyGraphs(database, { repair: true })) expect(miscounted).toBeUndefined();
   await moveOn(world, ann);
 }

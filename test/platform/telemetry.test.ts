@@ -53,7 +53,8 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
     "POST graphql",
     "  callers_by_keys",
     "  memories",
-    "    memory.findMany",
+    "    pages",
+    "      memory.findMany",
   ]);
   const searched = await treeBelow(collector, "searchMemories");
   expect(searched.slice(0, 4)).toEqual(["POST mcp", "  callers_by_keys", "  searchMemories", "    search"]);

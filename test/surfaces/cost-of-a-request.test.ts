@@ -84,6 +84,7 @@ const nameOf = (query: unknown): string => {
 };
 
 const SEARCH = ["search_words", "search_words_alike", "search_hits"];
+const page = (list: string) => ["SET without a name", `${list}_between`, "RESET without a name"];
 const NEW = ["BEGIN", "idempotency_lock_results", "create_memory", "idempotency_keep_result", "COMMIT"];
 const LINK = ["BEGIN", ...Array<string>(5).fill("SELECT"), "INSERT", "settle_change", "COMMIT"];
 const REPEATED = ["BEGIN", "idempotency_lock_results", "COMMIT"];
@@ -123,7 +124,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
     "REST get": { trips: 2, statements: ["memories_with_relationships"] },
     "REST related": { trips: 2, statements: ["related_memories_1"] },
     "REST search": { trips: 4, statements: SEARCH },
-    "REST list": { trips: 2, statements: ["SELECT"] },
+    "REST list": { trips: 4, statements: ["BEGIN", "SELECT", "SELECT", "COMMIT"] },
     "REST create": { trips: 2, statements: ["create_memory"] },
     "GraphQL get": { trips: 2, statements: ["memories_alone"] },
     "GraphQL related": { trips: 2, statements: ["related_memories_1"] },
@@ -131,7 +132,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
     "GraphQL nested": { trips: 3, statements: ["memories_with_relationships", "memories_with_relationships"] },
     "GraphQL create": { trips: 2, statements: ["create_memory"] },
     "MCP get": { trips: 2, statements: ["memories_with_relationships"] },
-    "REST export": { trips: 5, statements: ["SELECT", "SELECT", "memories_between", "SELECT"] },
+    "REST export": { trips: 9, statements: ["SELECT", "SELECT", ...page("memories"), ...page("relationships")] },
     "REST link": { trips: 9, statements: LINK },
     "REST create with a new key": { trips: 4, statements: NEW },
     "REST create with a key again": { trips: 3, statements: REPEATED },

@@ -271,6 +271,6 @@ it("says which of two ids no memory has", async () => {
   const { answer } = await callTool(url, ann.key, "create_relationship", link);
 
   expect(answer).toMatchObject({
-    error: { message: expect.stringContaining('the id "The \\"title\\""') as string },
+    error: { message: expect.stringContaining("the id that it leads to") as string },
   });
 });

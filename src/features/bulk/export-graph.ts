@@ -6,7 +6,7 @@ import { snakeCase } from "../../operation/names.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf } from "../../operation/page.js";
 import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memories/index.js";
-import { memoriesBetween } from "./export-statement.js";
+import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
 
 @ArgsType()
@@ -98,14 +98,7 @@ const READERS: Readonly<Record<Place["list"], Read>> = {
     return rows.map((row) => recordOf("memory", row) as StoredRecord);
   },
   async r({ database }, graphId, { after, until }, take) {
-    // Servers' clocks differ, and an id of the past can be restored: no relationship without its memories.
-    const where = { graphId, id: { gt: after, lte: until }, fromId: { lte: until }, toId: { lte: until } };
-    const rows = await database.models.relationship.findMany({
-      where,
-      omit: { graphId: true },
-      orderBy: { id: "asc" },
-      take,
-    });
+    const rows = await database.run(relationshipsBetween, { graphId, after, until, take });
     return rows.map(
       ({ fromId: from, toId: to, ...row }) => recordOf("relationship", { ...row, from, to }) as StoredRecord,
     );

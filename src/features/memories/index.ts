@@ -29,7 +29,15 @@ export {
   contentsOf,
   memoryBytes,
 } from "./memory-columns.js";
-export { LINK_CONTENTS, type LinkContents, linkBytes, linkChangesOf, linkContentsOf } from "./relationship-columns.js";
+export {
+  LINK_COLUMNS,
+  LINK_CONTENTS,
+  LINK_TYPES,
+  type LinkContents,
+  linkBytes,
+  linkChangesOf,
+  linkContentsOf,
+} from "./relationship-columns.js";
 export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
 export {
   ExternalIdField,

@@ -53,23 +53,18 @@ export const memories = defineOperation({
       throw new InvalidInput([{ path: "offset", message: "give either `cursor` or `offset`" }]);
   },
   async handle(context, input) {
-    const {
-      caller,
-      database: { models },
-    } = context;
+    const { caller, database } = context;
     const { cursor, offset, limit } = input;
     const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
     const before = placeOf(cursor, UUID);
-    const [first] = offset > 0 ? await models.memory.findMany({ where, ...NEWEST_FIRST, ...idAt(offset) }) : [];
-    if (offset > 0 && !first) return { memories: [], nextCursor: null };
-    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
-    const id = { ...(before !== null && { lt: before }), ...(first && { lte: first.id }) };
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
-    const rows = await models.memory.findMany({
-      where: { ...where, id },
-      ...NEWEST_FIRST,
-      omit: { ...UNREAD, content: isShort, context: isShort },
-      take: limit + 1,
+    const omit = { ...UNREAD, content: isShort, context: isShort };
+    const rows = await database.readPages(async (models) => {
+      const [first] = offset > 0 ? await models.memory.findMany({ where, ...NEWEST_FIRST, ...idAt(offset) }) : [];
+      if (offset > 0 && !first) return [];
+      // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+      const id = { ...(before !== null && { lt: before }), ...(first && { lte: first.id }) };
+      return models.memory.findMany({ where: { ...where, id }, ...NEWEST_FIRST, omit, take: limit + 1 });
     });
     const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
     const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);

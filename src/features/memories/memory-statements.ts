@@ -145,7 +145,7 @@ export const copyMemories = defineStatement({
     FROM memory WHERE graph_id = :graphId AND id = ANY(:ids) RETURNING id`,
 });
 
-const RELATIONSHIP = LINK_COLUMNS.join(", ");
+const RELATIONSHIP = [...LINK_COLUMNS.values()].join(", ");
 
 /** Copies the relationships that begin at some memories into another graph. SQL for the same reason. */
 export const copyRelationships = defineStatement({

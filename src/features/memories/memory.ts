@@ -101,9 +101,8 @@ export class MemoryRelationship {
 export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
 
-  /** @param id which of several ids is meant */
-  constructor(id?: string) {
-    const which = id === undefined ? "this id" : `the id ${JSON.stringify(id)}`;
+  /** @param which of several ids it is */
+  constructor(which = "this id") {
     super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);
   }
 }

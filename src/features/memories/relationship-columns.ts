@@ -1,5 +1,6 @@
 import { Prisma, type Relationship } from "../../platform/prisma/client.js";
 import { type Whole, changedOf, saidOf } from "../../operation/said.js";
+import type { SqlType } from "../../platform/statement.js";
 import { bytesOf, columnOf } from "./memory-columns.js";
 
 /** What is stored of a relationship beside what is said of it: where it is, what it joins, and who made it when. */
@@ -21,10 +22,19 @@ export const LINK_CONTENTS: readonly LinkContentName[] = Object.values(Prisma.Re
   (name): name is LinkContentName => !(name in AROUND),
 );
 
-/** All columns but the graph's. */
-export const LINK_COLUMNS: readonly string[] = Object.values(Prisma.RelationshipScalarFieldEnum)
-  .filter((name) => name !== "graphId")
-  .map(columnOf);
+/** What is said of it, by PostgreSQL's types: for statements. */
+export const LINK_TYPES = {
+  strength: "float8",
+  confidence: "float8",
+  context: "text?",
+} as const satisfies Record<LinkContentName, SqlType>;
+
+/** All columns but the graph's, by their fields. */
+export const LINK_COLUMNS: ReadonlyMap<string, string> = new Map(
+  Object.values(Prisma.RelationshipScalarFieldEnum)
+    .filter((name) => name !== "graphId")
+    .map((name) => [name, columnOf(name)]),
+);
 
 /** What somebody says of a new relationship; what is left out is null. */
 export const linkContentsOf = <Input extends Partial<LinkContents>>(input: Input & Whole<LinkContents, Input>) =>

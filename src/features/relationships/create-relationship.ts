@@ -133,8 +133,8 @@ export const createRelationship = defineOperation({
 async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
   const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
-  if (from === undefined) throw new MemoryNotFound(fromMemoryId);
-  if (to === undefined) throw new MemoryNotFound(toMemoryId);
+  if (from === undefined) throw new MemoryNotFound("the id that the relationship starts from");
+  if (to === undefined) throw new MemoryNotFound("the id that it leads to");
   if (from === to)
     throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
   return { from, to };

@@ -77,10 +77,13 @@ const atMemory = (all: Condition, id: string, types: string[] | null | undefined
   [{ fromId: id }, { toId: id }].map((end) => ({ ...all, ...end, ...(types && { type: { in: types } }) }));
 
 /** The newest of each condition contain the newest of all. No relationship matches two conditions. */
-async function readNewest({ models }: Database, take: number, conditions: readonly Condition[]) {
-  const rows = [];
-  for (const where of conditions) {
-    rows.push(...(await models.relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take })));
-  }
+async function readNewest(database: Database, take: number, conditions: readonly Condition[]) {
+  const rows = await database.readPages(async (models) => {
+    const found = [];
+    for (const where of conditions) {
+      found.push(...(await models.relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take })));
+    }
+    return found;
+  });
   return rows.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, take);
 }
