@@ -30,6 +30,8 @@ export interface ToolRoute {
   readonly outputs?: readonly string[];
   /** An output with a long text, of which an agent can request the part from a given character. */
   readonly inParts?: string;
-  /** A sentence that says how to get the part that did not fit into an answer. */
+  /** Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors. */
   readonly ifCut?: string;
+  /** Says what to try next, in an answer whose lists are all empty. */
+  readonly whenEmpty?: string;
 }

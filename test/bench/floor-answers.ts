@@ -27,6 +27,7 @@ export const restMemory = (memory: Memory): object => ({
     memory: { id: item.memory.id, type: item.memory.type, title: item.memory.title },
     strength: item.strength,
     confidence: item.confidence,
+    context: item.context ?? null,
     created_at: new Date(item.createdAt),
   })),
   relationships_total: memory.relationshipsTotal,
@@ -71,6 +72,12 @@ export const graphqlRelated = ({ id, type, title, relationship, direction, depth
   relationship,
   direction: direction.toUpperCase(),
   depth,
+  strength,
+});
+
+export const restRelated = ({ viaMemoryId, strength, ...row }: Related): object => ({
+  ...row,
+  via_memory_id: viaMemoryId,
   strength,
 });
 

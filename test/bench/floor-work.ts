@@ -40,6 +40,7 @@ export interface Relationship {
   readonly memory: { readonly id: string; readonly type: string; readonly title: string };
   readonly strength: number;
   readonly confidence: number;
+  readonly context?: string | null;
   readonly createdAt: string;
 }
 export interface NewMemory {
@@ -70,6 +71,7 @@ export interface Related {
   readonly relationship: string;
   readonly direction: "in" | "out";
   readonly depth: number;
+  readonly viaMemoryId: string | null;
   readonly strength: number;
 }
 
@@ -85,6 +87,7 @@ const markKeyUsed: Statement = {
   text: "UPDATE api_key SET last_used_at = now() WHERE id = $1",
 };
 
+type MemoryForm = "memoryAlone" | "memoryWithRelationships" | "memoryWithLinks";
 export type Work = ReturnType<typeof openWork>;
 
 /** The pool is closed with the process. */
@@ -109,14 +112,13 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     return caller;
   }
 
-  async function memoriesAt(caller: Caller, ids: readonly string[], withRelationships: boolean): Promise<Memory[]> {
+  async function memoriesAt(caller: Caller, ids: readonly string[], form: MemoryForm): Promise<Memory[]> {
     requireScope(caller, "memories:read");
-    const statement = withRelationships ? statements.memoryWithRelationships : statements.memoryAlone;
-    return run<Memory, object>(statement, { graphId: graphOf(caller), ids, withContent: true });
+    return run<Memory, object>(statements[form], { graphId: graphOf(caller), ids, withContent: true });
   }
 
-  async function memoryAt(caller: Caller, id: unknown, withRelationships: boolean): Promise<Memory> {
-    const [memory] = await memoriesAt(caller, [idOf(id)], withRelationships);
+  async function memoryAt(caller: Caller, id: unknown, form: MemoryForm): Promise<Memory> {
+    const [memory] = await memoriesAt(caller, [idOf(id)], form);
     if (!memory) throw new Refusal(404);
     return memory;
   }

@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import { type Order, serve } from "./child.js";
 import { DOCUMENTS } from "./documents.js";
-import { graphqlHits, graphqlMemory, graphqlNested, graphqlRelated, restMemory } from "./floor-answers.js";
+import { graphqlHits, graphqlMemory, graphqlNested, graphqlRelated, restMemory, restRelated } from "./floor-answers.js";
 import { Refusal, isObject, newMemory } from "./floor-input.js";
 import { type Caller, type Work, openWork } from "./floor-work.js";
 
@@ -62,9 +62,10 @@ async function answerTo(request: IncomingMessage): Promise<Answer> {
   }
   if (queryAt >= 0) throw new Refusal(400);
   if (rest.endsWith("/related")) {
-    return { status: 200, body: await work.related(caller, rest.slice(0, -"/related".length)) };
+    const { memories, truncated } = await work.related(caller, rest.slice(0, -"/related".length));
+    return { status: 200, body: { memories: memories.map(restRelated), truncated } };
   }
-  return { status: 200, body: restMemory(await work.memoryAt(caller, rest, true)) };
+  return { status: 200, body: restMemory(await work.memoryAt(caller, rest, "memoryWithLinks")) };
 }
 
 async function jsonOf(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -98,7 +99,7 @@ async function graphqlAnswer(caller: Caller, { query, variables }: Record<string
 async function dataOf(caller: Caller, query: unknown, variables: Record<string, unknown>): Promise<object> {
   switch (query) {
     case DOCUMENTS.get:
-      return { memory: graphqlMemory(await work.memoryAt(caller, variables["id"], false)) };
+      return { memory: graphqlMemory(await work.memoryAt(caller, variables["id"], "memoryAlone")) };
     case DOCUMENTS.related: {
       const { memories } = await work.related(caller, variables["id"]);
       return { relatedMemories: { memories: memories.map(graphqlRelated) } };
@@ -119,7 +120,7 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
 
 /** A statement for each level. */
 async function nested(caller: Caller, id: unknown): Promise<object> {
-  const memory = await work.memoryAt(caller, id, true);
+  const memory = await work.memoryAt(caller, id, "memoryWithRelationships");
   const ids = [...new Set(memory.relationships.map((item) => item.memory.id))];
-  return graphqlNested(memory, ids.length === 0 ? [] : await work.memoriesAt(caller, ids, true));
+  return graphqlNested(memory, ids.length === 0 ? [] : await work.memoriesAt(caller, ids, "memoryWithRelationships"));
 }

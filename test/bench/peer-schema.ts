@@ -74,7 +74,9 @@ export interface PeerContext {
 export async function contextOf(work: Work, authorization: string | undefined | null): Promise<PeerContext> {
   const caller = await work.callerOf(authorization);
   const others = new DataLoader<string, Memory>(async (ids) => {
-    const found = new Map((await work.memoriesAt(caller, ids, true)).map((memory) => [memory.id, memory]));
+    const found = new Map(
+      (await work.memoriesAt(caller, ids, "memoryWithRelationships")).map((memory) => [memory.id, memory]),
+    );
     return ids.map((id) => found.get(id) ?? new Error("Deleted meanwhile."));
   });
   return { caller, others };
@@ -85,7 +87,7 @@ type Asked<Arguments> = (root: unknown, given: Arguments, context: PeerContext, 
 /** The same statements as the floor's: with relationships only where they are asked for, and one for each level. */
 export function resolversOf(work: Work) {
   const memory: Asked<{ id: string }> = (_root, { id }, { caller }, info) =>
-    work.memoryAt(caller, id, selectedOf(info).has("relationships"));
+    work.memoryAt(caller, id, selectedOf(info).has("relationships") ? "memoryWithRelationships" : "memoryAlone");
   const relatedMemories: Asked<{ id: string }> = (_root, { id }, { caller }) => work.related(caller, id);
   const searchMemories: Asked<{ query: string }> = (_root, { query }, { caller }) => work.find(caller, query, false);
   const createMemory: Asked<{ input: Record<string, unknown> }> = (_root, { input }, { caller }) =>

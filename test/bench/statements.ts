@@ -23,6 +23,7 @@ export interface Statements {
   readonly caller: Statement<object>;
   readonly memoryAlone: Statement<object>;
   readonly memoryWithRelationships: Statement<object>;
+  readonly memoryWithLinks: Statement<object>;
   readonly createMemory: Statement<object>;
   readonly related: Statement<object>;
 }
@@ -41,10 +42,13 @@ export async function statements(): Promise<Statements> {
   const walk = { ...asked, eachRelationship: false, full: false, includeExpired: false };
   const [caller] = await recorded((database) => callerOf(undefined, database));
   const [memoryAlone] = await recorded((database) => memory.handle(recording(database, "id"), { id: ID }));
-  const [memoryWithRelationships] = await recorded((database) => memory.handle(recording(database), { id: ID }));
+  const [memoryWithLinks] = await recorded((database) => memory.handle(recording(database), { id: ID }));
+  const [memoryWithRelationships] = await recorded((database) =>
+    memory.handle(recording(database, "relationships"), { id: ID }),
+  );
   const [created] = await recorded((database) => createMemory.handle(recording(database), newMemory));
   const [related] = await recorded((database) => relatedMemories.handle(recording(database), walk));
-  const found = { caller, memoryAlone, memoryWithRelationships, createMemory: created, related };
+  const found = { caller, memoryAlone, memoryWithRelationships, memoryWithLinks, createMemory: created, related };
   if (!isWhole(found)) throw new Error("An operation has run no statement.");
   return found;
 }

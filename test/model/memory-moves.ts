@@ -104,12 +104,13 @@ export const memory = defineMove<Place>({
 });
 
 const seenFrom = (memory: Memory) => (link: Link) => {
-  const { id, from, to, type, strength, confidence } = link;
+  const { id, from, to, type, strength, confidence, context } = link;
   const other = from === memory ? to : from;
   const direction = from === memory ? "out" : "in";
   const { type: otherType, title } = presentOf(other);
   const end = { id: other.id, type: otherType, title };
-  return { relationshipId: id, type, strength, confidence, from: from.id, to: to.id, direction, memory: end };
+  const said = { type, strength, confidence, context };
+  return { relationshipId: id, ...said, from: from.id, to: to.id, direction, memory: end };
 };
 
 export const memories = defineMove<Filter & { limit: number; offset?: number | undefined }>({

@@ -1,4 +1,4 @@
-import { ANY, type Link, type Memory, presentOf } from "./model.js";
+import { type Link, type Memory, presentOf } from "./model.js";
 
 export interface Walk {
   readonly types?: readonly string[] | undefined;
@@ -18,7 +18,7 @@ interface Step {
 export function relatedTo(start: Memory, links: readonly Link[], walk: Walk) {
   const { types, maxDepth, direction, limit, eachRelationship = false } = walk;
   const seen = new Set([start]);
-  const found: { step: Step; isClear: boolean; depth: number }[] = [];
+  const found: { step: Step; depth: number }[] = [];
   const reached = () => new Set(found.map(({ step }) => step.memory)).size;
   let level: Memory[] = [start];
   for (let depth = 1; depth <= maxDepth && reached() < limit; depth++) {
@@ -35,27 +35,27 @@ export function relatedTo(start: Memory, links: readonly Link[], walk: Walk) {
     level = [...new Set(steps.map(({ memory }) => memory))].filter((memory) => !seen.has(memory));
     for (const memory of level) {
       const ways = steps.filter((step) => step.memory === memory).sort(strongestFirst);
-      const [best, ...others] = ways;
-      if (eachRelationship) found.push(...ways.map((step) => ({ step, depth, isClear: true })));
-      else if (best)
-        found.push({ step: best, depth, isClear: others.every((other) => strongestFirst(best, other) !== 0) });
+      found.push(...(eachRelationship ? ways : ways.slice(0, 1)).map((step) => ({ step, depth })));
       seen.add(memory);
     }
   }
   return found
     .sort((one, other) => one.depth - other.depth || bestFirst(one.step, other.step))
     .slice(0, limit)
-    .map(({ step: { memory, link, direction: way }, depth, isClear }) => {
+    .map(({ step: { memory, link, direction: way }, depth }) => {
       const { type, title } = presentOf(memory);
       const { id: relationshipId, confidence, context } = link;
       const said = eachRelationship && { link: { relationshipId, confidence, context } };
-      const how = { relationship: link.type, strength: link.strength, direction: isClear ? way : ANY, ...said };
+      const viaMemoryId = depth === 1 ? null : (way === "out" ? link.from : link.to).id;
+      const how = { relationship: link.type, strength: link.strength, direction: way, viaMemoryId, ...said };
       return { memoryId: memory.id, type, title, depth, ...how };
     });
 }
 
 const strongestFirst = (one: Step, other: Step): number =>
-  other.link.strength - one.link.strength || compare(one.link.type, other.link.type);
+  other.link.strength - one.link.strength ||
+  compare(one.link.type, other.link.type) ||
+  compare(one.link.id, other.link.id);
 
 const bestFirst = (one: Step, other: Step): number =>
   other.link.strength - one.link.strength ||

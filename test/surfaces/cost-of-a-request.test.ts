@@ -121,7 +121,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
   }
 
   expect(costs).toEqual({
-    "REST get": { trips: 2, statements: ["memories_with_relationships"] },
+    "REST get": { trips: 2, statements: ["memories_with_links"] },
     "REST related": { trips: 2, statements: ["related_memories_1"] },
     "REST search": { trips: 4, statements: SEARCH },
     "REST list": { trips: 4, statements: ["BEGIN", "SELECT", "SELECT", "COMMIT"] },
@@ -131,7 +131,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
     "GraphQL search": { trips: 4, statements: SEARCH },
     "GraphQL nested": { trips: 3, statements: ["memories_with_relationships", "memories_with_relationships"] },
     "GraphQL create": { trips: 2, statements: ["create_memory"] },
-    "MCP get": { trips: 2, statements: ["memories_with_relationships"] },
+    "MCP get": { trips: 2, statements: ["memories_with_links"] },
     "REST export": { trips: 9, statements: ["SELECT", "SELECT", ...page("memories"), ...page("relationships")] },
     "REST link": { trips: 9, statements: LINK },
     "REST create with a new key": { trips: 4, statements: NEW },

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { fitObject, jsonBytes } from "../../src/surfaces/mcp/fit.js";
 import { callTool } from "../support/mcp.js";
+import { aLink, memoriesTitled } from "../support/memories.js";
 import { operationNamed } from "../support/operations.js";
 import { createWorld } from "../support/world.js";
 
@@ -179,6 +180,72 @@ it("ends a list of hits early, and gives the others when it is asked for them as
   expect(world.bugs).toEqual([]);
 });
 
+it("says of a walk that ends at its limit that there is more, and of no other", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [start, ...others] = await memoriesTitled(ann, "Start", "One", "Two", "Three");
+  for (const other of others) await aLink(ann, start, other);
+  const walk = (limit: number) => callTool(url, ann.key, "get_related_memories", { id: start.id, limit });
+
+  const { answer: part } = await walk(2);
+  expect(part["memories"]).toHaveLength(2);
+  expect(part).toMatchObject({ truncated: true, hint: expect.stringContaining("More can be reached.") as string });
+  const { answer: all } = await walk(3);
+  expect(Object.keys(all)).toEqual(["memories"]);
+  expect(all["memories"]).toHaveLength(3);
+});
+
+it("says what somebody said of a relationship, and through which memory it was reached, where there is any", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [start, near, far] = await memoriesTitled(ann, "Start", "Near", "Far");
+  const context = "Since Tuesday.";
+  await aLink(ann, start, near);
+  await aLink(ann, near, far, { context });
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+
+  const walk = await call("get_related_memories", { id: start.id, max_depth: 2 });
+  const reached = { relationship: "RELATED_TO", direction: "out" };
+  expect(walk["memories"]).toEqual([
+    { ...headOf(near), ...reached, depth: 1, strength: 0.5 },
+    { ...headOf(far), ...reached, depth: 2, via_memory_id: near.id, strength: 0.5, link: { context } },
+  ]);
+  const { relationships } = (await call("get_memory", { id: near.id })) as { relationships?: object[] };
+  expect(relationships?.map((one) => ({ context: undefined, ...one }).context)).toEqual([context, undefined]);
+  const { steps } = (await call("find_path", { from_memory_id: start.id, to_memory_id: far.id })) as {
+    steps?: object[];
+  };
+  expect(steps).toMatchObject([headOf(start), headOf(near), { ...headOf(far), context }]);
+  expect(JSON.stringify([walk, relationships, steps]).split(context)).toHaveLength(4);
+});
+
+it("says what to try where nothing is found, and nowhere else", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
+  expect((await call("get_recent_activity"))["hint"]).toContain("more days");
+
+  const [one, two, apart] = await memoriesTitled(ann, "One", "Two", "Apart");
+  await aLink(ann, one, two);
+  const walk = (types: string[]) => call("get_related_memories", { id: one.id, types });
+  const path = ({ id }: { id: string }) => call("find_path", { from_memory_id: one.id, to_memory_id: id });
+  expect(await walk(["RELATD_TO"])).toEqual({ memories: [], hint: expect.stringContaining("no types") as string });
+  expect(await path(apart)).toMatchObject({ steps: [], hint: expect.stringContaining("direction any") as string });
+  expect((await call("search_memories", { query: "nowhere" }))["hint"]).toContain("other or fewer");
+
+  for (const found of [
+    await walk(["RELATED_TO"]),
+    await path(two),
+    await call("search_memories", { query: "apart" }),
+    await call("get_recent_activity"),
+  ]) {
+    expect(found).not.toHaveProperty("hint");
+  }
+});
+
 it("keeps the bound for the largest memories that there can be", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -274,3 +341,5 @@ it("says which of two ids no memory has", async () => {
     error: { message: expect.stringContaining("the id that it leads to") as string },
   });
 });
+
+const headOf = ({ id, type, title }: { id: string; type: string; title: string }) => ({ id, type, title });

@@ -51,7 +51,7 @@ it("returns relationships, related memories and hits with the documented fields 
   });
   const related = { id: problem.id, type: "general", title: "Problem", relationship: "SOLVES" };
   expect(await get(`/v1/memories/${fix.id}/related?types=SOLVES`)).toEqual({
-    memories: [{ ...related, direction: "out", depth: 1, strength: 0.5 }],
+    memories: [{ ...related, direction: "out", depth: 1, via_memory_id: null, strength: 0.5 }],
     truncated: false,
   });
   expect(await get("/v1/memories/search?query=problem&limit=5")).toEqual({

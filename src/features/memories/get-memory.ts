@@ -31,7 +31,7 @@ export const memory = defineOperation({
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
       ...["id", ...CONTENTS, "createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
-      ...["id", "type", "direction", "strength", "memory"].map((name) => `relationships.${name}`),
+      ...["id", "type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",
     ifCut:
@@ -51,6 +51,7 @@ export const memory = defineOperation({
       const [memory] = await readMemories(context, [meant], {
         withContent: LONG_FIELDS.some((field) => context.selects(field)),
         withRelationships: OF_RELATIONSHIPS.some((field) => context.selects(field)),
+        withLinks: context.selects("context", "relationships"),
       });
       return memory;
     });

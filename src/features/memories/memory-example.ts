@@ -30,7 +30,7 @@ export const PROBLEM_EXAMPLE = {
   title: "Requests fail while the upstream restarts",
 };
 
-export const MEMORY_RELATIONSHIP_EXAMPLE: MemoryRelationship = {
+export const MEMORY_RELATIONSHIP_EXAMPLE = {
   relationshipId: "019cadd4-6070-7b34-a2c8-7f8091a2b3c4",
   type: "SOLVES",
   direction: Direction.OUT,
@@ -39,5 +39,6 @@ export const MEMORY_RELATIONSHIP_EXAMPLE: MemoryRelationship = {
   memory: PROBLEM_EXAMPLE,
   strength: 0.9,
   confidence: 0.8,
+  context: "For calls that may be repeated safely.",
   createdAt: new Date("2026-03-02T09:15:02.640Z"),
-};
+} satisfies MemoryRelationship;

@@ -55,13 +55,13 @@ const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction:
    FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = m.id OFFSET 0) own
    ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
 
-const RELATIONSHIPS = `
+const relationshipsWith = (further: "" | "'context', r.context, ") => `
       (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND from_id = m.id)::int
         + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = m.id)::int AS "relationshipsTotal",
       (SELECT coalesce(json_agg(json_build_object(
           'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
           'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
-          'strength', r.strength, 'confidence', r.confidence, 'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
+          'strength', r.strength, 'confidence', r.confidence, ${further}'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
        FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}
              ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
        JOIN memory other ON other.graph_id = :graphId AND other.id = r.other_id) AS relationships`;
@@ -103,10 +103,17 @@ const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
   });
 
 export const memoriesAlone = readStatement("memories_alone", {});
+const OF_RELATIONSHIPS = { relationshipsTotal: "int4", relationships: "json" } as const;
 export const memoriesWithRelationships = readStatement(
   "memories_with_relationships",
-  { relationshipsTotal: "int4", relationships: "json" },
-  RELATIONSHIPS,
+  OF_RELATIONSHIPS,
+  relationshipsWith(""),
+);
+/** For one memory: the contexts of a hundred relationships may have a million characters. */
+export const memoriesWithLinks = readStatement(
+  "memories_with_links",
+  OF_RELATIONSHIPS,
+  relationshipsWith("'context', r.context, "),
 );
 
 /**

@@ -9,6 +9,8 @@ import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 /** How many relationships a memory shows; `relationshipsTotal` counts them all. */
 export const RELATIONSHIPS_SHOWN_MAX = 100;
 
+export const LINK_CONTEXT = "Where it holds, or why.";
+
 export enum Direction {
   OUT = "out",
   IN = "in",
@@ -93,6 +95,11 @@ export class MemoryRelationship {
 
   @Field(() => Float, { description: "How sure the link is, from 0 to 1." })
   confidence!: number;
+
+  @Field(() => String, { nullable: true, description: LINK_CONTEXT })
+  @Embedded()
+  @NullWhereNothing
+  context?: string | null;
 
   @Field(() => Date, { description: "When it was made." })
   createdAt!: Date;

@@ -1,7 +1,12 @@
 import type { Context } from "../../operation/context.js";
 import type { Direction, Memory, MemoryRelationship } from "./memory.js";
 import { type ContentName, type MemoryRow, textOf } from "./memory-columns.js";
-import { memoriesAlone, memoriesWithRelationships, supersedingMemories } from "./memory-statements.js";
+import {
+  memoriesAlone,
+  memoriesWithLinks,
+  memoriesWithRelationships,
+  supersedingMemories,
+} from "./memory-statements.js";
 import type { SupersedingMemory } from "./superseding-memory.js";
 
 /** Where a memory is. */
@@ -16,6 +21,8 @@ export const LONG_FIELDS: readonly string[] = ["content", "context"] satisfies C
 /** What of the memories is read besides their other columns; long fields that nobody asked for are left out. */
 export interface Wanted {
   readonly withRelationships?: boolean;
+  /** Whether relationships come with their contexts. */
+  readonly withLinks?: boolean;
   readonly withContent: boolean;
 }
 
@@ -33,9 +40,10 @@ type Row = MemoryRow & Partial<Relations>;
 export async function readMemories(
   { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
   places: readonly Place[],
-  { withRelationships = false, withContent }: Wanted,
+  { withRelationships = false, withLinks = false, withContent }: Wanted,
 ): Promise<Array<Memory | undefined>> {
-  const statement = withRelationships ? memoriesWithRelationships : memoriesAlone;
+  const withThem = withLinks ? memoriesWithLinks : memoriesWithRelationships;
+  const statement = withRelationships ? withThem : memoriesAlone;
   // Many relationships may lead to one memory; it is read once.
   const wanted = new Map<string, Place>();
   const times = new Map<string, number>();

@@ -16,6 +16,7 @@ import { type RelatedRow, relatedStatement } from "./related-statement.js";
 import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
+const FOR_AGENTS_MAX = 30;
 
 export enum FollowDirection {
   ANY = "any",
@@ -108,11 +109,15 @@ export const relatedMemories = defineOperation({
       limit: "How many at most.",
       graph: GRAPH_FOR_AGENTS,
     },
-    most: { limit: 30 },
-    outputs: ["id", "type", "title", "relationship", "direction", "depth", "strength"].map(
-      (name) => `memories.${name}`,
-    ),
-    ifCut: "More can be reached than has room. Ask for certain `types`, one `direction` or a smaller `max_depth`.",
+    most: { limit: FOR_AGENTS_MAX },
+    outputs: [
+      ...["id", "type", "title", "relationship", "direction", "depth", "viaMemoryId", "strength", "link.context"],
+    ].map((name) => `memories.${name}`),
+    ifCut:
+      "More can be reached. Ask for certain types, one direction, a smaller max_depth, or a limit up to " +
+      `${FOR_AGENTS_MAX}.`,
+    whenEmpty:
+      "No relationship leads on this way. Try no types and direction any; get_memory shows which relationships it has.",
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id, types: ["SOLVES", "CAUSES"], maxDepth: 2, limit: 10 },
@@ -126,6 +131,7 @@ export const relatedMemories = defineOperation({
           relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
           direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
           depth: 1,
+          viaMemoryId: null,
           strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
         },
       ],
@@ -139,7 +145,9 @@ export const relatedMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const { types, maxDepth, direction, limit, eachRelationship, full } = input;
-    const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : "memories");
+    // REST has no selection: there, links come with `eachRelationship` alone.
+    const isLinked = context.door !== "rest" && context.selects("link", "memories");
+    const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : isLinked ? "linked" : "memories");
     const rows = await withMemory(context, { graphId, id: input.id }, async ({ id: start }) => {
       // One more than is answered tells whether there are more.
       const values = {

@@ -1,6 +1,6 @@
 import { Field, Float, ID, Int, ObjectType } from "type-graphql";
 import { Embedded, InRest } from "../../operation/output.js";
-import { Direction, Memory } from "./memory.js";
+import { Direction, LINK_CONTEXT, Memory } from "./memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "./memory-relations.js";
 import { MemoryHead } from "./memory-head.js";
 
@@ -13,7 +13,7 @@ class RelatedLink {
   @Field(() => Float, { description: "How sure the link is, from 0 to 1." })
   confidence!: number;
 
-  @Field(() => String, { nullable: true, description: "Where it holds, or why." })
+  @Field(() => String, { nullable: true, description: LINK_CONTEXT })
   context!: string | null;
 }
 
@@ -30,12 +30,18 @@ export class RelatedMemory extends MemoryHead {
   @Field(() => Int, { description: "How many relationships away it is, from 1." })
   depth!: number;
 
+  @Field(() => ID, {
+    nullable: true,
+    description: "The id of the memory from which that relationship was followed; null for the one to start from.",
+  })
+  viaMemoryId!: string | null;
+
   @Field(() => Float, { description: "How strong that relationship is, from 0 to 1." })
   strength!: number;
 
   @Field(() => RelatedLink, {
     nullable: true,
-    description: "That relationship itself; only with `eachRelationship`.",
+    description: "That relationship itself. By REST only with `eachRelationship`.",
   })
   @Embedded()
   link?: RelatedLink;

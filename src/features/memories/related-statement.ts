@@ -3,12 +3,13 @@ import { type RowOf, defineStatement, oneOf } from "../../platform/statement.js"
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
 
-type Rows = "memories" | "relationships";
+type Rows = "memories" | "linked" | "relationships";
 
 /**
  * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level is
  * entered only while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked on
- * from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one.
+ * from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one. What is said of
+ * the relationship itself is read for a page at most, and only where it is wanted.
  */
 export function relatedStatement(depth: number, rows: Rows) {
   const statement = statements[rows][depth - 1];
@@ -17,8 +18,8 @@ export function relatedStatement(depth: number, rows: Rows) {
 }
 
 const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?" } as const;
-/** What is said of the relationship itself; rows of memories do without. */
-const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, relationships: SAID };
+/** What is said of the relationship itself. */
+const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
 
 /** SQL, since no model goes on from where it came to: each level would be several queries. */
 const walkStatement = (rows: Rows, levels: readonly number[]) =>
@@ -27,17 +28,17 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
     values: { graphId: "uuid", start: "uuid", types: "text[]?", direction: "text", limit: "int4", now: "timestamptz?" },
     row: {
       ...{ id: "uuid?", type: "text", title: "text", relationship: "text", depth: "int4", strength: "float8" },
-      ...{ direction: oneOf<"in" | "out">(), ...LINK[rows] },
+      ...{ direction: oneOf<"in" | "out">(), viaMemoryId: "uuid?", ...LINK[rows] },
     },
     text: `
     WITH level_0 AS MATERIALIZED (
       SELECT id FROM memory WHERE graph_id = :graphId AND id = :start
     ), ${levels.map((depth) => `step_${depth} AS ${step(depth)}, level_${depth} AS ${level(depth)}`).join(", ")}
-    SELECT best.id, best.type, best.title, best.relationship, best.direction, best.depth, best.strength
-      ${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context'}
+    SELECT best.id, best.type, best.title, best.relationship, best.direction, best.depth, best.via AS "viaMemoryId",
+      best.strength${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context'}
     FROM level_0 LEFT JOIN (
       SELECT m.id, m.type, m.title, m.importance,
-        near.type AS relationship, near.direction, near.depth, near.strength, near.relationship_id
+        near.type AS relationship, near.direction, near.depth, near.strength, near.via, near.relationship_id
       FROM (${levels.map((depth) => `SELECT *, ${depth} AS depth FROM ${OF_ROWS[rows]}_${depth}`).join(" UNION ALL ")}) near
       JOIN memory m ON m.graph_id = :graphId AND m.id = near.id
         AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)
@@ -50,8 +51,8 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
 export type RelatedRow = RowOf<ReturnType<typeof walkStatement>>;
 
 /** What the rows are read from. */
-const OF_ROWS = { memories: "level", relationships: "step" } as const;
-const statements = { memories: walks("memories"), relationships: walks("relationships") };
+const OF_ROWS = { memories: "level", linked: "level", relationships: "step" } as const;
+const statements = { memories: walks("memories"), linked: walks("linked"), relationships: walks("relationships") };
 
 function walks(rows: Rows) {
   const levels = Array.from({ length: DEPTH_MAX }, (_, before) => before + 1);
@@ -63,7 +64,7 @@ function step(depth: number): string {
   const nearer = Array.from({ length: depth }, (_, before) => `level_${before}`);
   const reached = nearer.slice(1).map((name) => `(SELECT count(*) FROM ${name})`);
   return `(
-      SELECT id, relationship_id, type, direction, strength
+      SELECT id, via, relationship_id, type, direction, strength
       FROM (${leading("from_id", "to_id", "out", depth)} UNION ALL ${leading("to_id", "from_id", "in", depth)}
             LIMIT ${STEPS_MAX}) step
       WHERE ${nearer.map((name) => `NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
@@ -74,7 +75,7 @@ function step(depth: number): string {
 /** Each memory once: of several ways to it, the strongest. */
 function level(depth: number): string {
   return `MATERIALIZED (
-      SELECT DISTINCT ON (id) * FROM step_${depth} ORDER BY id, strength DESC, type
+      SELECT DISTINCT ON (id) * FROM step_${depth} ORDER BY id, strength DESC, type, relationship_id
     )`;
 }
 
@@ -84,8 +85,9 @@ function leading(
   direction: "in" | "out",
   depth: number,
 ): string {
+  const via = depth === 1 ? "NULL::uuid" : `r.${here}`;
   return `
-        SELECT r.${there} AS id, r.id AS relationship_id, r.type, '${direction}' AS direction, r.strength
+        SELECT r.${there} AS id, ${via} AS via, r.id AS relationship_id, r.type, '${direction}' AS direction, r.strength
         FROM level_${depth - 1} JOIN relationship r ON r.graph_id = :graphId AND r.${here} = level_${depth - 1}.id
         WHERE :direction <> '${direction === "out" ? "in" : "out"}' AND (:types IS NULL OR r.type = ANY(:types))`;
 }

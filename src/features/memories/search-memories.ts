@@ -159,6 +159,9 @@ export const searchMemories = defineOperation({
       "total",
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
+    whenEmpty:
+      "No hit. Search goes by words: try other or fewer ones, or another language, and no types, tags, project, " +
+      "created_after or offset.",
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },

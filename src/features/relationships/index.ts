@@ -3,7 +3,7 @@ import { deleteRelationship } from "./delete-relationship.js";
 import { relationship } from "./get-relationship.js";
 import { relationships } from "./list-relationships.js";
 import { relationshipTypes } from "./list-relationship-types.js";
-import { memoryItLeadsTo, memoryItStartsFrom, relationshipSeen } from "./relationship.js";
+import { memoryItLeadsTo, memoryItStartsFrom, contextSeen, relationshipSeen } from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
 export { TooManyRelationships } from "./create-relationship.js";
@@ -19,4 +19,4 @@ export const relationshipOperations = [
   relationshipTypes,
 ] as const;
 
-export const relationshipRelations = [memoryItStartsFrom, memoryItLeadsTo, relationshipSeen] as const;
+export const relationshipRelations = [memoryItStartsFrom, memoryItLeadsTo, contextSeen, relationshipSeen] as const;

@@ -55,7 +55,7 @@ export const RELATIONSHIP_EXAMPLE: Relationship = {
   type: MEMORY_RELATIONSHIP_EXAMPLE.type,
   strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
   confidence: MEMORY_RELATIONSHIP_EXAMPLE.confidence,
-  context: "For calls that may be repeated safely.",
+  context: MEMORY_RELATIONSHIP_EXAMPLE.context,
   createdAt: MEMORY_RELATIONSHIP_EXAMPLE.createdAt,
 };
 
@@ -92,13 +92,23 @@ export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>
   permission: "memories:read",
   failures: [RelationshipNotFound],
   follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
-    // The source lacks some of what is said, such as `context`: it is read only where that is asked for.
-    if (LINK_CONTENTS.some((name) => !(name in seen) && asked().has(name))) {
+    // The source may lack some of what is said, such as `context`: it is read only where that is asked for.
+    if (LINK_CONTENTS.some((name) => seen[name] === undefined && asked().has(name))) {
       return loadRelationship(context, { graphId, id });
     }
-    const { from, to, type, strength, confidence, createdAt } = seen;
-    return { ...linkContentsOf({ strength, confidence, context: null }), graphId, id, from, to, type, createdAt };
+    const { from, to, type, strength, confidence, context: said = null, createdAt } = seen;
+    return { ...linkContentsOf({ strength, confidence, context: said }), graphId, id, from, to, type, createdAt };
   },
+});
+
+export const contextSeen = defineRelation<MemoryRelationship, string | null>({
+  of: MemoryRelationship,
+  name: "context",
+  to: () => String,
+  permission: "memories:read",
+  failures: [RelationshipNotFound],
+  follow: async (context, { relationshipId: id, memory: { graphId }, context: said }) =>
+    said === undefined ? (await loadRelationship(context, { graphId, id })).context : said,
 });
 
 async function loadRelationship(context: Context, place: Place): Promise<Relationship> {

@@ -65,6 +65,9 @@ export class PathStep extends MemoryHead {
   @Field(() => Float, { nullable: true, description: "How strong that relationship is, from 0 to 1." })
   strength!: number | null;
 
+  @Field(() => String, { nullable: true, description: "Where that relationship holds, or why." })
+  context!: string | null;
+
   /** Undeclared, so it never leaves: where the memory is. */
   graphId!: string;
 }
@@ -112,6 +115,9 @@ export const memoryPath = defineOperation({
       direction: "Along the arrows (out), against them (in), or both (any).",
       graph: GRAPH_FOR_AGENTS,
     },
+    whenEmpty:
+      `No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; get_related_memories shows ` +
+      "what each of the two leads to.",
   },
   example: {
     input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: MEMORY_RELATIONSHIP_EXAMPLE.to },
@@ -120,7 +126,7 @@ export const memoryPath = defineOperation({
       steps: [
         {
           ...{ memoryId: MEMORY_EXAMPLE.id, type: MEMORY_EXAMPLE.type, title: MEMORY_EXAMPLE.title },
-          ...{ relationshipId: null, relationship: null, direction: null, strength: null },
+          ...{ relationshipId: null, relationship: null, direction: null, strength: null, context: null },
           graphId: MEMORY_EXAMPLE.graphId,
         },
         {
@@ -131,6 +137,7 @@ export const memoryPath = defineOperation({
           relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
           direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
           strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
+          context: MEMORY_RELATIONSHIP_EXAMPLE.context,
           graphId: MEMORY_EXAMPLE.graphId,
         },
       ],
@@ -169,7 +176,7 @@ async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemor
 }
 
 const HEAD = { id: true, type: true, title: true } as const;
-const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null };
+const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null, context: null };
 
 /** A memory, and what relationships lead to from it, one after the other; undefined where one of them is gone. */
 async function readSteps(
@@ -179,7 +186,7 @@ async function readSteps(
 ): Promise<PathStep[] | undefined> {
   const found = await models.relationship.findMany({
     where: { graphId, id: { in: [...relationshipIds] } },
-    select: { id: true, type: true, strength: true, fromId: true, toId: true },
+    select: { id: true, type: true, strength: true, context: true, fromId: true, toId: true },
   });
   const ids = [...new Set([start, ...found.flatMap(({ fromId, toId }) => [fromId, toId])])];
   const heads = await models.memory.findMany({ where: { graphId, id: { in: ids } }, select: HEAD });
@@ -191,12 +198,12 @@ async function readSteps(
   for (const relationshipId of relationshipIds) {
     const relationship = found.find(({ id }) => id === relationshipId);
     if (!relationship) return undefined;
-    const { type, strength, fromId, toId } = relationship;
+    const { type, strength, context, fromId, toId } = relationship;
     const isAlong = fromId === steps.at(-1)?.memoryId;
     const direction = isAlong ? Direction.OUT : Direction.IN;
     const next = memories.get(isAlong ? toId : fromId);
     if (!next) return undefined;
-    steps.push({ ...stepTo(next), relationshipId, relationship: type, direction, strength });
+    steps.push({ ...stepTo(next), relationshipId, relationship: type, direction, strength, context });
   }
   return steps;
 }

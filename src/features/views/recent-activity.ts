@@ -91,6 +91,7 @@ export const recentActivity = defineOperation({
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
     ifCut: "Ask for fewer days, or call search_memories.",
+    whenEmpty: "Nothing changed in these days. Ask for more days and no project, or call search_memories.",
   },
   example: {
     input: { days: 7 },

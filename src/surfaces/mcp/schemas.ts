@@ -87,22 +87,26 @@ export function hasPath(schema: JsonSchema, path: string): boolean {
 export function picked(schema: JsonSchema, outputs: Outputs): JsonSchema {
   if (outputs.isWhole) return schema;
   if (schema["type"] === "array") return { ...schema, items: picked(schema["items"] as JsonSchema, outputs) };
-  const { properties, required } = schema as unknown as ObjectSchema;
+  const { properties, required, ...others } = schema as unknown as ObjectSchema;
   const kept = Object.entries(properties).filter(([name]) => outputs.of(name));
   return {
-    ...schema,
+    ...others,
     properties: Object.fromEntries(kept.map(([name, field]) => [name, picked(field, outputs.of(name) ?? WHOLE)])),
     ...requiring((required ?? []).filter((name) => outputs.of(name))),
   };
 }
 
-/** What agents get of an answer: what this schema has, without null. What is in a JSON object of a client's stays. */
+/**
+ * What agents get of an answer: what this schema has, without null, and without objects of which nothing is left. What is
+ * in a JSON object of a client's stays.
+ */
 export function pick(value: unknown, { items, properties }: JsonSchema): unknown {
   if (Array.isArray(value)) return items ? value.map((item) => pick(item, items as JsonSchema)) : value;
   if (!properties || typeof value !== "object" || value === null) return value;
   const source = value as Readonly<Record<string, unknown>>;
   const fields = Object.entries(properties).map(([name, field]) => [name, pick(source[name], field)] as const);
-  return Object.fromEntries(fields.filter(([, field]) => field !== null && field !== undefined));
+  const left = fields.filter(([, field]) => field !== null && field !== undefined);
+  return left.length > 0 ? Object.fromEntries(left) : undefined;
 }
 
 interface ObjectSchema {

@@ -109,23 +109,37 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       assertWhole(args);
       const { from, others } = inParts ? takePart(args, partName(inParts)) : { from: 0, others: args };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
-      return answerOf(pick(plain, given) as Readonly<Record<string, unknown>>, tool, from);
+      return answerOf(pick(plain, given) as Output, tool, { from, endsEarly: plain["truncated"] === true });
     },
   };
 }
 
-/** An output from a later part of its long text, if that was asked for, and in 8 KB. */
-function answerOf(output: Readonly<Record<string, unknown>>, { inParts, ifCut }: ToolRoute, from: number): ToolAnswer {
+type Output = Readonly<Record<string, unknown>>;
+
+interface Extent {
+  /** Where the part of the long text begins. */
+  readonly from: number;
+  /** Whether the operation itself says that there is more. */
+  readonly endsEarly: boolean;
+}
+
+/** An output from a later part of its long text, if that was asked for, and in 8 KB; and what to do if it is not all. */
+function answerOf(output: Output, { inParts, ifCut, whenEmpty }: ToolRoute, { from, endsEarly }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
   const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
-  const whole = answered({ ...output, ...rest });
+  const asked = { ...output, ...rest };
+  const cut = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
+  const tried = whenEmpty !== undefined && isEmpty(output) && { hint: whenEmpty };
+  const whole = answered({ ...asked, ...(endsEarly ? cut : tried) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
-  const note = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
   const part = name === undefined ? undefined : { name, from };
   // Times become text here: what is cut is JSON.
-  const value = JSON.parse(whole.text) as object;
-  return answered({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(note), part), ...note });
+  const value = JSON.parse(JSON.stringify(asked)) as object;
+  return answered({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
 }
+
+const isEmpty = (output: Output): boolean =>
+  Object.values(output).every((field) => !Array.isArray(field) || field.length === 0);
 
 const answered = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 

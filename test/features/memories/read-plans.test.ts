@@ -4,6 +4,7 @@ import { callersByKeys } from "../../../src/features/access/caller-statement.js"
 import { memoriesBetween, relationshipsBetween } from "../../../src/features/bulk/export-statement.js";
 import {
   memoriesAlone,
+  memoriesWithLinks,
   memoriesWithRelationships,
   supersedingMemories,
 } from "../../../src/features/memories/memory-statements.js";
@@ -54,8 +55,10 @@ it("plans what requests ask for most once, for any graph and any number of memor
       await plansOf(world, callersByKeys, (n) => ({ hashes: Array.from({ length: n }, () => Buffer.alloc(32, n)) })),
       await plansOf(world, memoriesAlone, (n) => ({ ...some(n), withContent: true })),
       await plansOf(world, memoriesWithRelationships, (n) => ({ ...some(n), withContent: true })),
+      await plansOf(world, memoriesWithLinks, (n) => ({ ...some(n), withContent: true })),
       await plansOf(world, supersedingMemories, some),
       await plansOf(world, relatedStatement(1, "memories"), () => ({ ...walk, graphId, start })),
+      await plansOf(world, relatedStatement(1, "linked"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(2, "relationships"), () => ({ ...walk, graphId, start })),
     ];
     // PostgreSQL plans the first five executions for their values, and then decides.

@@ -55,6 +55,28 @@ it("tells how each was reached: by which relationship, which way, and how far", 
   ]);
 });
 
+it("tells from which memory each was reached that is further away", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, near, other, far] = await memoriesTitled(ann, "Start", "Near", "Other", "Far");
+  await aLink(ann, start, near, { strength: 0.9 });
+  await aLink(ann, other, start, { strength: 0.8 });
+  await aLink(ann, near, far, { strength: 0.1 });
+  await aLink(ann, far, other, { strength: 0.2 });
+  const ways = async (wishes: object) =>
+    (await ann.did(relatedMemories, { id: start.id, maxDepth: 2, ...wishes })).memories.map(
+      ({ title, viaMemoryId }) => [title, viaMemoryId],
+    );
+
+  const nearest = [
+    ["Near", null],
+    ["Other", null],
+    ["Far", other.id],
+  ];
+  expect(await ways({})).toEqual(nearest);
+  expect(await ways({ eachRelationship: true })).toEqual([...nearest, ["Far", near.id]]);
+});
+
 it("has each memory once: at its nearest, by the strongest way", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -38,10 +38,12 @@ it("takes all that is said of a relationship by every way into a graph, and tell
   expect(await miscounted(world)).toEqual([]);
 
   for (const name of LINK_CONTENTS) {
-    const query = `{ memory(id: "from", graph: PERSONAL) { relationships { relationship { ${name} } } } }`;
+    const here = `${name} relationship { ${name} }`;
+    const query = `{ memory(id: "from", graph: PERSONAL) { relationships { ${here} memory { relationships { ${here} } } } } }`;
     const { body } = await ask(`${url}/graphql`, { key: member.key, body: { query } });
-    const told = [{ relationship: { [name]: said[name] } }];
-    expect(body).toEqual({ data: { memory: { relationships: told } } });
+    const told = { [name]: said[name], relationship: { [name]: said[name] } };
+    const relationships = [{ ...told, memory: { relationships: [told] } }];
+    expect(body).toEqual({ data: { memory: { relationships } } });
   }
 
   const lines = String((await ask(`${url}/v1/export?graph=personal`, { key: member.key })).body)

@@ -16,7 +16,8 @@ it("is a shortest one, and says how each step leads from the one before", async 
   const ann = await world.user();
   const [start, middle, end, around] = await memoriesTitled(ann, "Start", "Middle", "End", "Around");
   await aLink(ann, start, middle, { relationshipType: "CAUSES", strength: 0.7 });
-  const back = await aLink(ann, end, middle, { relationshipType: "SOLVES", strength: 0.2 });
+  const context = "Since Tuesday.";
+  const back = await aLink(ann, end, middle, { relationshipType: "SOLVES", strength: 0.2, context });
   await aLink(ann, start, around);
   const [further] = await memoriesTitled(ann, "Further");
   await aLink(ann, around, further);
@@ -26,9 +27,9 @@ it("is a shortest one, and says how each step leads from the one before", async 
 
   expect({ length, isCapped }).toEqual({ length: 2, isCapped: false });
   expect(steps).toMatchObject([
-    { memoryId: start.id, title: "Start", relationship: null, direction: null, strength: null },
-    { memoryId: middle.id, title: "Middle", relationship: "CAUSES", direction: "out", strength: 0.7 },
-    { memoryId: end.id, title: "End", relationship: "SOLVES", direction: "in", relationshipId: back.id },
+    { memoryId: start.id, title: "Start", relationship: null, direction: null, strength: null, context: null },
+    { memoryId: middle.id, title: "Middle", relationship: "CAUSES", direction: "out", strength: 0.7, context: null },
+    { memoryId: end.id, title: "End", relationship: "SOLVES", direction: "in", relationshipId: back.id, context },
   ]);
 });
 
