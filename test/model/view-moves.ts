@@ -31,6 +31,7 @@ export const recentActivity = defineMove<Choice & { days: number; project?: stri
         byType: countsOf(changed.map((memory) => presentOf(memory).type)),
         memories: changed.slice(0, 20).map(shown),
         unresolvedProblems: open.sort(mostImportantFirst).slice(0, 10).map(shown),
+        truncated: open.length > 10,
       },
     };
   },

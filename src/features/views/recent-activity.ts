@@ -58,6 +58,11 @@ export class RecentActivity {
   })
   unresolvedProblems!: Memory[];
 
+  @Field(() => Boolean, {
+    description: "Whether there are more `unresolvedProblems`, or a list is shorter since its texts are long.",
+  })
+  truncated!: boolean;
+
   @Field(() => Int, { description: "How many days it looked back." })
   days!: number;
 }
@@ -90,7 +95,7 @@ export const recentActivity = defineOperation({
       ...["total", "byType", "days"],
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
-    ifCut: "Ask for fewer days, or call search_memories.",
+    ifCut: "Ask for fewer days or one project, or call search_memories.",
     whenEmpty: "Nothing changed in these days. Ask for more days and no project, or call search_memories.",
   },
   example: {
@@ -101,6 +106,7 @@ export const recentActivity = defineOperation({
       byType: [{ type: MEMORY_EXAMPLE.type, count: 1 }],
       memories: [MEMORY_EXAMPLE],
       unresolvedProblems: [],
+      truncated: false,
       days: 7,
     },
   },
@@ -118,14 +124,17 @@ export const recentActivity = defineOperation({
     const [row = NOTHING] = await database.run(recentActivityOf, values);
     const { total, isCapped, byType, memories, problems } = row;
     // The problems first: they are what somebody has to do something about.
-    const open = toMemories(problems);
-    const shown = withinPage([...open, ...toMemories(memories)]);
+    const found = toMemories(problems);
+    const open = found.slice(0, UNSOLVED_MAX);
+    const wanted = [...open, ...toMemories(memories)];
+    const shown = withinPage(wanted);
     return {
       total,
       totalIsCapped: isCapped,
       byType: byType as TypeCount[],
       memories: shown.slice(open.length),
       unresolvedProblems: shown.slice(0, open.length),
+      truncated: found.length > open.length || shown.length < wanted.length,
       days,
     };
   },

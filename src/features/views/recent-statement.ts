@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
 import { MEMORY_COLUMNS } from "../memories/index.js";
 
-/** How many of the changed memories are answered, and how many problems. */
+/** How many of the changed memories are answered, and how many problems; one more of these is read, if there are more. */
 export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
 
@@ -40,7 +40,7 @@ export const recentActivityOf = defineStatement({
         SELECT 1 FROM relationship r
         WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN ('SOLVES', 'ADDRESSES') OFFSET 0
       )
-      ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX}
+      ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX + 1}
     )
     SELECT (SELECT coalesce(sum(count), 0)::int4 FROM counts) AS total,
       (SELECT coalesce(sum(looked_at), 0) = :most FROM counts) AS "isCapped",

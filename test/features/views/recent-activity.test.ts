@@ -71,11 +71,20 @@ it("shows at most 20 memories and 10 problems, and counts them all", async () =>
   const ann = await world.user();
   for (let number = 1; number <= 25; number++) await aMemory(ann, { type: "problem", title: `Number ${number}` });
 
-  const { total, memories, unresolvedProblems } = await ann.did(recentActivity, {});
+  const { total, memories, unresolvedProblems, truncated } = await ann.did(recentActivity, {});
 
-  expect(total).toBe(25);
+  expect([total, truncated]).toEqual([25, true]);
   expect(memories.map(({ title }) => title)).toEqual(Array.from({ length: 20 }, (_, index) => `Number ${25 - index}`));
   expect(unresolvedProblems).toHaveLength(10);
+});
+
+it("says only of more than 10 problems that there are more", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let number = 1; number <= 10; number++) await aMemory(ann, { type: "problem" });
+  expect(await ann.did(recentActivity, {})).toMatchObject({ truncated: false });
+  await aMemory(ann, { type: "problem" });
+  expect(await ann.did(recentActivity, {})).toMatchObject({ truncated: true });
 });
 
 it("stays within the size of a page, the problems first", async () => {
@@ -84,9 +93,9 @@ it("stays within the size of a page, the problems first", async () => {
   await manyMemories(world, ann, 20, "\u0001".repeat(50_000));
   await aMemory(ann, { type: "problem", title: "The one problem" });
 
-  const { total, memories, unresolvedProblems } = await ann.did(recentActivity, {});
+  const { total, memories, unresolvedProblems, truncated } = await ann.did(recentActivity, {});
 
-  expect(total).toBe(21);
+  expect([total, truncated]).toEqual([21, true]);
   expect(unresolvedProblems).toHaveLength(1);
   expect(memories.length).toBeGreaterThan(5);
   expect(memories.length).toBeLessThan(20);
@@ -117,7 +126,7 @@ it("tells of an empty graph, and nothing of other graphs", async () => {
 
   expect(await ann.did(recentActivity, {})).toEqual({
     ...{ total: 0, totalIsCapped: false, days: 7 },
-    ...{ byType: [], memories: [], unresolvedProblems: [] },
+    ...{ byType: [], memories: [], unresolvedProblems: [], truncated: false },
   });
 });
 
