@@ -9,10 +9,12 @@ export interface Occurrence {
   readonly concept: Concept;
 }
 
-/** Finds the places of a text that have what was looked for, in their order, the first hundred of them. */
+/** Finds the places of a text that have what was looked for, in their order: of each concept the first few, a hundred in all. */
 export type Finder = (text: string) => Occurrence[];
 
 const OCCURRENCES_MAX = 100;
+/** Of one concept: a word that stands in each line must not hide a rare one far behind. */
+const OF_CONCEPT_MAX = 25;
 /** Places that are looked at: a text made for it has one at every letter. */
 const TRIES_MAX = 300;
 /** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
@@ -45,10 +47,17 @@ export function finderOf(concepts: readonly Concept[]): Finder {
   }
   const longestFirst = [...owners.values()].toSorted((one, other) => other.lexeme.length - one.lexeme.length);
   if (longestFirst.length === 0) return () => [];
-  const pattern = new RegExp(longestFirst.map(({ lexeme }) => `(${patternOf(lexeme)})`).join("|"), "giu");
+  // Texts of one search leave out the same concepts, so few patterns are made.
+  const patterns = new Map<string, RegExp>();
+  const patternFor = (sought: readonly Sought[]): RegExp => {
+    const source = sought.map(({ lexeme }) => `(${patternOf(lexeme)})`).join("|");
+    const pattern = patterns.get(source) ?? new RegExp(source, "giu");
+    patterns.set(source, pattern);
+    return pattern;
+  };
   return (text) => {
     const plain = plainOf(text);
-    const found = occurrencesIn(plain.text, pattern, longestFirst);
+    const found = occurrencesIn(plain.text, longestFirst, patternFor);
     return found.map(({ at, concept }) => ({ at: placeIn(plain, at), concept }));
   };
 }
@@ -63,18 +72,31 @@ interface Sought {
   readonly parts: readonly string[];
 }
 
-function occurrencesIn(text: string, pattern: RegExp, sought: readonly Sought[]): Occurrence[] {
+function occurrencesIn(
+  text: string,
+  all: readonly Sought[],
+  patternFor: (sought: readonly Sought[]) => RegExp,
+): Occurrence[] {
   const found: Occurrence[] = [];
-  pattern.lastIndex = 0;
-  for (let tries = 0; tries < TRIES_MAX && found.length < OCCURRENCES_MAX; tries++) {
+  const counts = new Map<Concept, number>();
+  let [sought, pattern, at] = [all, patternFor(all), 0];
+  for (let tries = 0; tries < TRIES_MAX && found.length < OCCURRENCES_MAX && sought.length > 0; tries++) {
+    pattern.lastIndex = at;
     const match = pattern.exec(text);
     if (!match) break;
     const [said] = match;
     const which = sought[match.findIndex((part, index) => index > 0 && part !== undefined) - 1];
     if (which && fits(text, match.index, said, which)) {
-      const all = [which, ...sought.filter(({ lexeme }) => which.parts.includes(lexeme))];
-      found.push(...all.map(({ concept }) => ({ at: match.index, concept })));
-    } else pattern.lastIndex = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+      at = pattern.lastIndex;
+      for (const { concept } of [which, ...all.filter(({ lexeme }) => which.parts.includes(lexeme))]) {
+        found.push({ at: match.index, concept });
+        counts.set(concept, (counts.get(concept) ?? 0) + 1);
+      }
+      if ((counts.get(which.concept) ?? 0) >= OF_CONCEPT_MAX) {
+        sought = sought.filter(({ concept }) => concept !== which.concept);
+        pattern = patternFor(sought);
+      }
+    } else at = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
   }
   return found;
 }

@@ -53,6 +53,15 @@ describe("the snippet", () => {
     expect(await snippetsOf(ann, "circuit breaker queue")).toEqual([expect.stringContaining(best)]);
   });
 
+  it("shows a rare word far behind one that stands in each line", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const rare = "At last rotate the credentials.";
+    await aMemory(ann, { title: "Runbook", content: `${"Failover step. ".repeat(400)}${rare} ${filler(100)}` });
+
+    expect(await snippetsOf(ann, "failover rotate credentials")).toEqual([expect.stringContaining(rare)]);
+  });
+
   it("shows the summary where only that matches, else how the content begins", async () => {
     await using world = await createWorld();
     const ann = await world.user();
