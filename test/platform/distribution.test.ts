@@ -7,6 +7,7 @@ import { createMemory } from "../../src/features/memories/create-memory.js";
 import { forgetVectors } from "../../src/features/memories/embedding-statements.js";
 import { findSimilar } from "../../src/features/memories/find-similar.js";
 import { forgetWords, verifyGraphs } from "../../src/features/memories/index.js";
+import { memoriesWithLinks, memoriesWithRelationships } from "../../src/features/memories/memory-statements.js";
 import { readMemories } from "../../src/features/memories/read-memories.js";
 import { relatedStatement } from "../../src/features/memories/related-statement.js";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
@@ -194,7 +195,10 @@ async function doOtherThings(world: World): Promise<void> {
   }
   await findSimilar(context, graphId, { title: "The automobile", content: "Retry with backoff" });
   await readMemories({ database }, [{ graphId, id: first.id }], { withContent: true });
-  for (const rows of ["memories", "relationships"] as const) {
+  for (const statement of [memoriesWithRelationships, memoriesWithLinks]) {
+    await database.run(statement, { graphId, ids: [first.id], withContent: true });
+  }
+  for (const rows of ["memories", "linked", "relationships"] as const) {
     for (let depth = 1; depth <= LIMITS.walk.depth; depth++) {
       const values = { graphId, start: first.id, types: null, direction: "any", limit: 10, now: null };
       await database.run(relatedStatement(depth, rows), values);

@@ -56,7 +56,7 @@ it.each([
   const [few, many] = [await world.user(), await world.user()];
   const starts = [await ringOf(few, 2), await ringOf(many, 12)];
   const statements = vi.spyOn(services.database, "run");
-  const lists = vi.spyOn(services.database.models.memory, "findMany");
+  const lists = vi.spyOn(services.database, "readPages");
 
   const counts: number[] = [];
   for (const [index, { key }] of [few, many].entries()) {
