@@ -126,7 +126,7 @@ it("reads only a few lists of a request at a time, and stops when the answer is 
   const ann = await world.user();
   await storeMemories(world, ann, 30, "x".repeat(50_000));
   const lists = Array.from({ length: 15 }, (_, index) => `a${index}: memories(limit: 30) { memories { content } }`);
-  const reading = vi.spyOn(services.database.models.memory, "findMany");
+  const reading = vi.spyOn(services.database, "readPages");
 
   const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query: `{ ${lists.join(" ")} }` } });
 
