@@ -86,7 +86,7 @@ function selectionOf(type: GraphQLObjectType, followed: boolean): string {
   const fields = Array.from(shownFields(type, followed), ([name, parts]) => {
     const inner = getNamedType(type.getFields()[name]?.type);
     if (!isObjectType(inner)) return name;
-    return `${name} ${parts ? `{ ${parts.join(" ")} }` : selectionOf(inner, false)}`;
+    return `${name} ${parts ? `{ ${parts.join(" ")} }` : selectionOf(inner, followed)}`;
   });
   return `{ ${fields.join(" ")} }`;
 }
