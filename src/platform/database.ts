@@ -70,8 +70,8 @@ const { searchTimeoutMs } = LIMITS.database;
 const SETTINGS = "-c TimeZone=UTC";
 /** Has PostgreSQL take the rows of a page from an index in its order. */
 const IN_ORDER = ["enable_sort=off", "enable_bitmapscan=off"];
-/** The same for one transaction, in one round trip. */
-const PLAN_IN_ORDER = "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)";
+/** The same for one transaction, in one statement: Prisma sends no more at a time. */
+const PLAN_IN_ORDER = `SELECT ${IN_ORDER.map((setting) => `set_config('${setting.replace("=", "', '")}', true)`).join(", ")}`;
 const ATTEMPTS_MAX = 3;
 /** For each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
@@ -109,6 +109,13 @@ export function openDatabase(
     return names.has(sql) ? name : "";
   };
   const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) });
+  const inTransaction = <T>(work: (inner: PrismaTransaction) => Promise<T>, patience?: LockPatience): Promise<T> =>
+    withRetries(() =>
+      client.$transaction(async (inner) => {
+        if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
+        return work(inner);
+      }, transaction),
+    );
   return {
     pool,
     reservedPool,
@@ -130,21 +137,12 @@ export function openDatabase(
     },
     search: (work, patience) =>
       lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, isNamed)),
-    transaction: (work, patience) =>
-      withRetries(() =>
-        client.$transaction(async (inner) => {
-          if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
-          return work(insideTransaction(inner));
-        }, transaction),
-      ),
+    transaction: (work, patience) => inTransaction((inner) => work(insideTransaction(inner)), patience),
     readPages: (read, patience) =>
-      withRetries(() =>
-        client.$transaction(async (inner) => {
-          await inner.$executeRawUnsafe(PLAN_IN_ORDER);
-          if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
-          return read(inner);
-        }, transaction),
-      ),
+      inTransaction(async (inner) => {
+        await inner.$executeRawUnsafe(PLAN_IN_ORDER);
+        return read(inner);
+      }, patience),
     waitedInVain,
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
@@ -209,6 +207,7 @@ const withClient: Lend = async (pool, settings, work) => {
   };
   client.on("error", note);
   try {
+    // All in one round trip.
     if (settings.length > 0) await change(settings.join("; SET "));
     return await work(client, change);
   } finally {
