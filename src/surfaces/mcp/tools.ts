@@ -86,9 +86,10 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const { inParts, most = {} } = tool;
   const outputs = outputsOf(tool.outputs);
   const given = picked(answer, outputs);
+  const takes = inputSchema(inputType, operation, tool);
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
-    complete: (input) => assertAtMost(Object.assign(input, defaults), most),
+    complete: (input) => assertWithin(Object.assign(input, defaults), Object.keys(most), takes),
     selects: (field, within) =>
       (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
   });
@@ -98,7 +99,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       name: tool.name,
       title: titleOf(tool.name),
       description: tool.description,
-      inputSchema: inputSchema(inputType, operation, tool),
+      inputSchema: takes,
       outputSchema: outputSchema(given),
       annotations: hintsOf(operation, tool),
     },
@@ -161,12 +162,16 @@ function assertWhole(args: Readonly<Record<string, unknown>>): void {
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
-/** The least is 1, as at the other doors, which would name their own maximum. */
-function assertAtMost(input: object, most: Readonly<Record<string, number>>): void {
+/** Numbers with a smaller maximum than at the other doors, where a refusal would name that. */
+function assertWithin(input: object, names: readonly string[], { properties }: JsonSchema): void {
   const values = input as Readonly<Record<string, unknown>>;
-  const issues = Object.entries(most)
-    .filter(([name, limit]) => Number(values[name]) < 1 || Number(values[name]) > limit)
-    .map(([name, limit]) => ({ path: snakeCase(name), message: `must be from 1 to ${limit}` }));
+  const bounds = properties as Readonly<Record<string, { readonly minimum: number; readonly maximum: number }>>;
+  const issues = names.flatMap((name) => {
+    const path = snakeCase(name);
+    const { minimum = -Infinity, maximum = Infinity } = bounds[path] ?? {};
+    const isBeyond = Number(values[name]) < minimum || Number(values[name]) > maximum;
+    return isBeyond ? [{ path, message: `must be from ${minimum} to ${maximum}` }] : [];
+  });
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
