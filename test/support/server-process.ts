@@ -36,8 +36,9 @@ export async function startServerProcess(
     DATA_DIR: dataDir,
     ...environment,
   };
-  const child = spawn(process.execPath, ["--import", changeOf(limits), join(folder, "dist/main.js")], {
+  const child = spawn(process.execPath, ["--import", changeOf(folder, limits), join(folder, "dist/main.js")], {
     env,
+    cwd: folder,
     ...(uid !== undefined && { uid, gid: uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -64,12 +65,12 @@ export async function startServerProcess(
   return server;
 }
 
-/** A module to load before the service, which sets these limits. */
-function changeOf(limits: SomeLimits): string {
+/** A module to load before the service in this folder, which sets these limits. */
+function changeOf(folder: string, limits: SomeLimits): string {
   // Nothing is in front of these servers that would have to notice.
   const changed = { ...limits, stop: { leaveMs: 0, ...limits.stop } };
   const script = `
-    import { LIMITS } from ${JSON.stringify(pathToFileURL("dist/limits.js").href)};
+    import { LIMITS } from ${JSON.stringify(pathToFileURL(join(folder, "dist/limits.js")).href)};
     for (const [room, bounds] of Object.entries(${JSON.stringify(changed)})) Object.assign(LIMITS[room], bounds);`;
   return `data:text/javascript,${encodeURIComponent(script)}`;
 }
