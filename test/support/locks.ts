@@ -24,11 +24,13 @@ export async function lockMemories({ databaseUrl }: { readonly databaseUrl: stri
   await Promise.all([holder.connect(), watcher.connect()]);
   await holder.query("BEGIN; LOCK TABLE memory");
   return {
+    // Of this database alone: its copies for other tests give the table the same number.
     // Queried outside the transaction, in which the view of activity would not change.
     async waiting({ withChores } = { withChores: false }) {
       const { rows } = await watcher.query<{ count: number }>(
         `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)
-         WHERE NOT granted AND relation = 'memory'::regclass AND ($1 OR query !~ 'DELETE|_words\\(')`,
+         WHERE datname = current_database() AND NOT granted AND relation = 'memory'::regclass
+           AND ($1 OR query !~ 'DELETE|_words\\(')`,
         [withChores],
       );
       return rows[0]?.count ?? 0;
