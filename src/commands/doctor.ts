@@ -9,6 +9,7 @@ import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
 import { verifyMailServer } from "../platform/mailer.js";
 import { isMigrated } from "../platform/migrations.js";
+import { assertNotMoved } from "../platform/moved-database.js";
 import { stripeClient } from "../platform/payments.js";
 import { onConnection } from "../platform/one-connection.js";
 import { examinePooler } from "../platform/pooler.js";
@@ -130,6 +131,7 @@ async function databaseWorks(config: Config): Promise<string> {
       const seconds = Math.round(differenceMs / 1_000);
       throw new Problem(`The clocks of this machine and of PostgreSQL differ by ${seconds} s: set both by NTP.`);
     }
+    await assertNotMoved(client);
     const isReady = await isMigrated(client).catch(() => false);
     if (!isReady) throw new Problem("Migrations are pending, or not in order: start the service, which applies them.");
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;

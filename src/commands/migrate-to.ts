@@ -5,12 +5,13 @@ import type pg from "pg";
 import { COPY_NAME, moveDatabase } from "../platform/copy-database.js";
 import { PRESENCE_NAME } from "../platform/embedded/index.js";
 import { beginMove, migrate } from "../platform/migrations.js";
+import { noteMove, takeBack } from "../platform/moved-database.js";
 import { type Address, onConnection } from "../platform/one-connection.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { countInWords } from "./table.js";
-import { tellTable, withDatabaseUrl } from "./with-database.js";
+import { tellTable, withDatabaseAsIs, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({
   script: "migrate-to",
@@ -22,14 +23,22 @@ export const program = commandLine({
   notes:
     "Stop the service first: what it would write after the copy would be missing. Until the end the service does not\n" +
     "start on the old database. The target must be an empty database; it gets all data or nothing. Afterwards start\n" +
-    "the service with the target as DATABASE_URL.",
+    "the service with the target as DATABASE_URL: it does not start on the old one again, until --take-back says so.",
 })
   .argument("[url]", "the target")
   .addOption(new Option("--to <url>", "the same; the variable stays out of sight").env("TARGET_DATABASE_URL"))
+  .option("--take-back", "copies nothing: lets the service start on the old database again, as it was then")
   .option(...JSON_OPTION)
   .action(migrateTo);
 
-async function migrateTo(given: string | undefined, { to, json }: { to?: string; json?: true }): Promise<void> {
+interface Options {
+  readonly to?: string;
+  readonly takeBack?: true;
+  readonly json?: true;
+}
+
+async function migrateTo(given: string | undefined, { to, takeBack: isBack, json }: Options): Promise<void> {
+  if (isBack) return await useAgain();
   const target = given ?? to;
   if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
@@ -39,7 +48,14 @@ async function migrateTo(given: string | undefined, { to, json }: { to?: string;
     onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
       await takeAlone(client, from);
       await migrate(there.url, { variable: there.variable });
-      return moveDatabase({ from, to: there, tell: tellTable, beforeCommit: () => takeAlone(client, from) });
+      const moved = await moveDatabase({
+        from,
+        to: there,
+        tell: tellTable,
+        beforeCommit: () => takeAlone(client, from),
+      });
+      await noteMove(client, there.url);
+      return moved;
     }),
   );
   if (json) console.log(JSON.stringify({ tables }));
@@ -47,6 +63,11 @@ async function migrateTo(given: string | undefined, { to, json }: { to?: string;
     const memories = countInWords(tables["memory"] ?? 0, "memory", "memories");
     console.log(`Copied ${memories} and all else. Start the service with the target as DATABASE_URL now.`);
   }
+}
+
+async function useAgain(): Promise<void> {
+  const wasMoved = await withDatabaseAsIs((address) => onConnection(address, {}, takeBack));
+  console.log(wasMoved ? "The service starts on this database again." : "The data of this database were not moved.");
 }
 
 /** How long a connection may take to end after its program did. */

@@ -9,6 +9,7 @@ import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
+import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "./project.js";
 import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
 
@@ -39,7 +40,7 @@ const VERSION_MIN = 14;
 /**
  * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
  * one migrates and the others wait, with a message.
- * @throws StartError when the database cannot be used or is being moved, a migration failed earlier or was changed after
+ * @throws StartError when the database cannot be used, is being or was moved, a migration failed earlier or was changed after
  * it was applied, or another server migrates for too long.
  */
 export async function migrate(
@@ -52,6 +53,7 @@ export async function migrate(
     await lock.connect();
     await assertUsable(lock, new URL(url).host, waits);
     await assertStays(lock);
+    await assertNotMoved(lock);
     await takeLock(lock, tell, waits);
     const pending = await pendingMigrations(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.

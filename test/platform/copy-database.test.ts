@@ -6,6 +6,7 @@ import { buffer } from "node:stream/consumers";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
+import { program as doctor } from "../../src/commands/doctor.js";
 import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { program as restore } from "../../src/commands/restore.js";
 import { program as user } from "../../src/commands/user.js";
@@ -50,22 +51,49 @@ it("restores a backup in an empty database with all data the same, where it can 
 
 it("moves everything to another server, and refuses while something uses the database, and a target with users", async () => {
   await using source = await filled(10);
+  await using full = await filled(1);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
 
   const used = await runHere(migrateTo, [], environment);
   await closeConnections(source.world);
+  const there = await runHere(migrateTo, [], { ...environment, TARGET_DATABASE_URL: full.world.databaseUrl });
   const moved = await runHere(migrateTo, [], environment);
-  await closeConnections(source.world);
-  const again = await runHere(migrateTo, [], environment);
   const wrong = await runHere(migrateTo, ["mysql://there"], environment);
 
   const users = "in use by memory-graph-gateway at 127.0.0.1. Stop the service first";
   expect([used.code, used.errors]).toEqual([1, expect.stringContaining(users)]);
   expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 12 memories")]);
-  expect([again.code, again.errors]).toEqual([1, expect.stringContaining("not empty")]);
+  expect([there.code, there.errors]).toEqual([1, expect.stringContaining("not empty")]);
   expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("TARGET_DATABASE_URL")]);
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
+});
+
+it("lets nothing start on a database that was moved, until somebody takes it back", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
+  const show = ["show", "--email", source.ann.email];
+  await closeConnections(source.world);
+  const { host, pathname } = new URL(target.databaseUrl);
+
+  const untouched = await runHere(migrateTo, ["--take-back"], environment);
+  await runHere(migrateTo, [], environment);
+  const refused = [await runHere(user, show, environment), await runHere(migrateTo, [], environment)];
+  const examined = await runHere(doctor, [], environment);
+  const started = await runHere(user, show, { DATABASE_URL: target.databaseUrl });
+  const saved = await runHere(backup, [join(await madeFolder(), "old.sql.gz")], environment);
+  const takenBack = await runHere(migrateTo, ["--take-back"], environment);
+  const again = await runHere(user, show, environment);
+
+  expect(untouched.output).toBe("The data of this database were not moved.\n");
+  for (const { code, errors } of refused) {
+    expect([code, errors]).toEqual([1, expect.stringContaining(`The data were moved to ${host}${pathname} at 20`)]);
+    expect(errors).toContain("Set DATABASE_URL to that database.");
+  }
+  expect(examined.output + examined.errors).toContain(`The data were moved to ${host}${pathname}`);
+  expect([started.code, saved.code, takenBack.code, again.code]).toEqual([0, 0, 0, 0]);
+  expect(takenBack.output).toBe("The service starts on this database again.\n");
 });
 
 it("lets nobody change or start on the database while it moves, and copies nothing if somebody came all the same", async () => {
