@@ -65,22 +65,21 @@ export async function startApp(
   const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
   const opened = isOpen ? where : openDatabase(where, onErrorOf("the database"), waits, pooler);
   const database = tracer ? tracedDatabase(opened, tracer) : opened;
-  const { reservedPool, searchPool } = database;
-  const pools = { shared: database.pool, reserved: reservedPool, search: searchPool };
+  const older = config.databaseReplicaUrl
+    ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
+    : undefined;
   let stopping = false;
-  const health = healthOf(reservedPool, () => stopping);
+  const health = healthOf(database.reservedPool, () => stopping);
   const metrics =
     config.metrics &&
     new Metrics({
-      pools,
-      waiting: () => services.shares.waiting,
+      pools: { ...poolsOf(database), ...(older && ofReplica(poolsOf(older))) },
+      waiting: () => ({ ...services.shares.waiting, ...ofReplica(services.older?.shares.waiting ?? {}) }),
       errors: () => countErrors(log),
       isReady: async () => (await health.problem()) === null,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
     });
-  const replica = config.databaseReplicaUrl
-    ? new Replica(openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits), log, metrics)
-    : undefined;
+  const replica = older && new Replica(older, log, metrics);
   const budgets =
     overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log, metrics) : new ProcessBudgets());
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
@@ -139,6 +138,16 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
   return { url, metricsUrl, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
 }
+
+const poolsOf = ({ pool, reservedPool, searchPool }: OpenDatabase) => ({
+  shared: pool,
+  reserved: reservedPool,
+  search: searchPool,
+});
+
+/** What is counted by pool, under the names of the replica's pools. */
+const ofReplica = <T>(counts: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(counts).map(([pool, count]) => [`replica-${pool}`, count]));
 
 function olderReads(replica: Replica, primary: OpenDatabase, waits: WaitBounds, tracer?: Tracer): OlderReads {
   const { database } = replica;

@@ -17,6 +17,7 @@ const WELL: Readings = {
   'memory_graph_chore_last_success_timestamp_seconds{chore="send mails"}': "0+30x240",
   'memory_graph_backlog_oldest_seconds{kind="mails",instance="one"}': "20x240",
   'memory_graph_database_waiting{pool="account"}': "100x240",
+  'memory_graph_database_waiting{pool="replica-account"}': "100x240",
   'memory_graph_mails_total{outcome="sent"}': "0+1x240",
   'memory_graph_mails_total{outcome="refused"}': "0x240",
   memory_graph_log_errors_total: "0x240",

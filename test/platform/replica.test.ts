@@ -70,9 +70,12 @@ it.skipIf(programs === undefined)(
     expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: primaryUrl })).toMatch(
       /^wrong: .*leads to a primary/,
     );
-    const failures = async () =>
-      /^memory_graph_replica_failures_total (\d+)$/m.exec(String((await ask(app.metricsUrl ?? "")).body))?.[1];
+    const metric = async (name: string) =>
+      new RegExp(`^memory_graph_${name} (\\d+)$`, "m").exec(String((await ask(app.metricsUrl ?? "")).body))?.[1];
+    const failures = () => metric("replica_failures_total");
     expect(await failures()).toBe("0");
+    expect(Number(await metric('database_connections{pool="replica-shared",state="idle"}'))).toBeGreaterThan(0);
+    expect(await metric('database_waiting{pool="replica-account"}')).toBe("0");
     await postgres.stopReplica();
     await store("fourth", {});
     expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
