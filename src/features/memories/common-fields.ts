@@ -1,6 +1,7 @@
 import { Field } from "type-graphql";
 import { EXTERNAL_ID_MAX, Form, ListSize, Marked, NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
+import { TYPE_FORM } from "./memory-contents.js";
 
 /** The id that a client gives a memory; may be left out. */
 export const ExternalIdField = (
@@ -28,6 +29,15 @@ export const ProjectField = (description: string): PropertyDecorator =>
 /** The form of a relationship's type. */
 export const RELATIONSHIP_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 const TYPES_MAX = 50;
+
+/** The types by which memories are narrowed. */
+export const TypesField = (description: string): PropertyDecorator =>
+  combine(
+    Field(() => [String], { nullable: true, description }),
+    Nullable(),
+    Form(TYPE_FORM, "must be lower-case words such as code_pattern"),
+    ListSize(1, TYPES_MAX, 50),
+  );
 
 /** The types by which relationships are narrowed. */
 export const RelationshipTypesField = (description: string): PropertyDecorator =>

@@ -43,6 +43,7 @@ export {
   ExternalIdField,
   IncludeExpiredField,
   ProjectField,
+  TypesField,
   RELATIONSHIP_FORM,
   RelationshipTypesField,
 } from "./common-fields.js";

@@ -1,12 +1,10 @@
 import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphql";
-import { Between, Era, Form, ListSize, Nullable } from "../../operation/bounds.js";
+import { Between, Era, ListSize, Nullable } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { GraphInput } from "./graph.js";
-import { TAGS_MAX, TAG_MAX, TYPE_FORM } from "./memory-contents.js";
+import { TAGS_MAX, TAG_MAX } from "./memory-contents.js";
 import { normalTags } from "./memory-columns.js";
-import { IncludeExpiredField, ProjectField } from "./common-fields.js";
-
-const TYPES_MAX = 50;
+import { IncludeExpiredField, ProjectField, TypesField } from "./common-fields.js";
 
 /** The time by which memories that have expired are left out; null where none is. */
 export const expiryFor = ({ now }: Pick<Context, "now">, { includeExpired }: { readonly includeExpired?: boolean }) =>
@@ -26,10 +24,7 @@ registerEnumType(TagsMatch, {
 @ArgsType()
 @InputType()
 export abstract class MemoryFilterInput extends GraphInput {
-  @Field(() => [String], { nullable: true, description: "Only memories of one of these types." })
-  @Nullable()
-  @Form(TYPE_FORM, "must be lower-case words such as code_pattern")
-  @ListSize(1, TYPES_MAX, 50)
+  @TypesField("Only memories of one of these types.")
   types?: string[] | null;
 
   @Field(() => [String], { nullable: true, description: "Only memories that carry these tags: see `tagsMatch`." })

@@ -116,6 +116,16 @@ export const memoriesWithLinks = readStatement(
   relationshipsWith("'context', r.context, "),
 );
 
+/** The id of the memory that has taken the place of one. */
+export const newestInPlaceOf = (id: string) => `
+      SELECT either.other_id AS id FROM (
+        (SELECT id, from_id AS other_id FROM relationship
+          WHERE graph_id = :graphId AND to_id = ${id} AND type = 'REPLACES' LIMIT 20)
+        UNION ALL
+        (SELECT id, to_id FROM relationship
+          WHERE graph_id = :graphId AND from_id = ${id} AND type = 'DEPRECATED_BY' LIMIT 20)) AS either
+      ORDER BY either.id DESC LIMIT 1`;
+
 /**
  * The memories that have taken the place of others: the newest that REPLACES one or that it is DEPRECATED_BY. Of one with
  * very many such relationships some are looked at. SQL, since no model finds the newest of each in one way.
@@ -127,14 +137,7 @@ export const supersedingMemories = defineStatement({
   text: `
     SELECT wanted.id, newer.id AS "memoryId", m.title
     FROM unnest((SELECT :ids)) AS wanted(id)
-    CROSS JOIN LATERAL (
-      SELECT either.other_id AS id FROM (
-        (SELECT id, from_id AS other_id FROM relationship
-          WHERE graph_id = :graphId AND to_id = wanted.id AND type = 'REPLACES' LIMIT 20)
-        UNION ALL
-        (SELECT id, to_id FROM relationship
-          WHERE graph_id = :graphId AND from_id = wanted.id AND type = 'DEPRECATED_BY' LIMIT 20)) AS either
-      ORDER BY either.id DESC LIMIT 1) AS newer
+    CROSS JOIN LATERAL (${newestInPlaceOf("wanted.id")}) AS newer
     JOIN memory m ON m.graph_id = :graphId AND m.id = newer.id`,
 });
 

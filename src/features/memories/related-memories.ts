@@ -13,6 +13,7 @@ import { expiryFor } from "./memory-filter.js";
 import { withMemories } from "./memory-relations.js";
 import { RelatedMemory } from "./related-memory.js";
 import { type RelatedRow, relatedStatement } from "./related-statement.js";
+import type { SupersedingMemory } from "./superseding-memory.js";
 import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
@@ -112,6 +113,7 @@ export const relatedMemories = defineOperation({
     most: { limit: FOR_AGENTS_MAX },
     outputs: [
       ...["id", "type", "title", "relationship", "direction", "depth", "viaMemoryId", "strength", "link.context"],
+      "supersededBy",
     ].map((name) => `memories.${name}`),
     ifCut:
       "More can be reached. Ask for certain types, one direction, a smaller max_depth, or a limit up to " +
@@ -145,8 +147,8 @@ export const relatedMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const { types, maxDepth, direction, limit, eachRelationship, full } = input;
-    // REST has no selection: there, links come with `eachRelationship` alone.
-    const isLinked = context.door !== "rest" && context.selects("link", "memories");
+    // REST has no selection: there, this comes with `eachRelationship` alone.
+    const isLinked = context.door !== "rest" && LINKED.some((field) => context.selects(field, "memories"));
     const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : isLinked ? "linked" : "memories");
     const rows = await withMemory(context, { graphId, id: input.id }, async ({ id: start }) => {
       // One more than is answered tells whether there are more.
@@ -169,11 +171,15 @@ export const relatedMemories = defineOperation({
   },
 });
 
+/** What is read beside the memories themselves. */
+const LINKED = ["link", "supersededBy"];
+
 /** None for the row of a memory that leads nowhere. */
 function toRelated({ id, ...row }: RelatedRow, graphId: string): RelatedMemory[] {
   if (id === null) return [];
-  const { relationshipId, confidence, context, ...related } = row;
+  const { relationshipId, confidence, context, supersededBy, ...related } = row;
   const link = relationshipId != null && {
+    supersededBy: supersededBy as SupersedingMemory | null,
     link: { relationshipId, confidence: confidence ?? 0, context: context ?? null },
   };
   return [{ ...related, memoryId: id, graphId, ...link }];

@@ -1,8 +1,9 @@
 import { Field, Float, ID, Int, ObjectType } from "type-graphql";
-import { Embedded, InRest } from "../../operation/output.js";
+import { Embedded, InRest, NullWhereNothing } from "../../operation/output.js";
 import { Direction, LINK_CONTEXT, Memory } from "./memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "./memory-relations.js";
 import { MemoryHead } from "./memory-head.js";
+import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 
 @ObjectType({ description: "What is said of a relationship that leads to a memory." })
 class RelatedLink {
@@ -45,6 +46,14 @@ export class RelatedMemory extends MemoryHead {
   })
   @Embedded()
   link?: RelatedLink;
+
+  @Field(() => SupersedingMemory, {
+    nullable: true,
+    description: `${SUPERSEDED_BY}. By REST only with \`eachRelationship\`.`,
+  })
+  @Embedded()
+  @NullWhereNothing
+  supersededBy?: SupersedingMemory | null;
 
   @Field(() => Memory, { nullable: true, description: WHOLE_MEMORY })
   @Embedded()

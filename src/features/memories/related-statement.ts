@@ -1,4 +1,5 @@
 import { LIMITS } from "../../limits.js";
+import { newestInPlaceOf } from "./memory-statements.js";
 import { type RowOf, defineStatement, oneOf } from "../../platform/statement.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
@@ -17,9 +18,17 @@ export function relatedStatement(depth: number, rows: Rows) {
   return statement;
 }
 
-const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?" } as const;
-/** What is said of the relationship itself. */
+const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?", supersededBy: "json?" } as const;
+/** What is said of the relationship itself, and what has taken the place of the memory. */
 const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
+
+const LINK_JOINS = `
+    LEFT JOIN relationship r ON r.graph_id = :graphId AND r.id = best.relationship_id
+    LEFT JOIN LATERAL (
+      SELECT json_build_object('memoryId', m.id, 'title', m.title) AS memory
+      FROM (${newestInPlaceOf("best.id")}) AS newest
+      JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id
+    ) newer ON true`;
 
 /** SQL, since no model goes on from where it came to: each level would be several queries. */
 const walkStatement = (rows: Rows, levels: readonly number[]) =>
@@ -35,7 +44,7 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
       SELECT id FROM memory WHERE graph_id = :graphId AND id = :start
     ), ${levels.map((depth) => `step_${depth} AS ${step(depth)}, level_${depth} AS ${level(depth)}`).join(", ")}
     SELECT best.id, best.type, best.title, best.relationship, best.direction, best.depth, best.via AS "viaMemoryId",
-      best.strength${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context'}
+      best.strength${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context, newer.memory AS "supersededBy"'}
     FROM level_0 LEFT JOIN (
       SELECT m.id, m.type, m.title, m.importance,
         near.type AS relationship, near.direction, near.depth, near.strength, near.via, near.relationship_id
@@ -44,7 +53,7 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
         AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)
       ORDER BY near.depth, near.strength DESC, m.importance DESC, m.id, near.relationship_id LIMIT :limit
     ) best ON true
-    ${rows === "memories" ? "" : "LEFT JOIN relationship r ON r.graph_id = :graphId AND r.id = best.relationship_id"}
+    ${rows === "memories" ? "" : LINK_JOINS}
     ORDER BY best.depth, best.strength DESC, best.importance DESC, best.id, best.relationship_id`,
   });
 

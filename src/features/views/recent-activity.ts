@@ -10,6 +10,7 @@ import {
   Memory,
   NoTeamGraph,
   ProjectField,
+  TypesField,
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
@@ -28,6 +29,9 @@ export class RecentActivityInput extends GraphInput {
 
   @ProjectField("Only memories of this project: those whose `context` has it as `project_path`.")
   project?: string | null;
+
+  @TypesField("Only memories of one of these types.")
+  types?: string[] | null;
 
   @IncludeExpiredField()
   includeExpired!: boolean;
@@ -83,20 +87,22 @@ export const recentActivity = defineOperation({
   mcp: {
     name: "get_recent_activity",
     description:
-      "What was stored or changed in the last days, and problems that nothing solves yet. Call it to pick up work where " +
-      "it was left.",
+      "What was stored or changed in the last days, newest first, and problems that nothing solves yet. Call it to pick " +
+      "up work where it was left, or with types and days 365 to list all of a kind.",
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",
       project: "Only memories whose context has this project_path.",
+      types: "Only these types, such as preference.",
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
       ...["total", "byType", "days"],
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
-    ifCut: "Ask for fewer days or one project, or call search_memories.",
-    whenEmpty: "Nothing changed in these days. Ask for more days and no project, or call search_memories.",
+    ifCut: "Ask for fewer days, certain types or one project, or call search_memories.",
+    narrowing: ["project", "types"],
+    whenEmpty: "Nothing changed in these days. Ask for more days, or call search_memories.",
   },
   example: {
     input: { days: 7 },
@@ -118,6 +124,7 @@ export const recentActivity = defineOperation({
       graphId: chosenGraphId(caller, input),
       since,
       project: input.project ?? null,
+      types: input.types ?? null,
       expired: expiryFor(context, input),
       most: LIMITS.views.changed,
     };

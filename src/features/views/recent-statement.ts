@@ -14,8 +14,8 @@ const LOOKED_AT = `
     SELECT id, type, importance, project, updated_at, expires_at FROM memory WHERE graph_id = :graphId AND updated_at >= :since
     ORDER BY updated_at DESC, id DESC LIMIT :most`;
 
-/** Those of them that are asked for: of a project, and what has not expired. */
-const WANTED = `(:project IS NULL OR project = :project) AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
+/** Those of them that are asked for: of a project or of types, and what has not expired. */
+const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR project = :project) AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
 const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
 
 /**
@@ -24,7 +24,10 @@ const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
  */
 export const recentActivityOf = defineStatement({
   name: "recent_activity",
-  values: { graphId: "uuid", since: "timestamptz", project: "text?", expired: "timestamptz?", most: "int4" },
+  values: {
+    ...{ graphId: "uuid", since: "timestamptz", project: "text?", types: "text[]?" },
+    ...{ expired: "timestamptz?", most: "int4" },
+  },
   row: { total: "int4", isCapped: "bool", byType: "json", memories: "json", problems: "json" },
   text: `
     WITH counts AS MATERIALIZED (

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
+import { relatedMemories } from "../../../src/features/memories/related-memories.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
@@ -116,5 +117,29 @@ it("says so at every door", async () => {
   };
   expect((await ask(`${url}/mcp`, { key, body: call })).body).toMatchObject({
     result: { structuredContent: { superseded_by: plain } },
+  });
+});
+
+it("says so of what a walk reaches, so that nobody follows a solution that a better one has replaced", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { url } = await world.serve();
+  const [problem, old, newer] = await memoriesTitled(ann, "Problem", "Old", "Newer");
+  await aLink(ann, old, problem, { relationshipType: "SOLVES" });
+  await aLink(ann, newer, problem, { relationshipType: "SOLVES" });
+  await aLink(ann, newer, old, replaces);
+  const expected = { Newer: null, Old: { memoryId: newer.id, title: "Newer" } };
+
+  const { memories } = await ann.did(relatedMemories, { id: problem.id, eachRelationship: true });
+  expect(Object.fromEntries(memories.map(({ title, supersededBy }) => [title, supersededBy]))).toEqual(expected);
+  const query = `{ relatedMemories(id: "${problem.id}") { memories { title supersededBy { title } } } }`;
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+  expect((body as { data?: unknown }).data).toEqual({
+    relatedMemories: {
+      memories: expect.arrayContaining([
+        { title: "Newer", supersededBy: null },
+        { title: "Old", supersededBy: { title: "Newer" } },
+      ]) as unknown,
+    },
   });
 });

@@ -138,3 +138,18 @@ it("refuses what is out of bounds", async () => {
     expect(await ann.does(recentActivity, { days }), String(days)).toBeRefused("bad_request");
   }
 });
+
+it("tells of certain types where that is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const type of ["preference", "problem", "error", "task"]) await aMemory(ann, { title: `A ${type}`, type });
+
+  const { total, byType, memories, unresolvedProblems } = await ann.did(recentActivity, {
+    types: ["preference", "error"],
+  });
+
+  expect(total).toBe(2);
+  expect(byType.map(({ type }) => type)).toEqual(["error", "preference"]);
+  expect(memories.map(({ title }) => title)).toEqual(["A error", "A preference"]);
+  expect(unresolvedProblems.map(({ title }) => title)).toEqual(["A error"]);
+});
