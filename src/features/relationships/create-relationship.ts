@@ -18,6 +18,7 @@ import {
   settle,
 } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
+import { betterTypeFor } from "./relationship-types.js";
 import { NewRelationship } from "./relationship-input.js";
 
 const RELATIONSHIPS_MAX = LIMITS.memory.relationships;
@@ -98,6 +99,9 @@ export const createRelationship = defineOperation({
     },
     output: RELATIONSHIP_EXAMPLE,
   },
+  check({ door }, { relationshipType }) {
+    if (door === "mcp") assertFollowed(relationshipType);
+  },
   audit: { none: "A relationship stores who created it and when." },
   async handle(context, input) {
     const { caller, database, newId, now } = context;
@@ -110,6 +114,7 @@ export const createRelationship = defineOperation({
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
       await assertPossible(database, link);
+      if (context.door === "mcp") await assertNotReplaced(database, link);
       await assertRoom(context, graphId, { bytes });
       const made = await database.models.relationship
         .createMany({ data: { ...link, ...row }, skipDuplicates: true })
@@ -138,6 +143,33 @@ async function findEnds(context: Context, graphId: string, { fromMemoryId, toMem
   if (from === to)
     throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
   return { from, to };
+}
+
+/**
+ * Agents cannot delete a relationship, and no view follows one that is called otherwise: a problem would stay open.
+ * @throws InvalidInput
+ */
+function assertFollowed(type: string): void {
+  const better = betterTypeFor(type);
+  if (!better) return;
+  const message = better.isTurned
+    ? `reads backwards: swap the two ids, and say ${better.name}`
+    : `say ${better.name} instead`;
+  throw new InvalidInput([{ path: "relationshipType", message }]);
+}
+
+/**
+ * Of two memories that replace each other, readers would be sent to and fro.
+ * @throws InvalidInput
+ */
+async function assertNotReplaced({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
+  if (type !== "REPLACES") return;
+  const turned = { graphId, fromId: toId, type, toId: fromId };
+  if (!(await models.relationship.findUnique({ where: { graphId_fromId_type_toId: turned }, select: { id: true } })))
+    return;
+  const message =
+    "REPLACES this memory already. Read both: update the one that is to hold, or delete the one that is wrong";
+  throw new InvalidInput([{ path: "toMemoryId", message }]);
 }
 
 interface Link {

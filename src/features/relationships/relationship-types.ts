@@ -43,3 +43,22 @@ export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOG
     inverse: INVERSES.get(name) ?? null,
   })),
 );
+
+/** What is often said instead of a well-known type, although no view follows it. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ["FIXES", "SOLVES"],
+  ["RESOLVES", "SOLVES"],
+  ["SUPERSEDES", "REPLACES"],
+]);
+
+/** The well-known type that a name such as `SOLVED_BY`, `FIXES` or `FIXED_BY` stands for; undefined for all others. */
+export function betterTypeFor(name: string): { readonly name: string; readonly isTurned: boolean } | undefined {
+  if (WELL_KNOWN.has(name)) return undefined;
+  const verb = /^([A-Z]+)ED_BY$/.exec(name)?.[1];
+  // `SOLVES` of `SOLVED_BY`, `PREVENTS` of `PREVENTED_BY`.
+  const said = verb === undefined ? [name] : [`${verb}ES`, `${verb}S`];
+  const better = said.map((active) => SYNONYMS.get(active) ?? active).find((active) => WELL_KNOWN.has(active));
+  return better === undefined ? undefined : { name: better, isTurned: verb !== undefined };
+}
+
+const WELL_KNOWN: ReadonlySet<string> = new Set(WELL_KNOWN_TYPES.map(({ name }) => name));

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { callTool } from "../support/mcp.js";
+import { aLink, memoriesTitled } from "../support/memories.js";
+import { createWorld } from "../support/world.js";
+
+/** What an agent's call for a relationship comes to, and what the graph then says of the problem. */
+async function linked(relationship_type: string) {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [one, other] = await memoriesTitled(ann, "One", "Other");
+  const ends = { from_memory_id: one.id, to_memory_id: other.id };
+  const { answer } = await callTool(url, ann.key, "create_relationship", { ...ends, relationship_type });
+  return answer as { type?: string; error?: { message: string } };
+}
+
+it.each([
+  ["SOLVED_BY", "reads backwards: swap the two ids, and say SOLVES"],
+  ["addressed_by", "reads backwards: swap the two ids, and say ADDRESSES"],
+  ["PREVENTED_BY", "reads backwards: swap the two ids, and say PREVENTS"],
+  ["REPLACED_BY", "reads backwards: swap the two ids, and say REPLACES"],
+  ["SUPERSEDED_BY", "reads backwards: swap the two ids, and say REPLACES"],
+  ["SUPERSEDES", "say REPLACES instead"],
+  ["FIXES", "say SOLVES instead"],
+])("refuses an agent the type %s, which no view follows, and says which one is meant", async (type, message) => {
+  expect((await linked(type)).error?.message).toBe(`relationship_type: ${message}`);
+});
+
+it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("lets an agent say %s", async (type) => {
+  expect((await linked(type)).type).toBe(type);
+});
+
+it("does not let an agent make two memories replace each other", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [old, newer] = await memoriesTitled(ann, "Old", "Newer");
+  await aLink(ann, newer, old, { relationshipType: "REPLACES" });
+  const turned = { from_memory_id: old.id, to_memory_id: newer.id };
+  const link = (relationship_type: string) =>
+    callTool(url, ann.key, "create_relationship", { ...turned, relationship_type });
+
+  expect((await link("REPLACES")).answer).toMatchObject({
+    error: { message: expect.stringContaining("to_memory_id: REPLACES this memory already") as string },
+  });
+  expect((await link("RELATED_TO")).isError).toBe(false);
+  const { answer } = await callTool(url, ann.key, "get_related_memories", { id: newer.id });
+  expect(answer["memories"]).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
+});
