@@ -26,12 +26,16 @@ export interface ToolRoute {
   readonly inputs?: Readonly<Record<string, string>>;
   /** The maximum of a number, smaller than at the other doors; also its default, unless that is smaller. */
   readonly most?: Readonly<Record<string, number>>;
+  /** The default of a number, smaller than at the other doors. */
+  readonly usual?: Readonly<Record<string, number>>;
   /** The outputs that agents get, nested ones as `memories.title`; all by default. */
   readonly outputs?: readonly string[];
   /** An output with a long text, of which an agent can request the part from a given character. */
   readonly inParts?: string;
   /** Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors. */
   readonly ifCut?: string;
+  /** Inputs that leave something out: an answer whose lists are all empty names those that were given. */
+  readonly narrowing?: readonly string[];
   /** Says what to try next, in an answer whose lists are all empty. */
   readonly whenEmpty?: string;
 }

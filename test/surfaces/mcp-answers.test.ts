@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { fitObject, jsonBytes } from "../../src/surfaces/mcp/fit.js";
 import { callTool } from "../support/mcp.js";
-import { aLink, memoriesTitled } from "../support/memories.js";
+import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
 import { operationNamed } from "../support/operations.js";
+import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 const { answerBytes } = LIMITS.mcp;
@@ -246,6 +247,41 @@ it("says what to try where nothing is found, and nowhere else", async () => {
   }
 });
 
+it("says which filters left nothing, and that there is another graph for whoever has one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner: bob } = await aTeam(world);
+  const ann = await world.user();
+  await aMemory(bob, { title: "Needle", graph: "personal" });
+  const hint = async (key: string, name: string, args: object) =>
+    String((await callTool(url, key, name, args)).answer["hint"]);
+
+  const narrowed = { query: "needle", project: "/app", types: ["problem"] };
+  expect(await hint(ann.key, "search_memories", narrowed)).toMatch(
+    /^Nothing with this types and project: try without\./,
+  );
+  expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toContain("this types: try without.");
+  expect(await hint(ann.key, "search_memories", { query: "needle" })).not.toMatch(/without|graph/);
+  expect(await hint(bob.key, "search_memories", { query: "needle" })).toContain("the team graph: try graph personal");
+  const { answer } = await callTool(url, bob.key, "search_memories", { query: "needle", graph: "personal" });
+  expect(answer).toMatchObject({ memories: [{ title: "Needle" }] });
+  const elsewhere = { query: "nowhere", graph: "personal" };
+  expect(await hint(bob.key, "search_memories", elsewhere)).toContain("the personal graph: try graph team");
+});
+
+it("shows ten hits unless more are asked for", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await manyMemories(world, ann, 30, "A needle.");
+  const hits = async (args: object) =>
+    (await callTool(url, ann.key, "search_memories", { query: "needle", ...args })).answer;
+
+  const { memories, total } = await hits({});
+  expect([memories, total]).toEqual([expect.objectContaining({ length: 10 }), 30]);
+  expect((await hits({ limit: 20 }))["memories"]).toHaveLength(20);
+});
+
 it("keeps the bound for the largest memories that there can be", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -315,7 +351,7 @@ it("fits any JSON into its room, and leaves alone what has room", () => {
 it.each([
   ["search_memories", { query: "x", limit: 0 }, "limit: must be from 1 to 20"],
   ["search_memories", { query: "x", limit: 1_000 }, "limit: must be from 1 to 20"],
-  ["search_memories", { query: "x", limit: "5" }, "limit: must be a whole number"],
+  ["search_memories", { query: "x", limit: "five" }, "limit: must be a whole number"],
   ["search_memories", { query: "x", limit: 3_000_000_000 }, "limit: must be from -2147483648 to 2147483647"],
   ["get_related_memories", { id: "x", limit: 31 }, "limit: must be from 1 to 30"],
 ])("says of a call of %s with %j once what is wrong, with the tool's own limits", async (name, args, message) => {

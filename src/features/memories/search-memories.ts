@@ -152,6 +152,7 @@ export const searchMemories = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     most: { limit: 20 },
+    usual: { limit: 10 },
     outputs: [
       ...["id", "type", "title", "summary", "tags", "snippet", "relevance", "supersededBy"].map(
         (name) => `memories.${name}`,
@@ -159,9 +160,10 @@ export const searchMemories = defineOperation({
       "total",
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
+    narrowing: ["types", "tags", "project", "createdAfter", "offset"],
     whenEmpty:
-      "No hit. Search goes by words: try other or fewer ones, or another language, and no types, tags, project, " +
-      "created_after or offset.",
+      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
+      "there is of a type.",
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },

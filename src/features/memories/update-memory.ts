@@ -47,12 +47,12 @@ export const updateMemory = defineOperation({
   mcp: {
     name: "update_memory",
     description: "Changes a memory that is no longer right or complete. People can still see what it was.",
-    leftOut: ["context"],
     inputs: {
       id: "The memory's id.",
       type: "What kind of note it is.",
       content: "The whole new note, which replaces the old one.",
       summary: "It in a sentence.",
+      context: "All of it, which replaces the old one.",
       tags: "All its labels; they replace the old ones.",
       importance: "How much it matters.",
       expiresAt: "Until when it holds.",

@@ -3,7 +3,7 @@ import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import type { ToolRoute } from "../../operation/tool.js";
 import { type Outputs, WHOLE } from "./outputs.js";
-import { type JsonSchema, type NamedSchemas, answerSchema, plainFieldsOf } from "../json-schema.js";
+import { type JsonSchema, type NamedSchemas, type PlainField, answerSchema, plainFieldsOf } from "../json-schema.js";
 
 /**
  * Schemas in the part of JSON Schema that every client takes: the roots are objects, nothing is combined or referred
@@ -12,11 +12,11 @@ import { type JsonSchema, type NamedSchemas, answerSchema, plainFieldsOf } from 
  */
 
 /** The input of an operation without what its tool leaves out, and with the defaults of its tool. */
-export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most = {} }: ToolRoute) {
+export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most = {}, usual = {} }: ToolRoute) {
   const config = type.toConfig();
   const fields = Object.entries(config.fields).filter(([name]) => !leftOut.includes(name));
   const smaller = fields.map(([name, field]) => {
-    const limit = most[name];
+    const limit = usual[name] ?? most[name];
     if (limit === undefined) return [name, field] as const;
     return [name, { ...field, defaultValue: Math.min(Number(field.defaultValue), limit) }] as const;
   });
@@ -40,10 +40,13 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
     name,
     { ...forAgents(schema), ...limits.get(name), description: described.get(name) ?? description },
   ]);
-  const part = { type: "integer", minimum: 0, description: "Where to go on in what was cut." };
+  const part = inParts ? [partField(inParts)] : [];
   return {
     type: "object",
-    properties: Object.fromEntries([...properties, ...(inParts ? [[partName(inParts), part]] : [])]) as object,
+    properties: Object.fromEntries([
+      ...properties,
+      ...part.map(({ name, description, schema }) => [name, { ...schema, description }]),
+    ]) as object,
     ...requiring(fields.filter(({ required }) => required).map(({ name }) => name)),
   };
 }
@@ -51,16 +54,31 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
 /** Older drafts of JSON Schema allow no empty list. */
 const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? { required: names } : {});
 
-/** Without what says nothing, and without patterns: some clients take only anchored ones, and refusals explain them. */
-function forAgents({ pattern: _pattern, additionalProperties: _others, items, ...schema }: JsonSchema): JsonSchema {
-  const kept = Object.entries(schema).filter(
-    ([name, value]) => !(name.startsWith("min") && name !== "minimum" && value === 0),
-  );
-  return { ...Object.fromEntries(kept), ...(items === undefined ? {} : { items: forAgents(items as JsonSchema) }) };
+/**
+ * Without patterns, of which some clients take only anchored ones, and without sizes that hardly any call comes near: every
+ * agent has each word in its context, and refusals explain them.
+ */
+function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(([name]) => !LEFT_TO_REFUSALS.has(name));
+  const { maxLength: _longest, ...item } = (items ?? {}) as JsonSchema;
+  return { ...Object.fromEntries(kept), ...(items === undefined ? {} : { items: forAgents(item) }) };
 }
+
+const LEFT_TO_REFUSALS: ReadonlySet<string> = new Set([
+  ...["pattern", "additionalProperties"],
+  ...["minLength", "minItems", "maxItems"],
+]);
 
 /** The input by which an agent asks for a later part of a long output. */
 export const partName = (output: string): string => `${snakeCase(output)}_from`;
+
+export const partField = (output: string): PlainField => ({
+  name: partName(output),
+  description: "Where to go on in what was cut.",
+  schema: { type: "integer", minimum: 0 },
+  required: false,
+  nullable: false,
+});
 
 /** The schema of an operation's answer. Descriptions are left out: no agent reads them. */
 export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {

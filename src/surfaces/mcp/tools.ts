@@ -9,8 +9,9 @@ import { outputTypeOf } from "../../operation/output.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../http.js";
-import type { JsonSchema } from "../json-schema.js";
+import { type JsonSchema, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
+import { readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { isObject } from "./protocol.js";
 import { outputsOf } from "./outputs.js";
@@ -19,6 +20,7 @@ import {
   inputSchema,
   leftOutDefaults,
   outputSchema,
+  partField,
   partName,
   pick,
   picked,
@@ -87,6 +89,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const outputs = outputsOf(tool.outputs);
   const given = picked(answer, outputs);
   const takes = inputSchema(inputType, operation, tool);
+  const fields = [...plainFieldsOf(inputType, operation), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
     complete: (input) => assertWithin(Object.assign(input, defaults), Object.keys(most), takes),
@@ -108,9 +111,12 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
       assertWhole(args);
-      const { from, others } = inParts ? takePart(args, partName(inParts)) : { from: 0, others: args };
+      const meant = readArguments(args, fields, { isReading: operation.kind === "query" });
+      const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
-      return answerOf(pick(plain, given) as Output, tool, { from, endsEarly: plain["truncated"] === true });
+      const output = pick(plain, given) as Output;
+      const tried = isEmpty(output) ? hintsIfEmpty(tool, scope, others) : [];
+      return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, tried });
     },
   };
 }
@@ -122,16 +128,18 @@ interface Extent {
   readonly from: number;
   /** Whether the operation itself says that there is more. */
   readonly endsEarly: boolean;
+  /** What to try next, where there is nothing. */
+  readonly tried: readonly string[];
 }
 
 /** An output from a later part of its long text, if that was asked for, and in 8 KB; and what to do if it is not all. */
-function answerOf(output: Output, { inParts, ifCut, whenEmpty }: ToolRoute, { from, endsEarly }: Extent): ToolAnswer {
+function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, tried }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
   const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
   const asked = { ...output, ...rest };
   const cut = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
-  const tried = whenEmpty !== undefined && isEmpty(output) && { hint: whenEmpty };
-  const whole = answered({ ...asked, ...(endsEarly ? cut : tried) });
+  const hint = tried.length > 0 && { hint: tried.join(" ") };
+  const whole = answered({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = name === undefined ? undefined : { name, from };
   // Times become text here: what is cut is JSON.
@@ -142,10 +150,22 @@ function answerOf(output: Output, { inParts, ifCut, whenEmpty }: ToolRoute, { fr
 const isEmpty = (output: Output): boolean =>
   Object.values(output).every((field) => !Array.isArray(field) || field.length === 0);
 
+/** What is not in one graph of the caller may be in the other: an agent that has just joined a team looks in vain. */
+function hintsIfEmpty({ whenEmpty, narrowing = [] }: ToolRoute, { caller }: RequestScope, args: Output): string[] {
+  if (whenEmpty === undefined) return [];
+  const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
+  const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
+  return [
+    ...(given.length > 0 ? [`Nothing with this ${given.join(" and ")}: try without.`] : []),
+    whenEmpty,
+    ...(caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
+  ];
+}
+
 const answered = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 
 /** Takes the input of the door itself out of those of the operation. */
-function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: object } {
+function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: Output } {
   const { [name]: from = 0, ...others } = args;
   if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others };
   throw new InvalidInput([{ path: name, message: "must be a whole number, at least 0" }]);
@@ -185,9 +205,11 @@ function hintsOf({ kind }: Operation, { isDestructive = false, isIdempotent = fa
 const titleOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 function assertKnown(tool: ToolRoute, known: readonly string[], answer: JsonSchema): void {
-  const { name, leftOut = [], most = {}, inputs = {}, outputs = [], inParts } = tool;
+  const { name, leftOut = [], most = {}, usual = {}, inputs = {}, narrowing = [], outputs = [], inParts } = tool;
   const unknown = [
-    ...[...leftOut, ...Object.keys(most), ...Object.keys(inputs)].filter((input) => !known.includes(input)),
+    ...[...leftOut, ...narrowing, ...Object.keys({ ...most, ...usual, ...inputs })].filter(
+      (input) => !known.includes(input),
+    ),
     ...[...outputs, ...(inParts === undefined ? [] : [inParts])].filter((path) => !hasPath(answer, path)),
   ];
   if (unknown.length > 0) throw new Error(`The tool ${name} names fields that do not exist: ${unknown.join(", ")}.`);

@@ -1,0 +1,76 @@
+import type { JsonSchema, PlainField } from "../json-schema.js";
+
+/**
+ * Arguments as an agent's model writes them, made into what the tool takes wherever only one thing can be meant: each
+ * refusal costs the agent a call, and some models repeat the same form again. What is left is refused in words.
+ */
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** What a reading tool leaves out when it is empty; a change may mean to empty something. */
+interface Reading {
+  readonly isReading: boolean;
+}
+
+/** The same arguments in the forms of their fields, without those that say nothing. Unknown ones stay, to be refused. */
+export function readArguments(args: Arguments, fields: readonly PlainField[], reading: Reading): Arguments {
+  const known = new Map(fields.map((field) => [field.name, field]));
+  const read = Object.entries(args).map(([name, value]) => {
+    const field = known.get(name);
+    return [name, field ? readValue(value, field) : value, field] as const;
+  });
+  const said = read.filter(([, value, field]) => !field || field.required || !saysNothing(value, field, reading));
+  return Object.fromEntries(said.map(([name, value]) => [name, value]));
+}
+
+/** Some clients send every field that there is: null, `""` or `[]` stands for one that the model has left out. */
+function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading }: Reading): boolean {
+  if (value === null) return !nullable;
+  if (value === "") return isReading || schema["type"] !== "string" || "enum" in schema || "format" in schema;
+  return Array.isArray(value) && value.length === 0 && isReading;
+}
+
+function readValue(value: unknown, { name, schema }: PlainField): unknown {
+  const read = typeof value === "string" ? readText(value, schema) : value;
+  if (/(^|_)id$/.test(name)) return bareId(read);
+  if (!Array.isArray(read)) return inForm(read, schema);
+  return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
+}
+
+/** What a text stands for where the tool takes something else. */
+function readText(text: string, { type }: JsonSchema): unknown {
+  const plain = text.trim();
+  if (type === "string" || plain === "") return text;
+  const parsed = parse(plain);
+  if (type === "array") return Array.isArray(parsed) ? parsed : separated(plain);
+  const isFitting = type === "object" ? typeof parsed === "object" : typeof parsed === "number";
+  return isFitting ? parsed : text;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const separated = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+
+/** A name such as `Code Pattern` or `solves` as the tool writes it. */
+function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown {
+  if (typeof value !== "string") return value;
+  const isRight = (text: string): boolean =>
+    Array.isArray(choices) ? choices.includes(text) : typeof pattern !== "string" || new RegExp(pattern).test(text);
+  const name = value.trim().replaceAll(/[\s-]+/g, "_");
+  return [value, name.toLowerCase(), name.toUpperCase()].find(isRight) ?? value;
+}
+
+const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
+
+/** An id without the quotes, brackets or spaces that a model has copied with it. */
+const bareId = (value: unknown): unknown => (typeof value === "string" && QUOTED_ID.exec(value)?.[1]) || value;

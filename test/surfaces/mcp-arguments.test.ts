@@ -1,0 +1,86 @@
+import { expect, it } from "vitest";
+import { callTool } from "../support/mcp.js";
+import { memoriesTitled } from "../support/memories.js";
+import { createWorld } from "../support/world.js";
+
+it.each([
+  [{ limit: "1" }, { limit: 1 }],
+  [{ types: "problem" }, { types: ["problem"] }],
+  [{ types: "problem, solution" }, { types: ["problem", "solution"] }],
+  [{ types: '["problem"]' }, { types: ["problem"] }],
+  [{ types: ["Problem"] }, { types: ["problem"] }],
+  [{ types: [], tags: [] }, {}],
+  [{ tags: "", project: "", created_after: "", graph: "", limit: "" }, {}],
+  [{ tags: null, project: null, graph: null, limit: null, offset: null }, {}],
+  [{ graph: "Personal" }, { graph: "personal" }],
+])("takes a search with %j as one with %j", async (written, meant) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  for (const type of ["problem", "solution", "general"])
+    await callTool(url, ann.key, "store_memory", { type, title: `Needle ${type}`, content: "x", tags: ["a"] });
+  const search = (args: object) => callTool(url, ann.key, "search_memories", { query: "needle", ...args });
+
+  const [read, right] = [await search(written), await search(meant)];
+
+  expect(right.answer["memories"]).not.toEqual([]);
+  expect(read).toEqual(right);
+});
+
+it("stores and links what is written in other forms as it is meant", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const written = { type: "Code Pattern", tags: "a, b", importance: "0.9", context: '{"project_path": "/app"}' };
+  const stored = await call("store_memory", { title: "1", content: "[2]", summary: null, ...written });
+  const [other] = await memoriesTitled(ann, "Other");
+
+  expect(await call("get_memory", { id: `"${String(stored["id"])}"\n` })).toMatchObject({
+    ...{ type: "code_pattern", title: "1", content: "[2]", tags: ["a", "b"], importance: 0.9 },
+    context: { project_path: "/app" },
+  });
+  const ends = { from_memory_id: `[${String(stored["id"])}]`, to_memory_id: `\`${other.id}\`` };
+  const link = await call("create_relationship", { ...ends, relationship_type: "related to" });
+  expect(link).toMatchObject({ from: stored["id"], to: other.id, type: "RELATED_TO" });
+  const part = await call("get_memory", { id: stored["id"], content_from: "1" });
+  expect(part["content"]).toBe("2]");
+});
+
+it("still lets a change empty what it names, and leaves alone what may be meant", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const said = { type: "general", title: "A", content: "x", tags: ["a"], summary: "S" };
+  const { id } = await call("store_memory", { ...said, expires_at: "2999-01-01T00:00:00Z" });
+
+  await call("update_memory", { id, tags: [], expires_at: null, title: null });
+  const emptied = await call("get_memory", { id });
+  expect(emptied).toMatchObject({ title: "A", summary: "S", tags: [] });
+  expect(emptied).not.toHaveProperty("expires_at");
+  await call("update_memory", { id, summary: "", title: " B, c ", context: { project_path: "/new" } });
+  expect(await call("get_memory", { id })).toMatchObject({
+    summary: "",
+    title: " B, c ",
+    context: { project_path: "/new" },
+  });
+});
+
+it.each([
+  ["search_memories", { query: "x", limit: "five" }, "limit: must be a whole number"],
+  ["search_memories", { query: "x", types: ["??"] }, "types: must be lower-case words such as code_pattern"],
+  ["search_memories", { query: null }, "query: "],
+  ["search_memories", { query: "" }, "query: must have 1 to 1000 characters"],
+  ["search_memories", { query: "x", text: "" }, "text: is unknown"],
+  ["store_memory", { type: "general", title: "A", content: "x", context: "/app" }, "context: must be a JSON object"],
+  ["update_memory", { id: "x", title: "" }, "title: must have 1 to 500 characters"],
+])("refuses a call of %s with %j, which may mean anything", async (name, args, message) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+
+  const { answer } = await callTool(url, ann.key, name, args);
+
+  expect(answer).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
+});
