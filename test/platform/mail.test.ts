@@ -6,6 +6,7 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { acceptInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
+import { PRODUCT } from "../../src/operation/product.js";
 import { needsStartTls } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
@@ -42,6 +43,7 @@ it("invites by a mail with the inviter, the team, the role, the end, and a link 
     expect(form).toContain(owner.email);
     expect(form).toContain("Platform");
     expect(form).toContain("as an admin");
+    expect(form).toContain(PRODUCT);
     expect(form).toContain(ends);
     expect(form).toContain(`https://memory.example.com/invitations/${token}`);
     expect(form).toContain(`curl -X POST https://memory.example.com/teams/invitations/${token}/accept`);
@@ -186,6 +188,8 @@ it("gives up at once when a mail server does not know the address, marks the inv
   expect(await mailsBy(metricsUrl)).toEqual({ sent: 1, retried: 0, refused: 1, given_up: 0 });
   expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
   expect(told.text).toContain("so your invitation did not arrive");
+  expect(told.text).toContain(`DELETE /teams/${invitation.teamId}/invitations/${invitation.id})`);
+  expect(told.html).toContain("<code>revokeInvitation</code>");
   expect(told.text).not.toContain("evil.example");
   const { invitations } = await owner.did(teamInvitations, { teamId: invitation.teamId });
   expect(invitations).toMatchObject([{ status: "pending", bouncedAt: expect.any(Date) as Date }]);

@@ -3,6 +3,7 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { myTeam } from "../../src/features/teams/get-team.js";
 import { updateTeam } from "../../src/features/teams/update-team.js";
+import { PRODUCT } from "../../src/operation/product.js";
 import { opens } from "../support/keys.js";
 import { letExpire } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
@@ -22,13 +23,13 @@ it("leads from the mail's link into the team: invitation, code, answer, key", as
   const third = await page("/answer", { code: " 1234 5678 ", answer: "accept" });
 
   expect(first.status).toBe(200);
-  expect(first.text).toMatch(/Ann.*invites you to the team.*Platform.*as an admin/s);
+  expect(first.text).toMatch(/Ann.*invites you to the team.*Platform.*as\s+an admin/s);
   expect(first.text).toMatch(/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
   expect(first.text).toContain("Send a code to b…@example.com");
   expect(first.text).not.toContain(BOB);
   expect(asked.status).toBe(303);
   expect(await world.database.models.mail.count({ where: { kind: "sign_up", email: BOB } })).toBe(1);
-  expect(second.text).toMatch(/<form method="post" action="\/invitations\/[^"]+\/answer">/);
+  expect(second.text).toMatch(/<form method="post" action="[^"]+\/answer">/);
   expect(third.status).toBe(200);
   const [key = ""] = /mg_live_\w+/.exec(third.text) ?? [];
   expect(await opens(world, key)).toBe(true);
@@ -109,6 +110,56 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
 });
 
 describe("the page", () => {
+  it("says to somebody who never heard of it what it is, and after the answer what to do next", async () => {
+    await using world = await createWorld();
+    const { page, invitationId } = await invitedTo(world);
+    await world.giveCode(BOB, CODE);
+
+    const open = await page();
+    const accepted = await page("/answer", { code: CODE, answer: "accept" });
+    await world.database.models.invitation.updateMany({ where: { id: invitationId }, data: { status: "revoked" } });
+    const ended = await page();
+
+    for (const { text } of [open, ended]) expect(text).toContain(PRODUCT);
+    expect(accepted.text).toMatch(/<a href="\.\.\/\.\.\/">What to do next/);
+    expect(ended.text).toMatch(/invited you.*ask for another one/s);
+  });
+
+  it("leads only to what a proxy with a prefix finds", async () => {
+    await using world = await createWorld();
+    const { page } = await invitedTo(world);
+    await world.giveCode(BOB, CODE);
+    const steps: [path: string, form?: Record<string, string>][] = [
+      [""],
+      ["/code", {}],
+      ["?code"],
+      ["/answer", { code: "00000000", answer: "accept" }],
+      ["/answer", { code: CODE, answer: "accept" }],
+      [""],
+    ];
+    const links = [];
+    for (const [path, form] of steps) {
+      const { text, location } = await page(path, form);
+      const here = `https://example.com/prefix/invitations/${encodeURIComponent(TOKEN)}${path}`;
+      const found = Array.from(text.matchAll(/(?:href|action)="([^"]+)"/g), ([, link = ""]) => link);
+      links.push(...[...found, ...(location === null ? [] : [location])].map((link) => new URL(link, here).pathname));
+    }
+    const invitation = `/prefix/invitations/${encodeURIComponent(TOKEN)}`;
+
+    expect(new Set(links)).toEqual(new Set([`${invitation}/code`, invitation, `${invitation}/answer`, "/prefix/"]));
+  });
+
+  it("lets a name move no word around it, whichever way it is written", async () => {
+    await using world = await createWorld();
+    const { page, owner, teamId } = await invitedTo(world);
+    await owner.did(updateTeam, { teamId, name: "\u05E6\u05D5\u05D5\u05EA 7" });
+
+    const { text } = await page();
+
+    expect(text).toContain("<bdi>\u05E6\u05D5\u05D5\u05EA 7</bdi>");
+    expect(text).toMatch(/<bdi>Ann[^<]*<\/bdi>/);
+  });
+
   it("allows no scripts, is not cached, and sends its URL to no other site", async () => {
     await using world = await createWorld();
     const { page } = await invitedTo(world);

@@ -314,7 +314,7 @@ describe("a request of a client", () => {
     const { location } = await walker.begin(client.client_id, { scope: "memories:read" });
     const { text, headers } = await walker.visit(location);
 
-    expect(text).toContain("<strong>&#60;b&#62;Evil name</strong> wants to use");
+    expect(text).toContain("<strong><bdi>&#60;b&#62;Evil name</bdi></strong> wants to use");
     expect(text).toContain("sent back to <strong>app.example.com</strong>");
     expect(text).toContain("Read memories");
     expect(text).not.toContain("Store, change");

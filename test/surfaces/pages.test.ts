@@ -1,12 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { describeInBrowser } from "../support/browser.js";
+import { paleTexts } from "../support/contrast.js";
+import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 beforeAll(() => {
   execFileSync(process.execPath, [".config/run.mjs", "--no-build", "--playground"], { stdio: "inherit" });
 });
+
+const BOB = "bob@example.com";
 
 type Scheme = "light" | "dark";
 
@@ -19,6 +24,9 @@ interface Looks {
 
 const BACKGROUND = { property: "backgroundColor", expected: { light: "rgb(255, 255, 255)", dark: "rgb(13, 17, 23)" } };
 const LAYOUT: Looks = { selector: "body", ...BACKGROUND };
+
+/** The part of the playground whose colours are ours; those of the editor are GraphiQL's. */
+const OURS: Readonly<Record<string, string>> = { "/graphql": ".playground-examples, .playground-title" };
 
 /** Those that bring a style of their own. */
 const OTHERS: Readonly<Record<string, Looks>> = {
@@ -37,7 +45,7 @@ const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/
 
 describeInBrowser("pages", (browser) => {
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(
-    "lets the style of %s in, says nothing in the console and fits a phone (%s)",
+    "lets the style of %s in, says nothing in the console, fits a phone and can be read (%s)",
     async (path, colorScheme) => {
       await using world = await createWorld();
       const { url } = await world.serve();
@@ -52,6 +60,8 @@ describeInBrowser("pages", (browser) => {
       await page.goto(url + path);
       await page.locator(selector).first().waitFor();
       await expect.poll(() => page.locator("h1").count()).toBe(1);
+      await expect.poll(() => page.locator("main, [role=main]").count()).toBe(1);
+      await expect.poll(() => paleTexts(page, OURS[path])).toEqual([]);
       const look = await page.evaluate<object>(
         `({
           value: getComputedStyle(document.querySelector(${JSON.stringify(selector)}))[${JSON.stringify(property)}],
@@ -63,6 +73,41 @@ describeInBrowser("pages", (browser) => {
       expect(look).toEqual({ value: expected[colorScheme], width: 390 });
       // The browser itself tells of an answer that is an error, and GraphiQL of the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
+    },
+  );
+
+  it.each(["light", "dark"] as const)(
+    "shows an invitation with any names on the smallest phone (%s)",
+    async (scheme) => {
+      await using world = await createWorld();
+      const { url } = await world.serve({ NODE_ENV: "production" });
+      const { owner, teamId } = await aTeam(world);
+      const names = {
+        team: `\u05E6\u05D5\u05D5\u05EA 7 ${"Donaudampfschiff".repeat(5)}`,
+        ann: `\u202E${"Ann".repeat(30)}`,
+      };
+      await world.database.models.team.updateMany({ data: { name: names.team } });
+      await world.database.models.user.updateMany({ data: { name: names.ann } });
+      const { id } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
+      await world.giveToken(id, "token");
+      await world.giveCode(BOB, "12345678");
+      const page = await browser().newPage({ viewport: { width: 320, height: 640 }, colorScheme: scheme });
+
+      await page.goto(`${url}/invitations/token?code`);
+      const shown = [];
+      for (const code of ["1", "12345678"]) {
+        const width = await page.evaluate("document.documentElement.scrollWidth");
+        shown.push({ width, pale: await paleTexts(page), focused: await page.locator(":focus").getAttribute("name") });
+        await page.keyboard.type(code);
+        await page.keyboard.press("Enter");
+        await page.waitForURL(/answer/);
+      }
+      await page.getByText("This is your API key").waitFor();
+      const pale = await paleTexts(page);
+      await page.close();
+
+      expect(shown).toEqual(shown.map(() => ({ width: 320, pale: [], focused: "code" })));
+      expect(pale).toEqual([]);
     },
   );
 });

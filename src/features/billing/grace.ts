@@ -64,7 +64,7 @@ const day = (date: Date): string => date.toISOString().slice(0, 10);
 
 const howToPay = (url: string | null): string =>
   url === null
-    ? "Choose another card in the customer portal (`openBillingPortal`)."
+    ? "Choose another card in the customer portal (`openBillingPortal`, or POST /billing/portal)."
     : `Pay the invoice here:\n\n${url}`;
 
 const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: string; body: string }>> = {
@@ -83,6 +83,6 @@ ${howToPay(invoiceUrl)}`,
 Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join while the team has more \
 than ${freeSeats} members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
 
-${isEnded ? "Buy seats again (`createTeamCheckout`)." : howToPay(invoiceUrl)}`,
+${isEnded ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),
 };

@@ -1,3 +1,4 @@
+import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
 import type { InvitationToSend } from "../teams/index.js";
 import { type Letter, letter } from "./letter.js";
@@ -20,6 +21,8 @@ export function invitationMail(invitation: InvitationToSend, publicUrl: string):
     text: `
 ${offer}
 
+${PRODUCT}
+
 Accept or decline here, until ${ends}:
 ${link}
 
@@ -28,6 +31,7 @@ ${curl}
 
 If you do not know what this is about, ignore this mail: nothing happens without your answer.`,
     body: html`<p>${offer}</p>
+      <p>${PRODUCT}</p>
       <p><a href="${link}">Accept or decline</a>, until ${ends}. The link in full:<br />${link}</p>
       <p>If you have an API key for this address, you can also use the token <code>${token}</code>:</p>
       <pre style="white-space: pre-wrap">${curl}</pre>

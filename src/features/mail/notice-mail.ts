@@ -1,5 +1,5 @@
 import type { Notice } from "../../operation/notice.js";
-import { html } from "../../platform/html.js";
+import { html, prose } from "../../platform/html.js";
 import { type Letter, letter } from "./letter.js";
 
 const URL_ALONE = /^https?:\/\/\S+$/;
@@ -13,6 +13,8 @@ export const noticeMail = ({ subject, body }: Pick<Notice, "subject" | "body">):
       .trim()
       .split(/\n{2,}/)
       .map((paragraph) =>
-        URL_ALONE.test(paragraph) ? html`<p><a href="${paragraph}">${paragraph}</a></p>` : html`<p>${paragraph}</p>`,
+        URL_ALONE.test(paragraph)
+          ? html`<p><a href="${paragraph}">${paragraph}</a></p>`
+          : html`<p>${prose(paragraph)}</p>`,
       )}`,
   });

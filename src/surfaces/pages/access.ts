@@ -2,9 +2,9 @@ import { type Handler, Router } from "express";
 import { inRestNames, routeOf } from "../../operation/names.js";
 import { type Operation, methodsOf } from "../../operation/operation.js";
 import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
-import { type Html, html } from "../../platform/html.js";
+import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 const PATH = "/docs/access";
 

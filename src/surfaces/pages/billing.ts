@@ -1,5 +1,5 @@
 import { type Handler, Router } from "express";
-import { html } from "../../platform/html.js";
+import { html, isolated } from "../../platform/html.js";
 import { BUG_MESSAGE, noteFailure, scopeOf } from "../http.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
@@ -35,11 +35,14 @@ const showReturn =
   };
 
 const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
-  if (!checkout) return page("No such checkout", html`<p>It has expired, or it never existed.</p>`);
-  const { team, seats, state } = checkout;
-  if (state === "over") return page("It has ended", html`<p>${team} has no paid subscription.</p>`);
+  if (!checkout)
+    return page("No such checkout", html`<p>It has expired, or it never existed. Go back and begin again.</p>`);
+  const { seats, state } = checkout;
+  const team = isolated(checkout.team);
+  if (state === "over")
+    return page("It has ended", html`<p>${team} has no paid subscription. To buy seats, go back and begin again.</p>`);
   if (state === "open")
-    return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page.</p>`);
+    return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page in a minute.</p>`);
   return page("Thank you", html`<p>${team} has <strong>${seats} seats</strong> now. You can close this page.</p>`);
 };
 

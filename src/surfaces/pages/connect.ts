@@ -1,7 +1,8 @@
 import { LIMITS } from "../../limits.js";
 import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
-import { type Html, html } from "../../platform/html.js";
+import { PRODUCT } from "../../operation/product.js";
+import { type Html, html, isolated } from "../../platform/html.js";
 import { problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
@@ -24,7 +25,7 @@ export function connectPage({ path, clientName, host, scopes, email, problem }: 
   const name = clientName ?? host;
   return page(
     `Connect ${name}`,
-    html`<p><strong>${name}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
+    html`<p><strong>${isolated(name)}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
       <ul>
         ${scopes.map((scope) => html`<li>${SCOPE_DESCRIPTIONS[scope]}</li>`)}
       </ul>
@@ -32,6 +33,7 @@ export function connectPage({ path, clientName, host, scopes, email, problem }: 
         You will be sent back to <strong>${host}</strong>. A program can give itself any name: continue only if you came
         from there.
       </p>
+      ${email === undefined ? html`<p>${PRODUCT}</p>` : undefined}
       ${problemNote(problem)}${email === undefined ? addressForm(path) : codeForms(path, email)}`,
   );
 }

@@ -2,10 +2,10 @@ import { type Handler, Router } from "express";
 import { FAILURE_KINDS, type Failure, type FailureClass, type FailureKind } from "../../operation/failure.js";
 import { type Routes, inRestNames } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
-import { type Html, html } from "../../platform/html.js";
+import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { BUG_MESSAGE, HTTP_STATUS, KIND_DESCRIPTIONS } from "../http.js";
-import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 const PATH = "/docs/errors";
 

@@ -1,8 +1,8 @@
 import { type Handler, Router } from "express";
-import { Html, html } from "../../platform/html.js";
+import { Html, html, prose } from "../../platform/html.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { SNIPPETS, type Snippet } from "./graphql-snippets.js";
-import { PAGE_HEADERS, documentationPage, prose } from "./layout.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 /** A page for developers of frontends. Needs no key. */
 export function graphqlPage(): Router {

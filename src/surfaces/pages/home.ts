@@ -1,4 +1,5 @@
 import { type Handler, Router } from "express";
+import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
 import { prefersPage } from "../http.js";
 import { HOME, PAGE_LINKS, linkFrom } from "../navigation.js";
@@ -26,8 +27,8 @@ const showHome: Handler = (_request, response) => {
       HOME.path,
       "Memory Graph Gateway",
       html`<p>
-          A shared memory graph for teams and their AI agents: store memories, link them by typed relationships, search
-          them and walk from one to the next, by GraphQL, by REST, and by MCP at <code>/mcp</code>.
+          ${PRODUCT} Notes are linked by typed relationships, which tell what solved, caused or replaced what. Agents
+          use it by MCP at <code>/mcp</code>, programs by REST and GraphQL.
         </p>
         <dl>
           ${PAGE_LINKS.map(

@@ -1,7 +1,9 @@
 import { LIMITS } from "../../limits.js";
 import type { Failure } from "../../operation/failure.js";
-import { type Html, html } from "../../platform/html.js";
+import { PRODUCT } from "../../operation/product.js";
+import { type Html, html, isolated } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
+import { HOME, linkFrom } from "../navigation.js";
 import { page } from "./layout.js";
 
 /** The output of the operation `invitation`. */
@@ -17,19 +19,20 @@ export interface ShownInvitation {
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
 
-const ENDED = {
-  accepted: "This invitation was accepted.",
-  declined: "This invitation was declined.",
-  revoked: "This invitation was revoked.",
-  expired: "This invitation has expired. Ask for another one.",
-} as const;
+const ANOTHER = "If you want to join, ask for another one.";
 
-/** The path of the page, and of its forms below it. */
-export const pathOf = (token: string): string => `/invitations/${encodeURIComponent(token)}`;
+const ENDED = {
+  accepted: "This invitation was accepted. It cannot be used again.",
+  declined: `This invitation was declined. ${ANOTHER}`,
+  revoked: `This invitation was revoked. ${ANOTHER}`,
+  expired: `This invitation has expired. ${ANOTHER}`,
+} as const;
 
 export const isPending = ({ status }: ShownInvitation): boolean => status === "pending";
 
 interface Situation {
+  /** The path of the request that the page answers. Links are relative to it, so a proxy may add a prefix. */
+  readonly here: string;
   readonly token: string;
   /** Whether a code was sent, so that the page asks for it. */
   readonly codeSent: boolean;
@@ -37,24 +40,30 @@ interface Situation {
   readonly problem?: Failure;
 }
 
-export function invitationPage(invitation: ShownInvitation, { token, codeSent, problem }: Situation): string {
+export function invitationPage(invitation: ShownInvitation, situation: Situation): string {
   const { teamName, invitedBy, role, status, expiresAt } = invitation;
+  const { here, codeSent, problem } = situation;
+  const invites = status === "pending" ? "invites" : "invited";
   const offer = html`<p>
-    <strong>${invitedBy}</strong> invites you to the team <strong>${teamName}</strong>, as ${ROLES[role]}.
-  </p>`;
+      <strong>${isolated(invitedBy)}</strong> ${invites} you to the team <strong>${isolated(teamName)}</strong>, as
+      ${ROLES[role]}.
+    </p>
+    <p>${PRODUCT}</p>`;
   if (status !== "pending")
     return page(
       "Invitation",
       html`${offer}
-        <p>${ENDED[status]}</p>`,
+        <p>${ENDED[status]}</p>
+        ${homeNote(here, status === "accepted" ? "How to use it, and how to get another API key" : "More about it")}`,
     );
   const until = html`<p>
     The invitation can be answered until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.
   </p>`;
-  const step = codeSent ? answerForm(invitation, token) : html`<p>To answer it, first confirm your address.</p>`;
+  const confirm = html`<p>To answer it, first confirm your address by a code that you get by mail.</p>`;
+  const step = codeSent ? answerForm(invitation, situation) : confirm;
   return page(
     `Join ${teamName}`,
-    html`${offer}${until}${problemNote(problem)}${step}${codeForm(invitation, token, codeSent)}`,
+    html`${offer}${until}${problemNote(problem)}${step}${codeForm(invitation, situation)}`,
   );
 }
 
@@ -72,14 +81,18 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
 
 const explain = ({ reason = "", message }: Failure): string => FOR_PEOPLE[reason] ?? message.replaceAll("`", "");
 
-const codeForm = ({ maskedEmail }: ShownInvitation, token: string, again: boolean): Html =>
+/** A link to the invitation's page, or to a form below it. */
+export const linkTo = ({ here, token }: Pick<Situation, "here" | "token">, below = ""): string =>
+  linkFrom(here, { path: `/invitations/${encodeURIComponent(token)}${below}` });
+
+const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place }: Situation): Html =>
   html`
-<form method="post" action="${pathOf(token)}/code">
+<form method="post" action="${linkTo(place, "/code")}">
 <button${again ? "" : html` class="main"`}>${again ? "Send another code" : `Send a code to ${maskedEmail}`}</button>
 </form>`;
 
-const answerForm = ({ maskedEmail }: ShownInvitation, token: string): Html =>
-  html` <form method="post" action="${pathOf(token)}/answer">
+const answerForm = ({ maskedEmail }: ShownInvitation, place: Situation): Html =>
+  html` <form method="post" action="${linkTo(place, "/answer")}">
     <p>A code of eight digits is on its way to ${maskedEmail}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
     <label for="code">Code</label>
     <input id="code" name="code" required maxlength="100" inputmode="numeric" autocomplete="one-time-code" autofocus />
@@ -89,21 +102,28 @@ const answerForm = ({ maskedEmail }: ShownInvitation, token: string): Html =>
     </div>
   </form>`;
 
-export function acceptedPage({ teamName }: ShownInvitation, key: string): string {
+export function acceptedPage({ teamName }: ShownInvitation, key: string, here: string): string {
   return page(
     `Welcome to ${teamName}`,
-    html`<p>You are in the team <strong>${teamName}</strong>.</p>
-      ${keyNote(key)}`,
+    html`<p>You are in the team <strong>${isolated(teamName)}</strong>.</p>
+      ${keyNote(key)}${homeNote(here, "What to do next: connect an agent, or try it in the browser")}`,
   );
 }
 
 export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
-  return page("Declined", html`<p>You declined the invitation of ${invitedBy} to the team ${teamName}.</p>`);
+  return page(
+    "Declined",
+    html`<p>
+      You declined the invitation of ${isolated(invitedBy)} to the team ${isolated(teamName)}. You can close this page.
+    </p>`,
+  );
 }
 
+const homeNote = (here: string, why: string): Html => html`<p><a href="${linkFrom(here, HOME)}">${why}</a></p>`;
+
 /** The address was confirmed, but the answer was refused. */
-export function refusedPage(failure: Failure, token: string): string {
-  const back = html`<p><a href="${pathOf(token)}">Back to the invitation</a></p>`;
+export function refusedPage(failure: Failure, place: Pick<Situation, "here" | "token">): string {
+  const back = html`<p><a href="${linkTo(place)}">Back to the invitation</a></p>`;
   return page("That did not work", html`${problemNote(failure)}${back}`);
 }
 

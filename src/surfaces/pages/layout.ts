@@ -24,7 +24,7 @@ const STYLE = `
   pre code { overflow-wrap: normal }
   table { border-collapse: collapse; font-size: .9em; width: 100% }
   th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
-  .aside { margin: .4rem 0 0; opacity: .8; font-weight: 400 }
+  .aside { margin: .4rem 0 0; color: #57606a; font-weight: 400 }
   th code, td code { overflow-wrap: normal }
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
   @media (max-width: 63.9rem) {
@@ -39,7 +39,7 @@ const STYLE = `
     body { color: #e6edf3; background: #0d1117; color-scheme: dark }
     a { color: #79b8ff }
     button, pre { background: #21262d }
-    td::before { color: #9198a1 }
+    td::before, .aside { color: #9198a1 }
   }
 `;
 
@@ -74,10 +74,6 @@ export const page = (title: string, body: Html): string => wholePage(title, body
 /** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: string, title: string, body: Html): string =>
   wholePage(title, body, navigation(path));
-
-/** A text in which names in backticks become code. */
-export const prose = (text: string): Html =>
-  html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 
 function wholePage(title: string, body: Html, around?: Html): string {
   return html`<!doctype html>

@@ -13,7 +13,7 @@ import {
   failurePage,
   invitationPage,
   isPending,
-  pathOf,
+  linkTo,
   refusedPage,
 } from "./invitation.js";
 import { PAGE_HEADERS } from "./layout.js";
@@ -91,6 +91,9 @@ class PageDoor {
 
 const tokenIn = (request: Request): string => String(request.params["token"]);
 
+/** Where the page stands that answers this request. */
+const placeIn = (request: Request) => ({ here: request.baseUrl + request.path, token: tokenIn(request) });
+
 const invitationIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
   door.run(response, door.operations.invitation, { token: tokenIn(request) });
 
@@ -98,7 +101,7 @@ const show =
   (door: PageDoor): Handler =>
   async (request, response) => {
     const invitation = await invitationIn(door, request, response);
-    const situation = { token: tokenIn(request), codeSent: "code" in request.query };
+    const situation = { ...placeIn(request), codeSent: "code" in request.query };
     // An invitation that has ended cannot be answered, which is a conflict: programs see it by the status.
     response.status(isPending(invitation) ? 200 : 409).send(invitationPage(invitation, situation));
   };
@@ -109,23 +112,24 @@ const sendCode =
     const invitation = await invitationIn(door, request, response);
     if (isPending(invitation)) await door.run(response, door.operations.signUp, { email: invitation.email });
     // Redirected to a GET, so that reloading the page does not send another code.
-    response.redirect(303, `${pathOf(tokenIn(request))}?code`);
+    response.redirect(303, `${linkTo(placeIn(request))}?code`);
   };
 
 const answer =
   (door: PageDoor): Handler =>
   async (request, response) => {
-    const token = tokenIn(request);
+    const place = placeIn(request);
+    const { token } = place;
     const { code, accepts } = answerIn(request.body);
     const invitation = await invitationIn(door, request, response);
     // Checked before the code, which would be used up for nothing.
     if (!isPending(invitation)) {
-      response.status(409).send(invitationPage(invitation, { token, codeSent: false }));
+      response.status(409).send(invitationPage(invitation, { ...place, codeSent: false }));
       return;
     }
     const made = await confirmAddress(door, response, invitation.email, code);
     if (made instanceof Failure) {
-      response.send(invitationPage(invitation, { token, codeSent: true, problem: made }));
+      response.send(invitationPage(invitation, { ...place, codeSent: true, problem: made }));
       return;
     }
     const { acceptInvitation, declineInvitation, revokeApiKey } = door.operations;
@@ -136,11 +140,11 @@ const answer =
     } catch (error) {
       const failure = noteFailure(error, response);
       await revoke();
-      response.send(failure ? refusedPage(failure, token) : failurePage(undefined));
+      response.send(failure ? refusedPage(failure, place) : failurePage(undefined));
       return;
     }
     if (!accepts) await revoke();
-    response.send(accepts ? acceptedPage(invitation, made.key) : declinedPage(invitation));
+    response.send(accepts ? acceptedPage(invitation, made.key, place.here) : declinedPage(invitation));
   };
 
 /** Returns the new key, or the failure if the code is wrong and another one can be tried. */

@@ -62,7 +62,10 @@ SwaggerUIBundle({
 });
 `.trimStart();
 
-/** The same navigation as on other pages. The column of links is always empty, so it is hidden to save room on phones. */
+/**
+ * The same navigation as on other pages. The column of links is always empty, so it is hidden to save room on phones.
+ * Many of Swagger UI's light colours are too pale to read: each is replaced by a darker one of the same hue.
+ */
 const STYLE = `
 body { margin: 0 }
 header { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1.2rem 20px 0; box-sizing: border-box }
@@ -72,6 +75,19 @@ nav [aria-current] { color: #3b4151; font-weight: 600; text-decoration: none }
 .swagger-ui .response-col_links { display: none }
 .swagger-ui .responses-inner { overflow-x: auto }
 .dark-mode .swagger-ui .headers .header-col { color: inherit }
+.dark-mode .swagger-ui .btn.cancel { color: #ff8a8a }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #0b63c5 }
+html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1a7f4b }
+html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #9a5b00 }
+html:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #0b7a66 }
+html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c62222 }
+html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270 }
+html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4b7000 }
+html:not(.dark-mode) .swagger-ui .info .link, html:not(.dark-mode) .swagger-ui .info .url { color: #0b57d0 }
+html:not(.dark-mode) .swagger-ui .btn.authorize { color: #1a7f4b; border-color: #1a7f4b }
+html:not(.dark-mode) .swagger-ui .btn.execute { background: #0b63c5; border-color: #0b63c5 }
+html:not(.dark-mode) .swagger-ui .btn.cancel { color: #c62222; border-color: #c62222 }
+html:not(.dark-mode) .swagger-ui .parameter__in { color: #5b6270 }
 .dark-mode header a { color: #79b8ff }
 .dark-mode nav [aria-current] { color: #e4e6e6 }
 `.trimStart();

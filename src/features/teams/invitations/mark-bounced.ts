@@ -11,16 +11,17 @@ export async function markBounced(
   const [bounced] = await models.invitation.updateManyAndReturn({
     where: { id, status: "pending" },
     data: { bouncedAt: await timeOf(database) },
-    select: { email: true, invitedBy: true },
+    select: { email: true, invitedBy: true, teamId: true },
   });
   const inviter = bounced && (await models.user.findUnique({ where: { id: bounced.invitedBy } }));
   if (!inviter) return;
+  const path = `/teams/${bounced.teamId}/invitations/${id}`;
   await queueNotice(database, {
     id: newId(),
     email: inviter.email,
     subject: `Your invitation to ${bounced.email} could not be delivered`,
     body: `The mail server of ${bounced.email} accepts no mail for this address, so your invitation did not arrive.
 
-If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE /teams/{team_id}/invitations/{id}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST /teams/{team_id}/invitations/{id}/resend).`,
+If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE ${path}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST ${path}/resend).`,
   });
 }

@@ -1,0 +1,4 @@
+/** What the service is, for somebody who never heard of it: in mails, and on the pages that mails lead to. */
+export const PRODUCT =
+  "Memory Graph is a shared memory for teams and their AI agents: it stores what they learn, such as problems and " +
+  "their solutions, and finds it again.";

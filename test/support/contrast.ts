@@ -1,0 +1,52 @@
+import type { Page } from "playwright-core";
+
+/**
+ * The texts that are hard to read: those with less contrast to what is behind them than WCAG asks for (AA), by the
+ * styles that the browser computed. Pictures behind a text are not looked at.
+ * @param within only elements that this selector finds, and what is in them
+ */
+export const paleTexts = (page: Page, within = "body"): Promise<string[]> =>
+  page.evaluate<string[]>(`(${FIND_PALE})(${JSON.stringify(within)})`);
+
+/** Runs in the browser, so it is text: this project's types know no document. */
+const FIND_PALE = `(within) => {
+  const luminance = ([r, g, b]) => {
+    const linear = (value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  };
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  // The canvas understands every form of a colour, such as color-mix.
+  const colourOf = (text) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, alpha] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, alpha / 255];
+  };
+  const above = ([r, g, b, alpha], below) => [r, g, b].map((value, at) => value * alpha + below[at] * (1 - alpha));
+  const ancestorsOf = (element) => (element ? [...ancestorsOf(element.parentElement), element] : []);
+  const styleOf = (element) => getComputedStyle(element);
+  const found = new Set();
+  for (const root of document.querySelectorAll(within)) {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode.data.trim();
+      const element = texts.currentNode.parentElement;
+      if (!text || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      const ancestors = ancestorsOf(element);
+      const backgrounds = ancestors.map((next) => colourOf(styleOf(next).backgroundColor));
+      const behind = backgrounds.reduce((below, next) => above(next, below), [255, 255, 255]);
+      const opacity = ancestors.reduce((all, next) => all * Number(styleOf(next).opacity), 1);
+      const { color, fontSize, fontWeight } = styleOf(element);
+      const [r, g, b, alpha] = colourOf(color);
+      const seen = above([r, g, b, alpha * opacity], behind);
+      const [less, more] = [luminance(seen), luminance(behind)].sort((a, b) => a - b);
+      const size = parseFloat(fontSize);
+      const isLarge = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700);
+      const contrast = (more + 0.05) / (less + 0.05);
+      if (contrast >= (isLarge ? 3 : 4.5)) continue;
+      found.add(contrast.toFixed(2) + " " + element.localName + ": " + text.slice(0, 50));
+    }
+  }
+  return [...found];
+}`;
