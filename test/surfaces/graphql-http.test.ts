@@ -55,17 +55,6 @@ describe("an invalid GraphQL request", () => {
     ["another version of hashes", post({ query, extensions: persisted(hashOf(query), 2) }), /version/],
     ["a repeated parameter", [`${search({ query })}&query=x`, {}], /once/],
     ["variables that are no JSON", [search({ query, variables: "{" }), {}], /variables/],
-    [
-      "a form",
-      ["", { body: search({ query }), headers: { "content-type": "application/x-www-form-urlencoded" } }],
-      /body/i,
-    ],
-    ["text", ["", { body: JSON.stringify({ query }), headers: { "content-type": "text/plain" } }], /body/i],
-    [
-      "another encoding",
-      ["", { body: "{}", headers: { "content-type": "application/json; charset=utf-16" } }],
-      /body/i,
-    ],
   ];
 
   it("is a bad request, and the answer says why", async () => {
@@ -158,6 +147,25 @@ it("reports for each error its location in the document and its path in the answ
   });
   expect(errorsOf(invalid)).toMatchObject([{ locations: [{ line: 3, column: 3 }] }]);
   expect(errorsOf(unread)).toMatchObject([{ locations: [{ line: 2, column: 11 }] }]);
+});
+
+it("refuses methods and types of bodies in the words of REST", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const types = ["application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-16"];
+  const typed = types.map((type) => ({ method: "POST", body: "{}", headers: { "content-type": type } }));
+  for (const request of [...typed, { method: "DELETE" }]) {
+    const [graphql, rest] = [
+      await ask(`${url}/graphql`, { key, ...request }),
+      await ask(`${url}/v1/memories`, { key, ...request }),
+    ];
+    const { error } = rest.body as { error: { code: string; message: string } };
+    const withoutMethods = (text = "") => text.replace(/only [A-Z, ]+\./, "only …");
+    expect(graphql.status).toBe(rest.status);
+    expect(codesOf(graphql)).toEqual([error.code.toUpperCase()]);
+    expect(withoutMethods(errorsOf(graphql)[0]?.message)).toBe(withoutMethods(error.message));
+  }
 });
 
 it("accepts GET and POST, at its own path only", async () => {

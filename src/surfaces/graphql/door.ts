@@ -9,9 +9,10 @@ import { InvalidInput } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { readBody } from "../body.js";
+import { hasBody, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
-import { checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
+import { UnsupportedMediaType, checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
+import { MethodNotAllowed } from "../plain-errors.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { apolloPipeline } from "./apollo.js";
 import { type RequestContext, requestContextOf } from "./context.js";
@@ -89,11 +90,20 @@ const chargeFailed =
     throw error;
   };
 
-/** Apollo itself answers 400 to a body that is not JSON, and to requests that a page of another origin could send. */
+/**
+ * Refuses what Apollo would refuse too, in the words of the other doors. Apollo itself answers 400 to a GET that a page
+ * of another origin could send.
+ */
 const parseBody: Handler = (request, response, next) => {
+  const isPost = request.method === "POST";
+  if (!isPost && request.method !== "GET") {
+    response.set("Allow", METHODS.join(", "));
+    throw new MethodNotAllowed(METHODS);
+  }
+  if (isPost && hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
   const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
   request.body = body;
-  if (request.method === "POST" && claimsJson(request)) assertParameters(body);
+  if (isPost) assertParameters(body);
   const { query: asked } = request.method === "GET" ? request.query : (body as { query?: unknown });
   if (typeof asked === "string") assertDocumentFits(asked);
   for (const name of ["variables", "extensions"]) {
@@ -103,6 +113,8 @@ const parseBody: Handler = (request, response, next) => {
   response.set("Cache-Control", "no-store");
   next();
 };
+
+const METHODS = ["GET", "POST"];
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
