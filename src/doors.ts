@@ -33,6 +33,7 @@ import { errorsPage } from "./surfaces/pages/errors.js";
 import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
+import { lostPage } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { oauthRoutes } from "./surfaces/oauth/routes.js";
@@ -107,7 +108,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       accessPage(operations),
       errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),
       docsRoutes(operations, schema, config.publicUrl),
-      express.Router().use(PAGES, noSuchPage),
+      express.Router().use(PAGES, lostPage, noSuchPage),
     ]),
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey, admitGraphQL(http));
@@ -128,7 +129,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(exportStream({ operation: exportGraph, schema, services, guarded, stalledAnswerMs, waitMs }));
   app.use(restRoutes(operations, { schema, services, open, guarded }));
   app.use(aliasRoutes(operations, { schema, services, guarded, formatError: formatRestError }));
-  app.use(chargeAddress(budgets), noSuchPath);
+  app.use(chargeAddress(budgets), lostPage, noSuchPath);
   app.use(errorAnswer(formatRestError));
   return app;
 }

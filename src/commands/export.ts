@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
 import { type ExportCounts, countRecords } from "../import/count-records.js";
-import { ImportStopped } from "../import/import-stopped.js";
+import { ImportStopped, KEY_REFUSED } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
@@ -80,12 +80,14 @@ const isFileProblem = (error: unknown): boolean =>
 async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");
   const query = new URLSearchParams({ format, ...(graph && { graph }) });
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new ImportStopped(KEY_REFUSED);
   const answer = await fetch(`${url.replace(/\/+$/, "")}/v1/export?${query}`, {
     headers: { authorization: `Bearer ${key}` },
   }).catch(() => {
     throw new ImportStopped(`${url} does not answer. Start the service there with \`npm start\`, or check --url.`);
   });
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
+  if (answer.status === 401) throw new ImportStopped(KEY_REFUSED);
   const body = (await answer.json().catch(() => ({}))) as { readonly error?: { readonly message?: string } };
   throw new ImportStopped(body.error?.message ?? `The server at ${url} is not this service (status ${answer.status}).`);
 }

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
 import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
-import { ImportStopped } from "./import-stopped.js";
+import { ImportStopped, KEY_REFUSED } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { isObject } from "./text.js";
 
@@ -223,10 +223,7 @@ export class ServiceClient implements GraphStore {
       );
     }
     if (status === 401) {
-      return new ImportStopped(
-        "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
-          "`npm run user -- key --email <address>` creates another one.",
-      );
+      return new ImportStopped(KEY_REFUSED);
     }
     if (status === 429 || [502, 503, 504].includes(status)) {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);

@@ -8,6 +8,7 @@ import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
+import { KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
 import { miscounted } from "../support/memories.js";
@@ -149,6 +150,16 @@ it("restores exports with a lone record or none, and refuses what was cut off or
   };
   await expect(read(longest ?? 0)).resolves.toEqual(["start", "memory", "end"]);
   await expect(read((longest ?? 0) - 1)).rejects.toThrow(`a line of more than ${(longest ?? 0) - 1} characters`);
+});
+
+it("says how to get another key when the server or its own form refuses this one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const file = join(await aFolder(), "graph.jsonl");
+  for (const key of ["mg_live_wrong", "no\u00EB key"]) {
+    const ran = await runHere(exportProgram, [file, "--url", url, "--key", key], {});
+    expect(ran).toEqual({ code: 1, output: "", errors: `${KEY_REFUSED}\n` });
+  }
 });
 
 it("leaves no file where the connection breaks, and says so", async () => {

@@ -41,7 +41,25 @@ const OTHERS: Readonly<Record<string, Looks>> = {
 };
 
 /** Pages that anybody can open: the documentation, and one of each other kind that shares the layout. */
-const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/invitations/unknown"];
+const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/invitations/unknown", "/nothing"];
+
+it("shows a page to people who come to an unknown address, and the error to programs", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  for (const path of ["/nothing", "/invitations", "/docs/nothing?a=/b", "/teams/x/y"]) {
+    const read = async (accept: string) => {
+      const answer = await fetch(url + path, { headers: { accept } });
+      return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
+    };
+    const [page, program] = [await read("text/html,application/xhtml+xml,*/*;q=0.8"), await read("*/*")];
+    const [, link = ""] = /href="([^"]+)"/.exec(page.text) ?? [];
+
+    expect([path, page.status, program.status]).toEqual([path, 404, 404]);
+    expect(page.type).toMatch(/^text\/html/);
+    expect(new URL(link, `https://example.com/prefix${path}`).pathname).toBe("/prefix/");
+    expect(JSON.parse(program.text)).toMatchObject({ error: { code: "not_found" } });
+  }
+});
 
 describeInBrowser("pages", (browser) => {
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(

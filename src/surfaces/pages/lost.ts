@@ -1,0 +1,21 @@
+import type { Handler } from "express";
+import { html } from "../../platform/html.js";
+import { noteFailure, prefersPage } from "../http.js";
+import { HOME, linkFrom } from "../navigation.js";
+import { NoSuchPath } from "../plain-errors.js";
+import { PAGE_HEADERS, page } from "./layout.js";
+
+/** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
+export const lostPage: Handler = (request, response, next) => {
+  response.vary("Accept");
+  if (request.method !== "GET" || !prefersPage(request)) return next();
+  const [here = ""] = request.originalUrl.split("?");
+  noteFailure(new NoSuchPath(), response);
+  response.set(PAGE_HEADERS).send(
+    page(
+      "Not found",
+      html`<p class="problem">There is no page at this address. Check it, or open the link again.</p>
+        <p><a href="${linkFrom(here, HOME)}">All pages of Memory Graph</a></p>`,
+    ),
+  );
+};
