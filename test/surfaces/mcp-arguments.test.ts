@@ -13,6 +13,8 @@ it.each([
   [{ tags: "", project: "", created_after: "", graph: "", limit: "" }, {}],
   [{ tags: null, project: null, graph: null, limit: null, offset: null }, {}],
   [{ graph: "Personal" }, { graph: "personal" }],
+  [{ created_after: "2020-01-31" }, { created_after: "2020-01-31T00:00:00Z" }],
+  [{ created_after: "2020-01-31 08:30:00" }, { created_after: "2020-01-31T08:30:00Z" }],
 ])("takes a search with %j as one with %j", async (written, meant) => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -74,6 +76,8 @@ it.each([
   ["search_memories", { query: "" }, "query: must have 1 to 1000 characters"],
   ["search_memories", { query: "x", text: "" }, "text: is unknown"],
   ["store_memory", { type: "general", title: "A", content: "x", context: "/app" }, "context: must be a JSON object"],
+  ["search_memories", { query: "x", created_after: "last week" }, "created_after: must be a time with its zone"],
+  ["update_memory", { id: "x", expires_at: "2999-01-01" }, "expires_at: must be a time with its zone"],
   ["update_memory", { id: "x", title: "" }, "title: must have 1 to 500 characters"],
 ])("refuses a call of %s with %j, which may mean anything", async (name, args, message) => {
   await using world = await createWorld();

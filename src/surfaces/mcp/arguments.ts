@@ -17,7 +17,7 @@ export function readArguments(args: Arguments, fields: readonly PlainField[], re
   const known = new Map(fields.map((field) => [field.name, field]));
   const read = Object.entries(args).map(([name, value]) => {
     const field = known.get(name);
-    return [name, field ? readValue(value, field) : value, field] as const;
+    return [name, field ? readValue(value, field, reading) : value, field] as const;
   });
   const said = read.filter(([, value, field]) => !field || field.required || !saysNothing(value, field, reading));
   return Object.fromEntries(said.map(([name, value]) => [name, value]));
@@ -30,8 +30,9 @@ function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReadi
   return Array.isArray(value) && value.length === 0 && isReading;
 }
 
-function readValue(value: unknown, { name, schema }: PlainField): unknown {
+function readValue(value: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
   const read = typeof value === "string" ? readText(value, schema) : value;
+  if (isReading && schema["format"] === "date-time") return completeTime(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
   return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
@@ -74,3 +75,11 @@ const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
 
 /** An id without the quotes, brackets or spaces that a model has copied with it. */
 const bareId = (value: unknown): unknown => (typeof value === "string" && QUOTED_ID.exec(value)?.[1]) || value;
+
+const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?))?$/;
+
+/** A filter's day, or time without a zone, as that of UTC. A change has to say which moment it means. */
+function completeTime(value: unknown): unknown {
+  const [, day, time = "00:00:00"] = (typeof value === "string" && LOCAL_TIME.exec(value.trim())) || [];
+  return day === undefined ? value : `${day}T${time}Z`;
+}
