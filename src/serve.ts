@@ -9,6 +9,7 @@ import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 import { StartError } from "./platform/start-error.js";
+import { giveMemoryBack } from "./platform/young-memory.js";
 
 /** Starts the service with the settings in the environment, and serves until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
   await using app = await startApp(settings, url ?? (() => dataFolder.databaseUrl), log, { tracer });
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
+  using _memory = giveMemoryBack();
   const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing running requests");
