@@ -162,8 +162,8 @@ export const searchMemories = defineOperation({
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
     whenEmpty:
-      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
-      "there is of a type.",
+      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists the " +
+      "newest of a type.",
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },
