@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   await using dataFolder = await openDataFolder(config, { log });
   const tell = (message: string) => console.error(message);
   const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell });
-  for (const name of applied) log.info({ migration: name }, "migration applied");
+  if (applied.length > 0) log.info({ count: applied.length, newest: applied.at(-1) }, "migrations applied");
   await using standIn = await standInFor(config);
   const { tracer } = telemetry ?? {};
   const { directDatabaseUrl, databaseUrl } = config;

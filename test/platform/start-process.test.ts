@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { databaseOn, onServer } from "../support/database-server.js";
 import { createWorld } from "../support/world.js";
+import { startServerProcess } from "../support/server-process.js";
 import { environmentForProcess } from "../support/environment.js";
 
 beforeAll(() => {
@@ -59,13 +60,20 @@ it("exits with one sentence when the limit of open files is too low", async ({ s
   return undefined;
 });
 
+it("says in one line how many migrations a first start applied", async () => {
+  await using server = await startServerProcess({ DATABASE_URL: await emptyDatabase(), LOG_LEVEL: "info" });
+
+  const lines = server.printed().split("\n");
+
+  expect(lines.filter((line) => line.includes("migration"))).toEqual([
+    expect.stringMatching(/"count":[1-9]\d+,"newest":"\d+_\w+","msg":"migrations applied"/),
+  ]);
+});
+
 it("keeps no process running after the database is migrated", async () => {
-  const { url, prefix } = inject("databaseServer");
-  const name = `${prefix}${randomUUID().replaceAll("-", "")}`;
-  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
   const script = `
     import { migrate } from "./dist/modules/platform/migrations.js";
-    const applied = await migrate(${JSON.stringify(databaseOn(url, name))});
+    const applied = await migrate(${JSON.stringify(await emptyDatabase())});
     console.log(JSON.stringify({ applied: applied.length, timers: process.getActiveResourcesInfo().filter(isTimer) }));
     function isTimer(name) { return name === "Timeout"; }`;
 
@@ -76,6 +84,13 @@ it("keeps no process running after the database is migrated", async () => {
   expect(stderr).toBe("");
   expect(JSON.parse(stdout)).toEqual({ applied: expect.any(Number) as number, timers: [] });
 });
+
+async function emptyDatabase(): Promise<string> {
+  const { url, prefix } = inject("databaseServer");
+  const name = `${prefix}${randomUUID().replaceAll("-", "")}`;
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
+  return databaseOn(url, name);
+}
 
 /** Starts the build and waits for its end, which must come by itself. */
 async function start(environment: Record<string, string>): Promise<{ code: number | null; said: string }> {

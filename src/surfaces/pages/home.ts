@@ -43,6 +43,13 @@ const showHome: Handler = (_request, response) => {
           server prints a key when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
           <code>POST /signup/confirm</code> exchanges it for a key.
         </p>
+        <h2>Connect an agent</h2>
+        <p>
+          Give an agent that speaks MCP the address of this page with <code>/mcp</code> at its end, and the key in the
+          same header. In Claude Code, for example:
+        </p>
+        <pre><code>claude mcp add --transport http memory-graph https://&hellip;/mcp \\
+  --header "Authorization: Bearer mg_live_&hellip;"</code></pre>
         <h2>Health</h2>
         <ul>
           ${HEALTH.map(({ path, about }) => html`<li><a href=".${path}">${path}</a>: ${about}</li>`)}
