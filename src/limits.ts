@@ -168,6 +168,8 @@ export const LIMITS = {
     commonCandidates: 400,
     /** Words of a query that are compared with the graph's words as misspelt, and as many that are used as prefixes. */
     misspelt: 6,
+    /** Words of a query that are looked up in other forms, in languages of other scripts than the Latin one. */
+    inflected: 6,
     /** Known words that may replace one that is misspelt or incomplete. */
     alike: 20,
     /** Candidates for each way to match: one more than a search counts, to know whether there are more. */

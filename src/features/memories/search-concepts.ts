@@ -1,5 +1,7 @@
 import { LIMITS } from "../../limits.js";
-import { CJK_RANGE, type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
+import { type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
+import { formsOf, hasForms } from "./search-endings.js";
+import { UNSPACED } from "./search-fold.js";
 import { nearSpellings, nearestWords, splitWord } from "./search-spelling.js";
 import { isTelling } from "./search-names.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
@@ -21,6 +23,8 @@ export interface Concept {
   readonly variants: readonly Variant[];
   /** How much it tells: the fewer memories have it, the more. */
   readonly weight: number;
+  /** How much of that words tell which it only begins: with them, more memories have it. */
+  readonly begunShare: number;
   /** A name as a whole: worth something beside its parts, but nothing that a memory must have. */
   readonly isExtra: boolean;
   /** Whether any memory is known to have it. */
@@ -61,10 +65,12 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
-  const alike = await alikeOf({ words, unknown, known, signs }, lookups);
+  const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
+  const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
+  const alike = await alikeOf({ words, unknown, known, signs, forms }, lookups);
   const found = words.map((word) => ({
     word,
-    variants: withAlike(word, { known, alike, isUnknown: unknown.includes(word) }),
+    variants: withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) }),
   }));
   const concepts = found.map(({ word, variants }) => ({
     ...conceptOf(word.text, variants, memories),
@@ -132,6 +138,8 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
 }
 
 type Known = ReadonlyMap<string, KnownPiece>;
+/** The other forms of some words. */
+type Forms = ReadonlyMap<string, ReadonlySet<string>>;
 type FoundVariant = Variant & { readonly isKnown: boolean };
 
 /** The word itself, the parts that it is made of, what it is a part of, and the names that mean the same. */
@@ -142,9 +150,9 @@ function variantsOf(
   const own = variantOf([piece], "word", known);
   // Initials have no stop words, and what is said more often than the word is a word of its own.
   const initials = acronyms
-    .filter(({ of }) => of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
-    .map((acronym) => variantOf([acronym.piece], "abbreviation", known))
-    .filter(({ documents }) => !own.isKnown || documents <= own.documents);
+    .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
+    .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
+    .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
   const others = [
     ...asWritten
       .map((whole) => variantOf([whole], "word", known))
@@ -185,9 +193,13 @@ interface Asked {
   readonly unknown: readonly QueryWord[];
   readonly known: Known;
   readonly signs: readonly string[];
+  readonly forms: Forms;
 }
 
-async function alikeOf({ words, unknown, known, signs }: Asked, lookups: Lookups): Promise<readonly AlikeWord[]> {
+async function alikeOf(
+  { words, unknown, known, signs, forms }: Asked,
+  lookups: Lookups,
+): Promise<readonly AlikeWord[]> {
   const misspelt = unknown
     .filter(mayBeMisspelt)
     .slice(0, LIMITS.search.misspelt)
@@ -195,19 +207,27 @@ async function alikeOf({ words, unknown, known, signs }: Asked, lookups: Lookups
   const begun = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
   const beginnings = begun
     .map(({ text }) => text)
-    .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isCjk(text));
+    .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isUnspaced(text));
   const kin = words.flatMap((word) => kinOf(word, known));
   const parts = unknown
     .filter(maybeSplit)
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitWord(text).flat());
-  const spellings = [...new Set([...misspelt.flatMap(nearSpellings), ...kin, ...parts, ...signs])];
+  const spellings = [
+    ...new Set([
+      ...misspelt.flatMap(nearSpellings),
+      ...kin,
+      ...[...forms.values()].flatMap((all) => [...all]),
+      ...parts,
+      ...signs,
+    ]),
+  ];
   if (misspelt.length + beginnings.length + spellings.length === 0) return [];
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }
 
-const CJK = new RegExp(CJK_RANGE, "u");
-const isCjk = (text: string): boolean => CJK.test(text);
+const RUN = new RegExp(UNSPACED, "u");
+const isUnspaced = (text: string): boolean => RUN.test(text);
 
 const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
   !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
@@ -217,10 +237,11 @@ const maybeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.len
 interface Finds {
   readonly known: Known;
   readonly alike: readonly AlikeWord[];
+  readonly forms: Forms;
   readonly isUnknown: boolean;
 }
 
-function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant[] {
+function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
   const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
   const meant = variantsOf(word, known);
   const isName =
@@ -238,6 +259,7 @@ function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant
       : [];
   if (isUnknown && maybeSplit(word)) variants.push(...splitsOf(word, spelt));
   const kin = kinOf(word, known);
+  const inflected = forms.get(word.text);
   const add = (found: readonly AlikeWord[], way: Variant["way"]) => {
     for (const { word: text, stem, documents } of found) {
       const lexemes = stem.length > 0 ? stem : [text];
@@ -245,6 +267,13 @@ function withAlike(word: QueryWord, { known, alike, isUnknown }: Finds): Variant
       variants.push({ text, lexemes, way, documents: Math.max(1, documents) });
     }
   };
+  add(
+    alike
+      .filter(({ asked, begins, word: other }) => asked === "" && !begins && inflected?.has(other))
+      .toSorted((one, other) => other.documents - one.documents)
+      .slice(0, LIMITS.search.alike),
+    "spelling",
+  );
   add(near, "spelling");
   add(longer, isName ? "name" : isUnknown ? "begun" : "beginning");
   add(
@@ -267,10 +296,10 @@ function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): V
 
 function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {
   const sure = variants.filter(({ way }) => way !== "beginning");
-  const documents = sum(
-    (sure.some(({ documents: known }) => known > 1) ? sure : variants).map(({ documents: known }) => known),
-  );
-  return { text, variants, weight: rarity(documents, memories), isExtra: false, isKnown: true };
+  const having = (some: readonly Variant[]): number => sum(some.map(({ documents }) => documents));
+  const everywhere = rarity(having(variants), memories);
+  const weight = sure.some(({ documents }) => documents > 1) ? rarity(having(sure), memories) : everywhere;
+  return { text, variants, weight, begunShare: everywhere / weight, isExtra: false, isKnown: true };
 }
 
 /** The signs of a query that has nothing else, or its words where each is a stop word, as one concept. */

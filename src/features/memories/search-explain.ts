@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
   apart: MatchKind.PARTS,
   name: MatchKind.BEGINNING,
   abbreviation: MatchKind.ABBREVIATION,
+  initials: MatchKind.ABBREVIATION,
   spelling: MatchKind.SPELLING,
   begun: MatchKind.BEGINNING,
   beginning: MatchKind.BEGINNING,

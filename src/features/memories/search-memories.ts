@@ -126,8 +126,8 @@ export const searchMemories = defineOperation({
     `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
-    "first, then by their words. Full-width letters, ligatures, accents and characters that are not seen make no " +
-    "difference. Snippets are looked for in the whole contents of the best hits, up to " +
+    "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and characters that are " +
+    "not seen make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
     `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,
   input: SearchMemoriesInput,
   output: SearchResult,
@@ -162,8 +162,8 @@ export const searchMemories = defineOperation({
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
     whenEmpty:
-      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists the " +
-      "newest of a type.",
+      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
+      "there is of a type.",
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },

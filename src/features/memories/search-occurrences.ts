@@ -1,6 +1,5 @@
 import type { Concept } from "./search-concepts.js";
-import { FOLDED_MARKS, fold } from "./search-fold.js";
-import { CJK_RANGE } from "./search-query.js";
+import { FOLDED_MARKS, UNSPACED, fold } from "./search-fold.js";
 import { isSign } from "./search-tsquery.js";
 
 /** A place of a text that has something which was looked for. */
@@ -19,12 +18,13 @@ const OF_CONCEPT_MAX = 25;
 const TRIES_MAX = 300;
 /** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
 const LEXEMES_MAX = 200;
-/** What has a plain form: marks, Latin, Greek and Cyrillic letters, signs like letters, and their other forms. */
+/** What has a plain form: marks, Latin, Greek, Cyrillic and Arabic letters, digits, signs like letters, and their other forms. */
 const FOLDED = new RegExp(
-  String.raw`[${FOLDED_MARKS}\u00aa-\u052f\u1e00-\u1fff\u2100-\u218f\ufb00-\ufdff\ufe70-\uffef\u{1d400}-\u{1d7ff}]`,
+  String.raw`[${FOLDED_MARKS}\u00aa-\u052f\u0622-\u06cc\u06f0-\u06f9\u0966-\u096f\u0e33\u0e50-\u0e59\u0eb3` +
+    String.raw`\u1e00-\u1fff\u2100-\u218f\ufb00-\ufdff\ufe70-\uffef\u{1d400}-\u{1d7ff}]`,
   "gu",
 );
-const CJK = new RegExp(`^${CJK_RANGE}`, "u");
+const UNSPACED_LETTER = new RegExp(`^${UNSPACED}`, "u");
 /** What may follow the stem of a short word: more of it would be another word, as "google" is to "go". */
 const SHORT_ENDING = /^\p{L}?(?:e|y|s|es|ed|er|ers|ing|ings|ies|ly)?$/u;
 const SHORT = 3;
@@ -111,7 +111,7 @@ function patternOf(lexeme: string): string {
 }
 
 function fits(text: string, at: number, said: string, { way, lexeme }: Sought): boolean {
-  if (CJK.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
+  if (UNSPACED_LETTER.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
   if (!beginsPart(text, at)) return false;
   if (way === "beginning" || way === "begun" || way === "name") return true;
   const rest = restOfPart(text, at + said.length);
@@ -121,7 +121,7 @@ function fits(text: string, at: number, said: string, { way, lexeme }: Sought): 
 /** Whether a word, or a part of a name such as getUserById, begins here. */
 function beginsPart(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 1), at);
-  if (!/[\p{L}\p{N}]/u.test(before)) return true;
+  if (!/[\p{L}\p{N}]/u.test(before) || UNSPACED_LETTER.test(before)) return true;
   const here = text.slice(at, at + 2);
   if (!/^\p{Lu}/u.test(here)) return /^\p{N}/u.test(here) !== /\p{N}/u.test(before);
   return !/\p{Lu}/u.test(before) || /^\p{Lu}\p{Ll}/u.test(here);

@@ -199,7 +199,9 @@ function namesToSpell(names: readonly FoundName[], everything: number): Plan["na
 
 const lostApart = (share: number): number => share * (1 - TUNING.ways.apart);
 
-const worthsOf = ({ variants }: Concept): number[] => variants.map(({ way }) => TUNING.ways[way]);
+const worthOf = ({ begunShare }: Concept, way: Variant["way"]): number =>
+  TUNING.ways[way] * (way === "beginning" ? begunShare : 1);
+const worthsOf = (concept: Concept): number[] => concept.variants.map(({ way }) => worthOf(concept, way));
 const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
 const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));
 
@@ -221,7 +223,8 @@ const scanAnyWay = (concept: Scored, gate: number, mark: Mark): Scan => ({
   query: conceptQuery(concept, mark),
 });
 
-function scansOf({ variants, worth, isExtra, place }: Scored, gate: number, marks: readonly Mark[]): Scan[] {
+function scansOf(concept: Scored, gate: number, marks: readonly Mark[]): Scan[] {
+  const { variants, worth, isExtra, place } = concept;
   const ways = [...new Set(variants.map(({ way }) => way))];
   return ways.flatMap((way) =>
     marks.map((mark) => ({
@@ -231,8 +234,8 @@ function scansOf({ variants, worth, isExtra, place }: Scored, gate: number, mark
         variants.filter((variant) => variant.way === way),
         mark,
       ),
-      points: worth * TUNING.ways[way] * placeWorth(mark) * (isExtra ? TUNING.whole : 1),
-      share: isExtra ? 0 : worth * TUNING.ways[way],
+      points: worth * worthOf(concept, way) * placeWorth(mark) * (isExtra ? TUNING.whole : 1),
+      share: isExtra ? 0 : worth * worthOf(concept, way),
       inTitle: mark === TITLE && !isExtra,
     })),
   );

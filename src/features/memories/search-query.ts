@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { fold } from "./search-fold.js";
+import { NEIGHBOURS, UNSPACED, fold, setApart } from "./search-fold.js";
 import { type SignedName, signedNamesOf } from "./search-names.js";
 import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
 
@@ -9,10 +9,12 @@ export interface Piece {
   readonly asWritten: boolean;
 }
 
-/** The initials of words, as one. */
+/** What is short for several words: their initials, or another name. */
 export interface Acronym {
   readonly piece: Piece;
   readonly of: readonly Piece[];
+  /** Whether it is known to mean the same: other words may have the same initials by chance. */
+  readonly isKnown: boolean;
 }
 
 /** One word of a query, with what else may stand for it. */
@@ -25,11 +27,11 @@ export interface QueryWord {
   readonly asWritten: readonly Piece[];
   /** Words that it is a part of together with its neighbour in the query. */
   readonly compounds: readonly Piece[];
-  /** Initials of words of the query, its own among them. */
+  /** What is short for words of the query, itself among them. */
   readonly acronyms: readonly Acronym[];
   /** Names that mean the same; all pieces of one must be there. */
   readonly synonyms: ReadonlyArray<readonly Piece[]>;
-  /** Whether it is taken letter by letter only: a pair of Chinese, Japanese or Korean characters. */
+  /** Whether it is taken letter by letter only: neighbours in a script without spaces. */
   readonly isPair: boolean;
   readonly isLast: boolean;
 }
@@ -46,9 +48,7 @@ export interface SearchQuery {
   readonly signs: readonly string[];
 }
 
-/** Chinese, Japanese and Korean characters, as a class of a regular expression. */
-export const CJK_RANGE = String.raw`[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}]`;
-const CJK = new RegExp(`${CJK_RANGE}+`, "gu");
+const RUN = new RegExp(`${UNSPACED}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const NAME = /[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
@@ -75,7 +75,7 @@ function synonymsOf(word: string): readonly string[] {
 
 /** Reads a query: what is to be looked up, without knowing yet what there is. */
 export function readQuery(query: string): SearchQuery {
-  const text = fold(query);
+  const text = setApart(fold(query));
   const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
     term: phrase ?? term,
     isPhrase: phrase !== undefined,
@@ -96,7 +96,7 @@ export function readQuery(query: string): SearchQuery {
   return {
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
     names,
-    signed: signedNamesOf(query.replaceAll('"', " ")).map((name) => ({
+    signed: signedNamesOf(setApart(query.replaceAll('"', " "))).map((name) => ({
       ...name,
       words: wordsOf(name.text),
     })),
@@ -107,21 +107,41 @@ export function readQuery(query: string): SearchQuery {
 
 /** How many words initials are made of, and how long these are: shorter ones are initials themselves. */
 const ACRONYM_LENGTHS = [3, 4, 5];
+const NAME_LENGTHS = [2, 3, 4];
 const SPELT_OUT = /^[a-z]\p{L}{3}/u;
 
-/** Each with its neighbours as one word, and as initials: "sign up" is also "signup", "dead letter queue" "dlq". */
+/** Names of several words, and those of one word that mean the same. */
+const shortNames = new Map(
+  SYNONYMS.flatMap((group) => {
+    const short = group.filter((name) => !name.includes(" "));
+    return group.filter((name) => name.includes(" ")).map((name) => [name, short] as const);
+  }),
+);
+
+const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryWord[][] =>
+  lengths
+    .flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
+    .filter((run) => run.length >= 2);
+
+/** Each with its neighbours as one word, and what is short for them: "sign up" is "signup", "dead letter queue" "dlq". */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
     one && other && !one.isPair && !other.isPair ? [pieceToStem(one.text + other.text)] : [];
-  const acronyms = ACRONYM_LENGTHS.flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
+  const named = runsOf(words, NAME_LENGTHS).flatMap((run) => {
+    const name = run.map(({ text }) => text).join(" ");
+    const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
+    return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
+  });
+  const initials = runsOf(words, ACRONYM_LENGTHS)
     .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
-    .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")) }));
+    .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
+    .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
   return words.map((word, place) => ({
     ...word,
     compounds: [...join(words[place - 1], word), ...join(word, words[place + 1])],
-    acronyms: acronyms
+    acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
-      .map(({ run, piece }) => ({ piece, of: run.map((other) => other.piece) })),
+      .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
   }));
 }
 
@@ -131,9 +151,10 @@ function distinct(words: readonly QueryWord[]): QueryWord[] {
 
 function wordsOf(term: string): QueryWord[] {
   return (term.match(WORD) ?? []).flatMap((word) => {
-    const runs = word.match(CJK) ?? [];
-    const rest = word.replace(CJK, " ").match(WORD) ?? [];
-    return [...rest.map(plainWord), ...runs.flatMap(pairsOf)];
+    const rest = word.replace(RUN, " ").match(WORD) ?? [];
+    const twos = (word.match(NEIGHBOURS.two) ?? []).flatMap((run) => neighboursOf(run, 2));
+    const threes = (word.match(NEIGHBOURS.three) ?? []).flatMap((run) => neighboursOf(run, 3));
+    return [...rest.map(plainWord), ...twos, ...threes];
   });
 }
 
@@ -156,12 +177,12 @@ function plainWord(word: string): QueryWord {
   };
 }
 
-/** A run of characters without spaces between words is looked up by each two neighbours. */
-function pairsOf(run: string): QueryWord[] {
+/** A run of characters without spaces between words is looked up by so many neighbours. */
+function neighboursOf(run: string, many: number): QueryWord[] {
   const characters = [...run];
-  const pairs =
-    characters.length === 1 ? characters : characters.slice(1).map((next, place) => `${characters[place]}${next}`);
-  return pairs.map((text) => ({
+  const places = Math.max(1, characters.length - many + 1);
+  const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
+  return parts.map((text) => ({
     text,
     piece: pieceAsWritten(text),
     parts: [],

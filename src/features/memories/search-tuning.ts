@@ -15,10 +15,11 @@ export const TUNING = {
    * `c++` has a `c` elsewhere. With apart 0.95
    * recall and MRR of our own set are 0.972 and 0.965; with name or abbreviation 0.7 its MRR is 0.972. Between 0.7 and 1
    * for a misspelt word and 0.5 and 0.9 for a beginning, nothing changes: what is written otherwise is worth less.
-   * `begun`: what an unknown word begins, which is likelier than that it is misspelt.
+   * `begun`: what an unknown word begins, which is likelier than that it is misspelt. `initials`: other words may have
+   * the same by chance, such as "rollback deploy steps" and RDS.
    */
   ways: {
-    ...{ word: 1, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9 },
+    ...{ word: 1, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.6 },
     ...{ spelling: 0.9, begun: 0.95, beginning: 0.7 },
   },
   /** What it is worth, beside its parts, to have a name such as `src/app.ts` whole: it decides among equals. */

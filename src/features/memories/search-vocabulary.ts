@@ -151,6 +151,9 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["spam", "junk"],
   ["photo", "picture"],
   ["popup", "modal", "dialog"],
+  ["login", "signin", "log in", "sign in"],
+  ["logout", "signout", "log out", "sign out"],
+  ["signup", "sign up"],
   ["invoice", "bill"],
   ["phone", "mobile", "smartphone"],
   ["colleague", "coworker", "teammate"],
@@ -178,7 +181,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
  * English too ("comment", "var", "come", "get", "inside") are not among them.
  */
 export const IDLE_WORDS: ReadonlySet<string> = new Set(
-  `across already also although among around behind besides beyond could despite might must onto perhaps shall since
+  `across already also although among around behind besides beyond could despite might must onto perhaps shall since still
    though toward towards unless upon whereas whether within without would yet
    anyone anybody anything everyone everybody everything somebody someone something
    please tell show explain wondering

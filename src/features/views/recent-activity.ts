@@ -88,7 +88,7 @@ export const recentActivity = defineOperation({
     name: "get_recent_activity",
     description:
       "What was stored or changed in the last days, newest first, and problems that nothing solves yet. Call it to pick " +
-      "up work where it was left, or with types and days 365 to list the newest of a kind.",
+      "up work where it was left, or with types and days 365 to list all of a kind.",
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",

@@ -28,6 +28,10 @@ describe("the snippet", () => {
     ["accents", "cafe", "Ils sont au Café de la Gare.", "Café"],
     ["Chinese", "连接", "服务器无法建立连接池，因为端口已被占用。", "建立连接池"],
     ["Japanese", "データベース", "移行のあとデータベースが遅くなった。", "データベース"],
+    ["Thai", "ชำระเงิน", "ระบบชำระเงินล่มช่วงเทศกาล", "ชำระเงิน"],
+    ["a Latin word in Chinese", "libvips", "为了速度使用libvips和线程。", "使用libvips"],
+    ["a number in other digits", "401", "ظهر الخطأ رقم ٤٠١ أمس.", "٤٠١"],
+    ["a word with an article", "للمستخدم", "عند المستخدم الجديد.", "المستخدم"],
     ["Cyrillic", "миграция", "После этого миграция прошла.", "миграция"],
     ["a sign", "%", "It grew by 50% a year.", "50%"],
   ])("shows %s, far behind the beginning", async (_what, query, sentence, shown) => {

@@ -22,6 +22,12 @@ const FORMS = {
   "a stretched word": ["الكتـــاب", "الكتاب"],
   "Arabic vowels": ["كَتَبَ", "كتب"],
   "Hebrew vowels": ["שָׁלוֹם", "שלום"],
+  "Arabic digits": ["٤٠١٧", "4017"],
+  "Persian digits": ["۴۰۱۷", "4017"],
+  "Hindi digits": ["४०१७", "4017"],
+  "Thai digits": ["๔๐๑๗", "4017"],
+  "an Arabic word with a Persian letter": ["کتابی", "كتابي"],
+  "an Arabic ending without its dots": ["مدرسة", "مدرسه"],
   "a Russian ё": ["учёт", "учет"],
   "Korean letters apart": ["\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"],
   "Japanese marks apart": ["テ\u3099ータ", "データ"],
@@ -63,6 +69,7 @@ it("folds queries as PostgreSQL folds texts", async () => {
     fc.integer({ min: first, max: last }).map((code) => String.fromCodePoint(code));
   const letters = fc.oneof(
     ...[letter(0x20, 0x24f), letter(0x300, 0x36f), letter(0x370, 0x52f), letter(0x591, 0x6ff), letter(0x1e00, 0x206f)],
+    letter(0x900, 0xeff),
     ...[
       letter(0x2100, 0x218b),
       letter(0x3040, 0x33ff),

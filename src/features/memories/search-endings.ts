@@ -1,0 +1,86 @@
+/**
+ * What words of a language are written together with: little words before them, endings behind them. English has its
+ * stemmer in the index. These languages are told by their script alone, and their stems would need an index of their own,
+ * so a word is looked up in the other forms that it may have.
+ */
+interface Grammar {
+  readonly script: RegExp;
+  readonly before: readonly string[];
+  readonly behind: readonly string[];
+  /** From how many letters on something is a word without them. */
+  readonly least: number;
+}
+
+const variants = (words: string): string[] => ["", ...words.split(/\s+/).filter(Boolean)];
+
+const GRAMMARS: readonly Grammar[] = [
+  {
+    script: /^\p{Script=Arabic}+$/u,
+    before: variants("ال و وال ب بال ل لل"),
+    behind: variants("ه ات ين ون ي يه ها ا"),
+    least: 3,
+  },
+  {
+    script: /^\p{Script=Hebrew}+$/u,
+    before: variants("ה ו וה ב ל מ ש"),
+    behind: variants("ה ת ים ות י ית"),
+    least: 3,
+  },
+  {
+    script: /^\p{Script=Cyrillic}+$/u,
+    before: [""],
+    behind: variants(
+      `а я о е ы и і у ю ь ой ей еи ои ом ем ам ям ами ями ах ях ов ев ів ія ії ію ия ии ию ие ием иями иях
+       ая яя ое ее ого его ому ему ым им ых их ую юю ыи ии ими ыми`,
+    ),
+    least: 4,
+  },
+  {
+    script: /^\p{Script=Greek}+$/u,
+    before: [""],
+    behind: variants("α ας ες ων η ης ο ος ου οι ους ε ατα ατος ματα ματος"),
+    least: 4,
+  },
+  {
+    script: /^[\p{Script=Devanagari}\p{M}]+$/u,
+    before: [""],
+    behind: variants("ा े ी ि ो ों ें ियाँ ियां ियों ाएँ ाएं ाओं एँ एं ओं"),
+    least: 3,
+  },
+];
+
+/** The last letter of a Hebrew word, and the same before an ending. */
+const LAST_LETTERS = [..."ךםןףץ"];
+const INNER_LETTERS = [..."כמנפצ"];
+const asLast = (word: string): string =>
+  word.replace(/[כמנפצ]$/, (letter) => LAST_LETTERS[INNER_LETTERS.indexOf(letter)] ?? letter);
+const asInner = (word: string): string =>
+  word.replace(/[ךםןףץ]$/, (letter) => INNER_LETTERS[LAST_LETTERS.indexOf(letter)] ?? letter);
+
+/** How many stems of a word are looked up: what looks like an article or an ending may be a part of it. */
+const STEMS_MAX = 2;
+
+/** No word is longer: nobody types it. */
+const LENGTH_MAX = 40;
+
+const grammarOf = (word: string): Grammar | undefined =>
+  word.length > LENGTH_MAX ? undefined : GRAMMARS.find(({ script }) => script.test(word));
+
+export const hasForms = (word: string): boolean => grammarOf(word) !== undefined;
+
+/** The other forms that a word may have in texts, for the languages above; none for others. */
+export function formsOf(word: string): ReadonlySet<string> {
+  const grammar = grammarOf(word);
+  if (!grammar) return new Set();
+  const { before, behind, least } = grammar;
+  const stems = before
+    .filter((start) => word.startsWith(start))
+    .map((start) => word.slice(start.length))
+    .flatMap((rest) => behind.filter((end) => rest.endsWith(end)).map((end) => rest.slice(0, rest.length - end.length)))
+    .filter((stem) => stem.length >= least)
+    .map(asInner);
+  // Longer ones are these with something around them.
+  const shortest = [...new Set(stems)].toSorted((one, other) => one.length - other.length).slice(0, STEMS_MAX);
+  const around = (stem: string) => before.flatMap((start) => behind.map((end) => asLast(start + stem + end)));
+  return new Set(shortest.flatMap(around).filter((form) => form !== word));
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { formsOf } from "../../../src/features/memories/search-endings.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+const found = async (actor: Actor, query: string) =>
+  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+
+describe("words without spaces between them", () => {
+  it.each([
+    ["Thai", "ระบบชำระเงินล่มช่วงเทศกาล", "ชำระเงิน"],
+    ["Thai, of two places", "เพิ่มเซิร์ฟเวอร์เป็นสองเท่าและจำกัดการลองใหม่", "จำกัด เซิร์ฟเวอร์"],
+    ["Khmer", "ប្រព័ន្ធទូទាត់ប្រាក់មិនដំណើរការ", "ទូទាត់"],
+    ["Burmese", "ငွေပေးချေမှုစနစ်ပျက်နေသည်", "ပေးချေ"],
+    ["Lao", "ລະບົບຊຳລະເງິນລົ້ມ", "ຊຳລະເງິນ"],
+    ["a Latin word in Chinese", "为了速度使用libvips和线程", "libvips"],
+    ["a Latin word in Japanese", "今日からTypeScriptで書く", "typescript"],
+    ["a Latin word with a Korean particle", "새로운 GraphQL에서 가져온다", "graphql"],
+    ["a path in Chinese", "旧代码在utils/async_tools.py里", "utils/async_tools.py"],
+    ["a version in Chinese", "升级到v2.14.3以后失败", "v2.14.3"],
+    ["an amount in Chinese", "内存会超过512MB。", "512MB"],
+    ["a name with signs in Chinese", "用C++重写图像模块", "C++"],
+    ["a quoted name in Chinese", "使用Redis Streams缓存", '"redis streams"'],
+    ["a Japanese mark of repetition", "担当は佐々木さん", "佐々木"],
+  ])("finds %s", async (_what, text, query) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "Meant", content: text });
+    await memoriesTitled(ann, "Another C", "别的东西", "เรื่องอื่น");
+
+    expect((await found(ann, query))[0]).toBe("Meant");
+  });
+
+  it("asks for a name and what it stands beside apart, as one query", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "用 C++ 重写", "用 Rust 重写", "C++ 的历史");
+
+    expect((await found(ann, "C++重写"))[0]).toBe("用 C++ 重写");
+  });
+});
+
+describe("other forms of a word", () => {
+  it.each([
+    ["Arabic, with an article and a little word", "للمستخدم", "تفضيلات المستخدم"],
+    ["Arabic, without its article", "شحنات", "تأخر الشحنات"],
+    ["Hebrew, without a little word", "חיפה", "פגישה בחיפה"],
+    ["Hebrew, of many", "דוח", "ביקשו דוחות"],
+    ["Hebrew, with another last letter", "עיתון", "מדור בעיתונים"],
+    ["Russian", "сервером", "Отказ серверов"],
+    ["Ukrainian", "користувачів", "Користувачі чекають"],
+    ["Greek", "πληρωμή", "Οι πληρωμές"],
+    ["Hindi", "छुट्टी", "छुट्टियों की सूची"],
+  ])("are found: %s", async (_what, query, title) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    // The word is known as it is asked for, so that it is not taken as misspelt.
+    await memoriesTitled(ann, title, query);
+
+    expect(await found(ann, query)).toEqual([query, title]);
+  });
+
+  it("are none of words of other scripts, and bounded for any word", () => {
+    expect(formsOf("servers").size).toBe(0);
+    expect(formsOf("日志").size).toBe(0);
+    for (const word of [
+      "والمستخدمين",
+      "ובהודעות",
+      "серверами",
+      "ασφάλειας",
+      "छुट्टियों",
+      "ووووووووووه",
+      "ه".repeat(1_000),
+    ])
+      expect(formsOf(word).size, word).toBeLessThanOrEqual(150);
+  });
+});
+
+it("takes a word for the initials of others only where none has more of them", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Replace the RDS instance", "How to roll back a deploy", "Goods come with a GRN");
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await found(ann, "rollback deploy steps"))[0]).toBe("How to roll back a deploy");
+  expect(await found(ann, "goods received note")).toEqual(["Goods come with a GRN"]);
+});
+
+it("finds what is short for two words, also where one of them says nothing by itself", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Nothing happens after logout", "A new LB for the web", "The load of a truck", "A sign");
+
+  expect(await found(ann, "happens after sign out")).toContain("Nothing happens after logout");
+  expect(await found(ann, "load balancers")).toContain("A new LB for the web");
+});
+
+it("says less of a memory that has only longer words than of one with a rarer word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "One format", "Two format");
+  await memoriesTitled(ann, ...Array.from({ length: 40 }, (_, index) => `Formatter ${index}`));
+  await aMemory(ann, { title: "To the user", content: "Datumsangaben mit Punkten." });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  const hits = await found(ann, "datumsangabe format");
+
+  expect(hits.slice(0, 3).toSorted()).toEqual(["One format", "To the user", "Two format"]);
+});
