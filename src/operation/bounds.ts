@@ -245,24 +245,27 @@ function checksOf({ type, constraintCls }: Rule): Check[] {
     }));
 }
 
-/** A UUID that no row has. */
-const UNKNOWN_ID = "00000000-0000-0000-0000-000000000000";
+/** A UUID that no row has, and that is below all others. */
+export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
 function normalizeId(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeId);
   if (typeof value !== "string") return value;
-  return value.length === UNKNOWN_ID.length && UUID.test(value) ? value.toLowerCase() : UNKNOWN_ID;
+  return value.length === NIL_ID.length && UUID.test(value) ? value.toLowerCase() : NIL_ID;
 }
 
 /** Longest id that a client may give a memory. */
 export const EXTERNAL_ID_MAX = 200;
+
+/** What no client can call a memory, since it is blank. */
+const NO_NAME = "";
 
 /** A UUID, in whichever case, or what may be a client's own id. */
 function normalizeMemoryId(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeMemoryId);
   if (typeof value !== "string") return value;
   const isTooLong = value.length > EXTERNAL_ID_MAX * UNITS_PER_CHARACTER;
-  return isTooLong || findTextProblem(value, undefined) !== undefined ? UNKNOWN_ID : value.normalize("NFC");
+  return isTooLong || findTextProblem(value, undefined) !== undefined ? NO_NAME : value.normalize("NFC");
 }
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { UUID } from "../../operation/bounds.js";
+import { NIL_ID, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type Invitation, receivedInvitations, sentInvitations } from "../teams/index.js";
@@ -39,7 +39,7 @@ const byId = <Item extends { readonly id: string }>(items: readonly Item[]): Row
 const afterId = (after: RowPlace | null) => (after === null ? {} : { id: { gt: after.id } });
 
 /** Before the first id. */
-const START: RowPlace = { id: "00000000-0000-0000-0000-000000000000", version: 0 };
+const START: RowPlace = { id: NIL_ID, version: 0 };
 
 const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   keys: async ({ caller, database }, after, take) => {

@@ -1,3 +1,4 @@
+import { NIL_ID } from "../../operation/bounds.js";
 import type { BillingAccount, BillingServices } from "./account.js";
 import { accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
@@ -43,7 +44,6 @@ export function reconcileAccount(
 }
 
 const PAGE = 100;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /** One account before and after; without `after` the provider failed. */
 export interface Reconciled {
@@ -54,7 +54,7 @@ export interface Reconciled {
 
 /** Reconciles every account, one after the other, or only that of one team. */
 export async function* reconcileAccounts(services: BillingServices, only?: string): AsyncGenerator<Reconciled> {
-  let last = FIRST;
+  let last = NIL_ID;
   for (;;) {
     const page = await services.database.models.billingAccount.findMany({
       where: { teamId: { gt: last, ...(only !== undefined && { equals: only }) } },

@@ -1,6 +1,6 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, Era, Form, Marked, Nested, Nullable, SetSize, UUID } from "../../operation/bounds.js";
+import { Between, Era, Form, Marked, NIL_ID, Nested, Nullable, SetSize, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -27,6 +27,7 @@ const { items: ITEMS_MAX } = LIMITS.bulk;
 /** Leaves room for more changes than there can be: a version is a number of 31 bits. */
 const VERSION_MAX = 1_000_000_000;
 const NOT_A_UUID = "must be a UUID";
+const NO_ID = "must not be the UUID of zeros, which stands for no id";
 const AUTHOR =
   "Kept if it is the caller, or a member of the team that the caller owns or administers; else the caller.";
 
@@ -184,6 +185,7 @@ function assertRestorable({ newId, now }: Context, { memories, relationships }: 
   }
   for (const [path, list] of Object.entries({ memories, relationships })) {
     const ids = list.map(({ id }) => id.toLowerCase());
+    if (ids.includes(NIL_ID)) throw new InvalidInput([{ path: `${path}.${ids.indexOf(NIL_ID)}.id`, message: NO_ID }]);
     if (new Set(ids).size < ids.length) throw new InvalidInput([{ path, message: "two have the same id" }]);
   }
   const [last, latest] = [newId(), now().getTime() + SKEW_MS];

@@ -1,3 +1,4 @@
+import { NIL_ID } from "../../operation/bounds.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
 import { measure } from "./graph-room.js";
@@ -15,7 +16,6 @@ export interface MiscountedGraph {
 }
 
 const PAGE = 100;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Counts every graph anew, one after the other, and yields those that are counted wrongly; `repair` sets them right.
@@ -25,7 +25,7 @@ export async function* verifyGraphs(
   database: Database,
   { repair }: { readonly repair: boolean },
 ): AsyncGenerator<MiscountedGraph> {
-  let last = FIRST;
+  let last = NIL_ID;
   for (;;) {
     const page = await database.models.graph.findMany({
       where: { id: { gt: last } },

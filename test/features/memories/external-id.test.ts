@@ -35,6 +35,18 @@ it("is understood wherever the memory's id is, and may be any text", async () =>
   expect(await miscounted(world)).toEqual([]);
 });
 
+it("is meant by no malformed id, whatever it is itself", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann, { externalId: "00000000-0000-0000-0000-000000000000" });
+
+  for (const malformed of ["\0", "\ud800", "x".repeat(1_000), "a" + "\u0301".repeat(100)]) {
+    expect(await ann.does(memory, { id: malformed })).toBeRefused("not_found");
+    expect(await ann.does(deleteMemory, { id: malformed })).toBeRefused("not_found");
+  }
+  expect((await ann.did(memory, { id: "00000000-0000-0000-0000-000000000000" })).id).toBe(id);
+});
+
 it("yields to the id of another memory that looks the same", async () => {
   await using world = await createWorld();
   const ann = await world.user();
