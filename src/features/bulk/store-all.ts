@@ -52,7 +52,8 @@ export async function storeAll(
 ): Promise<{ readonly relationshipIds: string[]; readonly existing: number; readonly existingMemories: number }> {
   const { database } = context;
   let bytes = memories.reduce((sum, memory) => sum + memoryBytes(memory), 0);
-  await assertRoom(context, graphId, { memories: memories.length, bytes });
+  // Of records that may be there already, it is known only in the end how much they add.
+  if (!keepsExisting) await assertRoom(context, graphId, { memories: memories.length, bytes });
   const stored = await database
     .run(storeMemories, { graphId, memories: JSON.stringify(memories) })
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
@@ -69,9 +70,7 @@ export async function storeAll(
   const made = await makeLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
-  await settle(context, graphId, { memories: written.length, bytes, written }).catch((error: unknown) =>
-    refuseWithoutRoom(context, graphId, error),
-  );
+  await settle(context, graphId, { memories: written.length, bytes, written });
   const known = await idsOfLinks(context, graphId, links, made);
   return {
     relationshipIds: links.map((link) => known.get(keyOf(link)) ?? link.id),

@@ -126,6 +126,8 @@ it("restores nothing of the future, and leaves what is there already", async () 
     { updatedAt: soon },
     { id: "f0000000-0000-4000-8000-000000000000" },
     { id: "x" },
+    // No row has it: a malformed id would mean it, and an export begins behind it.
+    { id: "00000000-0000-0000-0000-000000000000" },
   ]) {
     expect(await ann.does(restoreMemories, { memories: [{ ...note, ...wrong }] })).toBeRefused("bad_request");
   }
@@ -138,6 +140,8 @@ it("restores nothing of the future, and leaves what is there already", async () 
   expect(await ann.does(restoreMemories, { memories: [clash] })).toBeRefused("conflict", "memory_exists");
   const link = { id: newId(), from: note.id, to: newId(), type: "SOLVES", createdAt: past };
   expect(await ann.does(restoreMemories, { relationships: [link] })).toBeRefused("not_found");
+  const unnamed = { ...link, id: "00000000-0000-0000-0000-000000000000", to: other.id };
+  expect(await ann.does(restoreMemories, { relationships: [unnamed] })).toBeRefused("bad_request");
   expect(await miscounted(world)).toEqual([]);
 });
 
@@ -161,6 +165,27 @@ it("refuses ids that are given twice or are those of others, and leaves room for
   expect(await restoring({ relationships: [{ ...link, to: third.id }] })).toBeRefused("bad_request");
   expect(await ann.did(restoreMemories, { relationships: [link] })).toMatchObject({ existingRelationships: 1 });
   expect(await ann.did(updateMemory, { id: note.id, title: "C" })).toMatchObject({ version: 1_000_000_001 });
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("is restored again where the graph has no room for more than that", async () => {
+  const storage = { ...LIMITS.storage, free: { memories: 3, bytes: 100_000 } };
+  await using world = await createWorld({ storage });
+  const ann = await world.user({ plan: "free" });
+  const past = "2026-01-01T00:00:00.000Z";
+  const note = { ...NOTE, content: "x".repeat(20_000), createdAt: past, updatedAt: past };
+  const [one, two, three, four] = Array.from({ length: 4 }, () => ({ ...note, id: newId() }));
+  // An import that was interrupted sends its first records again.
+  await ann.did(restoreMemories, { memories: [one, two] });
+
+  const restored = await ann.did(restoreMemories, { memories: [one, two, three] });
+  const again = await ann.did(restoreMemories, { memories: [one, two, three] });
+
+  expect([restored, again]).toMatchObject([
+    { memories: 1, existingMemories: 2 },
+    { memories: 0, existingMemories: 3 },
+  ]);
+  expect(await ann.does(restoreMemories, { memories: [one, four] })).toBeRefused("conflict", "graph_full");
   expect(await miscounted(world)).toEqual([]);
 });
 
