@@ -13,7 +13,7 @@ export type Identify = (authorization: string | undefined) => Promise<Caller>;
 
 /** Stores the caller in the scope. `readCaller` reads it again: the request's own changes may have changed it. */
 export async function identifyCaller(scope: RequestScope, identify: Identify, authorization?: string): Promise<void> {
-  scope.readCaller = () => scope.patience.limit(identify(authorization));
+  scope.readCaller = (patience = scope.patience) => patience.limit(identify(authorization));
   scope.caller = await scope.readCaller();
 }
 

@@ -76,8 +76,8 @@ export class RequestScope {
   /** Undefined unless requests are traced. */
   readonly span: RequestSpan | undefined;
   caller?: Caller;
-  /** Reads the caller again: the request's own changes may have changed it, such as its team. */
-  readCaller?: () => Promise<Caller>;
+  /** Reads the caller again: the request's own changes, or others, may have changed it, such as its team. */
+  readCaller?: (patience?: Patience) => Promise<Caller>;
   /** What an answer without a valid key says about how to get one. */
   challenge = "Bearer";
   /** Whether the caller's budget was charged, and whether that of its address was. */

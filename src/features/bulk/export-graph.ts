@@ -1,10 +1,11 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { ArgsType, Field, ObjectType } from "type-graphql";
-import { UUID } from "../../operation/bounds.js";
+import { NIL_ID, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf } from "../../operation/page.js";
 import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memories/index.js";
 import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
@@ -61,31 +62,34 @@ export const exportGraph = defineOperation({
   },
   async handle(context, { limit, cursor, ...input }) {
     const graphId = chosenGraphId(context.caller, input);
-    const place = readPlace(placeOf(cursor, PLACE)) ?? { list: "m", until: context.newId(), after: FIRST };
+    const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
+    const place = readPlace(placeOf(cursor, PLACE)) ?? begin;
+    // Who has left the team since the last page would go on in their own graph.
+    if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
     const rows = await READERS[place.list](context, graphId, place, limit + 1);
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => writePlace({ ...place, after: id }));
     const isLast = nextCursor === null && place.list === "r";
-    const next = cursorOf(writePlace({ list: "r", until: place.until, after: FIRST }));
+    const next = cursorOf(writePlace({ ...place, list: "r", after: NIL_ID }));
     return { records: [...beginning, ...items], nextCursor: isLast ? null : (nextCursor ?? next) };
   },
 });
 
-/** How far the records are read: which list, after which id, and the last id that there was in the beginning. */
+/** How far a graph's records are read: which list, after which id, and the last id that there was in the beginning. */
 interface Place {
+  readonly graphId: string;
   readonly list: "m" | "r";
   readonly until: string;
   readonly after: string;
 }
 
-const FIRST = "00000000-0000-0000-0000-000000000000";
 const ID = UUID.source.slice(1, -1);
-const PLACE = new RegExp(`^[mr]/${ID}/${ID}$`, "i");
-const writePlace = ({ list, until, after }: Place): string => `${list}/${until}/${after}`;
+const PLACE = new RegExp(`^${ID}/[mr]/${ID}/${ID}$`);
+const writePlace = ({ graphId, list, until, after }: Place): string => `${graphId}/${list}/${until}/${after}`;
 
 function readPlace(text: string | null): Place | undefined {
-  const [list, until = "", after = ""] = text?.split("/") ?? [];
-  return list === "m" || list === "r" ? { list, until, after } : undefined;
+  const [graphId = "", list, until = "", after = ""] = text?.split("/") ?? [];
+  return list === "m" || list === "r" ? { graphId, list, until, after } : undefined;
 }
 
 type StoredRecord = GraphRecord & { readonly id: string };

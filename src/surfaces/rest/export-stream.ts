@@ -8,7 +8,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { inputReader, inputTypeOf } from "../../operation/input.js";
 import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
-import { type RequestScope, scopeOf } from "../http.js";
+import { type RequestScope, noteFailure, scopeOf } from "../http.js";
 import { MethodNotAllowed, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
@@ -58,14 +58,20 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
       const message = `must be one of ${[...EXPORT_FORMATS.keys()].join(", ")}`;
       throw new InvalidInput([{ path: "format", message }]);
     }
+    for (const path of ["limit", "cursor"]) {
+      if (path in query) throw new InvalidInput([{ path, message: "is unknown: the stream has all pages" }]);
+    }
     const input = (cursor: string | null) =>
       Object.assign(read({ path: {}, query: { ...query, limit: PAGE }, body: undefined }), { cursor });
     // Refuses what is wrong before it costs anything.
     input(null);
     await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
-    const readPage = (cursor: string | null) => {
-      const { caller, clientAddress } = scope;
-      const context = contextOf(services, { caller, clientAddress, door: "rest", patience: new Patience(waitMs) });
+    const readPage = async (cursor: string | null) => {
+      const { clientAddress } = scope;
+      const patience = new Patience(waitMs);
+      // A slow client takes hours: what it may see, the key says anew for each page.
+      const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
+      const context = contextOf(services, { caller, clientAddress, door: "rest", patience });
       return execute(operation, context, input(cursor));
     };
     await stream({ readPage, format, request, response, scope, stalledAnswerMs });
@@ -97,7 +103,7 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
     response.end(writer.end());
   } catch (error) {
     // The status is sent already: a broken connection is the only way to say that this is not the whole.
-    scope.log.error({ err: error });
+    noteFailure(error, response);
     response.destroy();
   }
 }

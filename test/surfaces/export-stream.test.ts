@@ -1,0 +1,77 @@
+import { request } from "node:http";
+import { expect, it } from "vitest";
+import { revokeApiKey } from "../../src/features/access/revoke-api-key.js";
+import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { leaveTeam } from "../../src/features/teams/leave-team.js";
+import { removeMember } from "../../src/features/teams/members/remove-member.js";
+import { ask } from "../support/http.js";
+import { aTeam } from "../support/teams.js";
+import { createWorld } from "../support/world.js";
+
+const NOTE = { type: "general", title: "A note", content: "Something." };
+/** Much more than the system keeps for a client that does not read. */
+const LARGE = Array.from({ length: 60 }, () => ({ ...NOTE, context: { text: "x".repeat(16_000) } }));
+
+/** What comes of an export of which the client reads little until something has changed, and whether that is all. */
+function exportedAround(url: string, key: string, change: () => Promise<unknown>) {
+  return new Promise<{ text: string; isWhole: boolean }>((resolve, reject) => {
+    const asked = request(`${url}/v1/export`, { headers: { authorization: `Bearer ${key}` } });
+    asked.on("response", (answer) => {
+      let text = "";
+      answer.on("data", (chunk: Buffer) => void (text += chunk.toString()));
+      answer.on("error", () => {}).on("close", () => resolve({ text, isWhole: answer.complete }));
+      answer.pause();
+      change().then(() => answer.resume(), reject);
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+it("ends where the key is revoked or the member removed meanwhile, and never goes on in another graph", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { teamId, owner, admin, member } = await aTeam(world);
+  for (let call = 0; call < 25; call++) await owner.did(createMemories, { memories: LARGE });
+  await member.did(createMemories, { memories: [{ ...NOTE, title: "Their own" }], graph: "personal" });
+
+  const before = await exportedAround(url, owner.key, async () => {});
+  const revoked = await exportedAround(url, admin.key, () => admin.did(revokeApiKey, { id: admin.caller.keyId }));
+  const removed = await exportedAround(url, member.key, () =>
+    owner.did(removeMember, { teamId, userId: member.caller.userId }),
+  );
+
+  expect([before.isWhole, revoked.isWhole, removed.isWhole]).toEqual([true, false, false]);
+  for (const { text } of [revoked, removed]) {
+    expect(text.length).toBeLessThan(before.text.length / 2);
+    expect(text).not.toMatch(/"record":"end"|Their own/);
+  }
+  expect(world.bugs).toEqual([]);
+});
+
+it("does not go on in another graph, page by page", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { teamId, owner, member } = await aTeam(world);
+  await owner.did(createMemories, { memories: [NOTE, NOTE] });
+  const page = async (query = "") => {
+    const { status, body } = await ask(`${url}/v1/export/records?limit=1${query}`, { key: member.key });
+    return { status, ...(body as { records: object[]; next_cursor: string | null }) };
+  };
+  const { next_cursor: cursor } = await page();
+  expect(await page(`&cursor=${cursor}`)).toMatchObject({ status: 200, records: [NOTE] });
+
+  await member.did(leaveTeam, { teamId });
+
+  expect((await page(`&cursor=${cursor}`)).status).toBe(400);
+  expect((await page()).status).toBe(200);
+});
+
+it("refuses a place to begin at, which it has not", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+
+  for (const query of ["limit=1", "cursor=abc", "limit=0"]) {
+    expect(await ask(`${url}/v1/export?${query}`, { key })).toMatchObject({ status: 400 });
+  }
+});
