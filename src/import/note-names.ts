@@ -55,11 +55,17 @@ export class NoteNames {
    * @returns undefined for a heading of the same note.
    */
   find(link: string, from: string): Target | undefined {
-    const name = asText(link.split(/\\?\|/)[0]?.split("#")[0]?.trim());
-    if (name === undefined) return undefined;
-    const path = this.#pathOf(name, from);
-    if (path === undefined) return { path, name: this.#missingName(name), isFile: FILE_END.test(name) };
-    return { path, name, isFile: false };
+    const whole = link.split(/\\?\|/)[0] ?? "";
+    // A title may have a `#` of its own.
+    const names = [whole, whole.replace(/#[^#]*$/, ""), whole.replace(/#.*$/s, "")].map((name) => asText(name.trim()));
+    for (const name of names) {
+      const path = name && this.#pathOf(name, from);
+      if (path) return { path, name, isFile: false };
+    }
+    const name = names.at(-1);
+    return name === undefined
+      ? undefined
+      : { path: undefined, name: this.#missingName(name), isFile: FILE_END.test(name) };
   }
 
   /** @param path of a link of Markdown. Undefined where it leads to no note and should not. */

@@ -123,7 +123,7 @@ class FolderReader {
     for (const { path, body, title, type = "note", ...note } of titled) {
       const name = title ?? nameOf(path);
       const { details, tags, summary, importance, kept } = note;
-      const texts = [(body === "" ? name : body).normalize("NFC")];
+      const texts = [body === "" ? name : body];
       this.#draft.addMemory({
         ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, kept, grows: false },
       });

@@ -146,6 +146,8 @@ async function linked(files: Readonly<Record<string, string>>, from: string, lin
 const NOTES = {
   "Index.md": "---\ntitle: Top\n---",
   "A/Index.md": "---\ntitle: In A\n---",
+  "Sharp.md": "---\ntitle: 'C#'\n---",
+  "Sharper.md": "---\ntitle: 'C# in depth'\n---",
   "A/Ideas & more (2).md": "---\ntitle: Ideas\n---",
   "B/Index.md": "---\ntitle: In B\npermalink: main/b\n---",
   "B/Deep.md": "---\ntitle: Deep in B\n---",
@@ -167,11 +169,45 @@ it.each([
   ["Note.md", "- 'is part of' [[Top]] (partly)", ["IS_PART_OF Top"]],
   [
     "Note.md",
+    "[[C#]] and [[C# in depth#Types|types]], not [[Top#C]]",
+    ["LINKS_TO C#", "LINKS_TO C# in depth", "LINKS_TO Top"],
+  ],
+  [
+    "Note.md",
     "[w](https://example.com/Index.md) [m](mailto:a@b.c) ![p](p.png) [h](#Head) [j](:/0123) [x](%E0%A4%A)",
     [],
   ],
 ])("follows from %s the link %s", async (from, link, links) => {
   expect(await linked(NOTES, from, link)).toEqual({ links, left: 0 });
+});
+
+it.each([
+  ["a longer fence around a shorter one", "````md\n```js\n[[x]] #x\n```\n[[x]]\n````"],
+  ["a fence of another kind", "```\n~~~\n[[x]]\n```"],
+  ["a word after what looks like the end", "```\n``` js\n[[x]]\n```"],
+  ["a fence in a list", "- one\n\n    ```\n    [[x]] #x\n    ```\n"],
+  ["a fence in an item", "- ```js\n  [[x]] #x\n  ```\n1. ~~~\n   [[x]]\n   ~~~"],
+  ["a fence in a quote", "> ```\n> [[x]] #x\n> ```"],
+  ["a line between fences", "```a``` is no fence"],
+  ["more than one backtick", "``[[x]]`` and `` ` [[x]] ``, ```` ``[[x]]`` ````"],
+  ["a backtick alone", "one ` and ``` here"],
+])("reads links and tags behind code, and none in it: %s", (_what, code) => {
+  const { links, tags } = readMarkdownNote(`${code}\nSee [[Top]] #top`);
+
+  expect(links.map(({ to }) => to)).toEqual(["Top"]);
+  expect(tags).toEqual(["top"]);
+});
+
+it("reads names of every script, however their accents are written", async () => {
+  const accented = "- lie\u0301 a\u0300 [[Cafe\u0301]] (de\u0301ja\u0300)\n#the\u0301 #हिन्दी #தமிழ்/கவிதை";
+  const { links, tags } = readMarkdownNote(`---\nCafe\u0301: "[[Bar]]"\n---\n${accented}`);
+
+  expect(links).toEqual([
+    { to: "Bar", isPath: false, type: "Caf\u00e9", context: [] },
+    { to: "Caf\u00e9", isPath: false, type: "li\u00e9 \u00e0", context: ["d\u00e9j\u00e0"] },
+  ]);
+  expect(tags).toEqual(["th\u00e9", "हिन्दी", "தமிழ்/கவிதை"]);
+  expect(readMarkdownNote("- संबंधित है [[Top]]").links).toMatchObject([{ to: "Top", type: "संबंधित है" }]);
 });
 
 it("says which notes are missing of those that links of Markdown name", async () => {
@@ -281,6 +317,10 @@ it("takes no longer than its length needs for a note, whatever it has", () => {
     "a:\n  ",
     "- ",
     "`",
+    "`a``b",
+    "~~~\n",
+    "> ",
+    "[[#",
     "#",
     "- a ",
     '"',

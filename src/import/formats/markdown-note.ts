@@ -1,6 +1,7 @@
 import { asPast, asShare, asText } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
 import { SUMMARY_MAX, UUID, isLonger } from "../text.js";
+import { linesOutsideCode, withoutCode } from "./code.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 
 /** A link of a note, such as `[[Target]]` or `[shown](folder/Target.md)`. */
@@ -28,25 +29,26 @@ export interface MarkdownNote {
   readonly kept: Kept;
 }
 
-const FENCE = /^\s{0,3}(?:```|~~~)/;
-const CODE = /`[^`]*`/g;
 const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
 const WHOLE_LINK = /^\[\[([^[\]]{1,1000})\]\]$/;
-const TAG = /(?<=^|\s)#([\p{L}\p{N}_/-]{1,100})/gu;
+/** Letters of many scripts have marks, or what joins them or keeps them apart. */
+const TAG = /(?<=^|\s)#([\p{L}\p{M}\p{N}\u200c\u200d_/-]{1,100})/gu;
 /** `#[[two words]]`, as Logseq writes it. */
 const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
 /** A link of Markdown: to what is between the parentheses, before a title. */
 const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
 /** A property at the beginning of a note, as Logseq writes it: `title:: Target`. */
-const PROPERTY = /^(?:- )?([\p{L}\p{N}_-]{1,50}):: (.*)$/u;
+const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 /** `- relation_type [[Target]] (context)`: the form in which Basic Memory writes relations. */
 const RELATION =
-  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{N} _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
+  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
 /** Longer lines are prose. It also bounds what matching costs. */
 const RELATION_LENGTH_MAX = 2_000;
 
+/** All in NFC, as the service stores it. */
 export function readMarkdownNote(text: string): MarkdownNote {
-  const { fields, rest, body } = readFrontMatter(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
+  const whole = text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
+  const { fields, rest, body } = readFrontMatter(whole.normalize("NFC"));
   const properties = propertiesOf(body);
   const left = new Map(fields);
   const take = (name: string): FrontValue | undefined => {
@@ -79,11 +81,11 @@ export function readMarkdownNote(text: string): MarkdownNote {
     const targets = values.map((one) => WHOLE_LINK.exec(one)?.[1]);
     links.push(...targets.flatMap((to) => (to === undefined ? [] : [{ to, isPath: false, type: name, context: [] }])));
     const others = values.filter((one, index) => one !== "" && targets[index] === undefined);
-    if (others.length > 0) details.push(`${name}: ${others.join(", ")}`.normalize("NFC"));
+    if (others.length > 0) details.push(`${name}: ${others.join(", ")}`);
   }
   return {
     ...known,
-    ...{ importance, kept, details: [...details, ...rest.map((line) => line.normalize("NFC"))] },
+    ...{ importance, kept, details: [...details, ...rest] },
     ...{
       tags: [...tags, ...listOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
       links: [...links, ...scanned.links],
@@ -137,12 +139,9 @@ const listOf = (value: FrontValue = []): string[] =>
 function scanBody(body: string): { readonly tags: readonly string[]; readonly links: readonly NoteLink[] } {
   const tags = new Set<string>();
   const links: NoteLink[] = [];
-  let isCode = false;
-  for (const line of body.split("\n")) {
-    if (FENCE.test(line)) isCode = !isCode;
-    if (isCode || !/[#[]/.test(line)) continue;
-    const text = line
-      .replaceAll(CODE, "")
+  for (const line of linesOutsideCode(body)) {
+    if (!/[#[]/.test(line)) continue;
+    const text = withoutCode(line)
       .replaceAll(LONG_TAG, (_all, tag: string) => {
         tags.add(tag.trim());
         return "";
@@ -157,7 +156,7 @@ function scanBody(body: string): { readonly tags: readonly string[]; readonly li
     if (relation) {
       const [, quoted, quotedOnce, plain, to = "", context = ""] = relation;
       const type = (quoted ?? quotedOnce ?? plain ?? "").trim() || "relates to";
-      links.push({ to, isPath: false, type, context: context.trim() === "" ? [] : [context.trim().normalize("NFC")] });
+      links.push({ to, isPath: false, type, context: context.trim() === "" ? [] : [context.trim()] });
     } else {
       for (const [, isEmbedded, to = ""] of text.matchAll(LINK)) {
         links.push({ to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [] });
@@ -172,7 +171,7 @@ function pathIn(address: string): string | undefined {
   if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
   const path = address.split("#")[0] ?? "";
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(path).normalize("NFC");
   } catch {
     return path;
   }
