@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { ImportStopped } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
-import { isObject } from "./text.js";
+import { encodingOf, isObject } from "./text.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -63,7 +63,7 @@ export async function exportFormatOf(place: string): Promise<ExportFormat | unde
   try {
     await using file = await open(place);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
-    const beginning = buffer.toString("utf8", 0, bytesRead);
+    const beginning = new TextDecoder(encodingOf(buffer)).decode(buffer.subarray(0, bytesRead));
     return [JSON_LINES, MEMORY_GRAPH].find(({ begins }) => begins.test(beginning));
   } catch {
     return undefined;
@@ -85,22 +85,36 @@ export async function* readExport(place: string, format: ExportFormat, lengthMax
   }
 }
 
-/** Holds no more than one line and one chunk. */
+/** Holds no more than one line and one chunk. Editors, shells and Git may have written other ends of lines. */
 async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string> {
   let rest = "";
   const assertShort = () => {
     if (rest.length <= lengthMax) return;
     throw new ImportStopped(`${place} has a line of more than ${lengthMax} characters: it is no export. Export again.`);
   };
-  for await (const chunk of createReadStream(place, "utf8")) {
-    const [first = "", ...others] = String(chunk).split("\n");
+  for await (const text of textOf(place)) {
+    const [first = "", ...others] = text.split("\n");
     rest += first;
     assertShort();
     for (const next of others) {
-      if (rest !== "") yield rest;
+      const line = rest.replace(/\r$/, "");
+      if (line !== "") yield line;
       rest = next;
       assertShort();
     }
   }
   if (rest !== "") yield rest;
+}
+
+/** Without a byte order mark. @throws ImportStopped for what is no text. */
+async function* textOf(place: string): AsyncGenerator<string> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  for await (const chunk of createReadStream(place) as AsyncIterable<Buffer>) {
+    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+    try {
+      yield decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new ImportStopped(`${place} is not text in UTF-8: it was changed since it was written. Export again.`);
+    }
+  }
 }

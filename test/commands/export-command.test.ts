@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { memory } from "../../src/features/memories/get-memory.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
 import { KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { LIMITS } from "../../src/limits.js";
@@ -160,6 +161,34 @@ it("says how to get another key when the server or its own form refuses this one
     const ran = await runHere(exportProgram, [file, "--url", url, "--key", key], {});
     expect(ran).toEqual({ code: 1, output: "", errors: `${KEY_REFUSED}\n` });
   }
+});
+
+it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs have written again", async (format) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const folder = await aFolder();
+  const file = join(folder, "graph");
+  const { memoryIds } = await ann.did(createMemories, {
+    memories: [{ ...NOTE, title: "Caf\u00e9", externalId: "one" }],
+  });
+  await runHere(exportProgram, [file, "--format", format, "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+  const withEnds = (await readFile(file, "utf8")).replaceAll("\n", "\r\n");
+  const run = async (bytes: Buffer) => {
+    await writeFile(file, bytes);
+    return runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: bob.key });
+  };
+
+  expect(await run(Buffer.from(withEnds))).toMatchObject({
+    output: expect.stringContaining("Restored 1 memory and") as string,
+  });
+  for (const marked of [Buffer.from(`\uFEFF${withEnds}`), Buffer.from(`\uFEFF${withEnds}`, "utf16le")]) {
+    expect(await run(marked)).toMatchObject({
+      output: expect.stringContaining("There already: 1 memory and") as string,
+    });
+  }
+  expect(await bob.did(memory, { id: "one" })).toMatchObject({ id: memoryIds[0], title: "Caf\u00e9" });
+  expect((await run(Buffer.from(withEnds, "latin1"))).errors).toContain("is not text in UTF-8");
 });
 
 it("leaves no file where the connection breaks, and says so", async () => {
