@@ -245,6 +245,8 @@ it("links memories, a second time with the same answer, and follows them", async
   ]);
   expect((await related("two", "max_depth=1")).map(({ memory }) => memory)).toEqual([one]);
   expect(await related("two", "max_depth=2")).toHaveLength(3);
+  // Only exporters ask for exactly that.
+  for (const wishes of ["", "max_depth=0", "max_depth=one"]) expect(await related("two", wishes)).toHaveLength(3);
   expect(await related("two", "max_depth=1&relationship_types=SOLVES,CAUSES")).toHaveLength(2);
   expect((await call("/search/memories/nobody/related?max_depth=1")).status).toBe(404);
 });
@@ -331,7 +333,7 @@ it("tells recent activity and statistics", async () => {
   const fix = await store({ title: "Fix", type: "fix" });
   await link(fix["id"], solved["id"]);
 
-  const recent = await call("/memories/recent?days=7");
+  const recent = await call("/memories/recent?days=7&project=");
   const here = await call("/memories/recent?days=9999&project=%2Fa");
   const statistics = await call("/graphs/statistics");
 

@@ -1,8 +1,8 @@
 import type { Plain } from "../../run.js";
 import { type Alias, NO_CONTENT, type RunNamed, created, ok } from "./alias.js";
-import { DEPTHS, changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from "./calls.js";
+import { changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from "./calls.js";
 import { backendMemoryOf, countsOf, mayBeCut } from "./forms.js";
-import { cutTo, listOf, onlyWhere, withoutBlanks } from "./values.js";
+import { cutTo, listOf, numberOf, onlyWhere, withoutBlanks } from "./values.js";
 
 const MEMORY = "/memories/:id";
 const DAYS = [1, 365] as const;
@@ -76,7 +76,7 @@ async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<
  * the others, each would be exported twice, once the wrong way round.
  */
 async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise<readonly Plain[]> {
-  const isExport = cutTo(DEPTHS, query["max_depth"], 1) === 1 && !listOf(query["relationship_types"]);
+  const isExport = numberOf(query["max_depth"]) === 1 && !listOf(query["relationship_types"]);
   const walk = { direction: isExport ? "out" : "any", eachRelationship: true, isExport } as const;
   const related = await walkFrom(run, id, query, walk);
   return related.map(({ memory, relationship: type, strength, link }) => {
@@ -86,15 +86,15 @@ async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise
 }
 
 async function recentActivity(run: RunNamed, { days, project }: Plain): Promise<Plain> {
-  const input = { days: cutTo(DAYS, days, 7), ...withoutBlanks({ project }) };
+  const input: Plain = { days: cutTo(DAYS, days, 7), ...withoutBlanks({ project }) };
   const { total, by_type, memories, unresolved_problems } = await run("recentActivity", input);
   return {
     total_count: total,
     memories_by_type: countsOf(by_type),
     recent_memories: (memories as Plain[]).map(backendMemoryOf),
     unresolved_problems: (unresolved_problems as Plain[]).map(backendMemoryOf),
-    days: input.days,
-    project: project ?? null,
+    days: input["days"],
+    project: input["project"] ?? null,
   };
 }
 

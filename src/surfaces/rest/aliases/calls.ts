@@ -9,7 +9,7 @@ const LIMIT_DEFAULT = 20;
 /** What these clients may ask for at once: exporters ask for 1,000. */
 const LIST_MAX = 1_000;
 const { search, walk, answer, storage } = LIMITS;
-export const DEPTHS = [1, walk.depth] as const;
+const DEPTHS = [1, walk.depth] as const;
 const BYTES_MAX = answer.graphqlBytes;
 
 /** An exporter takes what it gets for all that there is, so what is too large is refused, never cut. */
