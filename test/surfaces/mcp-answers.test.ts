@@ -51,6 +51,26 @@ it("cuts a long content, says where, and gives the rest when it is asked for as 
 });
 
 it.each([
+  ["a long text", { text: "words ".repeat(2_500) }],
+  ["a text in a list", { list: [{ text: "words ".repeat(2_500) }] }],
+  ["many fields", Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`field_${at}`, "words of it"]))],
+])("refuses a context of which %s was cut in an answer", async (_what, context) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const note = { type: "general", title: "A note", content: "Something." };
+  const { id } = await ann.did<object, { id?: string }>(createMemory, { ...note, context });
+  const { answer: read } = await callTool(url, ann.key, "get_memory", { id });
+
+  const { isError, answer } = await callTool(url, ann.key, "store_memory", { ...note, context: read["context"] });
+
+  expect([isError, answer]).toMatchObject([
+    true,
+    { error: { message: expect.stringMatching(/^context: .*cut/) as string } },
+  ]);
+});
+
+it.each([
   ["", "\n"],
   ["", "\n\nAdded: call Jens first."],
   ["Updated. ", " And more."],

@@ -74,8 +74,11 @@ function cutText(text: string, room: number, from: number): string {
   return cutAt(text, least, from);
 }
 
-/** Whether a text contains the note that an answer was cut there. */
-export const isCut = (text: string): boolean => /… \[cut at character \d+ of \d+\]/.test(text);
+/** Whether a text, or JSON, contains the note that an answer was cut there. */
+export const isCut = (value: unknown): boolean =>
+  typeof value === "string" ? CUT.test(value) : CUT_INSIDE.test(JSON.stringify(value));
+const CUT = /… \[cut at character \d+ of \d+\]/;
+const CUT_INSIDE = new RegExp(`${CUT.source}|"…":"\\d+ more fields"`);
 
 /** Does not end with half of a character. */
 function cutAt(text: string, length: number, from: number): string {

@@ -174,7 +174,7 @@ function takePart(args: Readonly<Record<string, unknown>>, name: string): { from
 /** An agent that writes back what it has read must not replace the whole by the part that had room in an answer. */
 function assertWhole(args: Readonly<Record<string, unknown>>): void {
   const issues = Object.entries(args)
-    .filter(([, value]) => typeof value === "string" && isCut(value))
+    .filter(([, value]) => isCut(value))
     .map(([path]) => ({
       path,
       message: "contains the note that an answer was cut there: read the rest first, and send the whole",
