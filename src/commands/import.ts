@@ -26,6 +26,7 @@ interface Options extends ServiceOptions {
 
 const EXIT_LEFT_OUT = 3;
 const EXIT_INTERRUPTED = 130;
+const AGAIN = "Run the same command again: it continues from there.";
 
 const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
@@ -129,20 +130,18 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     pausing.tell = progress.pause;
   };
   try {
-    await restoreFile(file, { format, client, report, onStart, onStep: (records) => progress?.step(records) });
+    const onStep = (records: number) => progress?.step(records);
+    await restoreFile(file, { format, client, report, onStart, onStep }).finally(() => progress?.[Symbol.dispose]());
   } catch (error) {
-    if (!isRefusal(error) && !interrupt.signal.aborted) throw error;
-    const reason = interrupt.signal.aborted ? "Stopped." : (error as Error).message;
-    const { memories, relationships } = report;
-    throw new ImportStopped(
-      `${reason}\nRestored so far: ${graphInWords(memories.restored, relationships.restored)}. ` +
-        "Run the same command again: it continues from there.",
-    );
-  } finally {
-    progress?.[Symbol.dispose]();
+    if (options.json) console.log(JSON.stringify({ complete: false, ...report }));
+    const done = `Restored so far: ${graphInWords(report.memories.restored, report.relationships.restored)}. ${AGAIN}`;
+    if (!interrupt.signal.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
+    console.error(`Stopped.\n${done}`);
+    process.exitCode = EXIT_INTERRUPTED;
+    return;
   }
   const { memories, relationships } = report;
-  if (options.json) console.log(JSON.stringify({ complete: true, memories, relationships }));
+  if (options.json) console.log(JSON.stringify({ complete: true, ...report }));
   else {
     console.log(
       `Restored ${graphInWords(memories.restored, relationships.restored)} of ${file}. ` +
@@ -216,10 +215,7 @@ function soFar({ memories, relationships }: ImportReport, { dryRun }: Options): 
   const memoriesDone = memories.created + memories.updated + memories.existing;
   if (dryRun || memoriesDone === 0) return "Nothing was imported.";
   const relationshipsDone = relationships.created + relationships.existing;
-  return (
-    `Memories in the graph so far: ${memoriesDone}; relationships: ${relationshipsDone}. ` +
-    "Run the same command again: it continues from there."
-  );
+  return `Memories in the graph so far: ${memoriesDone}; relationships: ${relationshipsDone}. ${AGAIN}`;
 }
 
 await runCommand(program, import.meta.url);

@@ -236,6 +236,36 @@ describe("the command", () => {
     expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 600, created: 500 } });
     expect(said.err.join("\n")).toContain("Stopped. Memories in the graph so far: 500; relationships: 0. Run the same");
   });
+
+  it.each([
+    ["is interrupted", true, 130, /^Stopped\.\nRestored so far: 500 memories and 0 relationships\. Run the same/m],
+    ["is refused", false, 1, /^Such a one is there\.\nRestored so far: 500 memories/m],
+  ])("says how much of an export was restored when that %s", async (_what, isInterrupted, exitCode, message) => {
+    const before = process.listeners("SIGINT");
+    const ctrlC = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+    let posts = 0;
+    const service = await fakeService((request) => {
+      if (request.method === "GET") return undefined;
+      if (++posts === 1) return { status: 200, body: { memories: 500, existing_memories: 0 } };
+      if (!isInterrupted)
+        return { status: 409, body: { error: { code: "conflict", message: "Such a one is there." } } };
+      setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
+      return { status: 429, headers: { "retry-after": "600" } };
+    });
+    const begin = { record: "graph", format: "memory-graph", memories: 600, relationships: 0 };
+    const file = await fileWith(jsonLines(begin, ...Array<object>(600).fill({ record: "memory" })));
+
+    const said = await command([file, "--url", service.url, "--json"], "key");
+
+    expect(said.exitCode).toBe(exitCode);
+    expect(said.err.join("\n")).toMatch(message);
+    expect(said.out.map((line) => JSON.parse(line) as object)).toEqual([
+      {
+        ...{ complete: false, memories: { restored: 500, existing: 0 } },
+        relationships: { restored: 0, existing: 0 },
+      },
+    ]);
+  });
 });
 
 interface Wrong {
