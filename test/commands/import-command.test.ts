@@ -253,7 +253,7 @@ describe("the command", () => {
       return { status: 429, headers: { "retry-after": "600" } };
     });
     const begin = { record: "graph", format: "memory-graph", memories: 600, relationships: 0 };
-    const file = await fileWith(jsonLines(begin, ...Array<object>(600).fill({ record: "memory" })));
+    const file = await fileWith(jsonLines(begin, ...Array.from({ length: 600 }, () => ({ record: "memory" }))));
 
     const said = await command([file, "--url", service.url, "--json"], "key");
 

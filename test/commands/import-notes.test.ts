@@ -199,14 +199,15 @@ it.each([
 });
 
 it("reads names of every script, however their accents are written", async () => {
-  const accented = "- lie\u0301 a\u0300 [[Cafe\u0301]] (de\u0301ja\u0300)\n#the\u0301 #हिन्दी #தமிழ்/கவிதை";
+  const accented =
+    "- lie\u0301 a\u0300 [[Cafe\u0301]] (de\u0301ja\u0300)\n#the\u0301 #हिन्दी #می\u200cخواهم #தமிழ்/கவிதை";
   const { links, tags } = readMarkdownNote(`---\nCafe\u0301: "[[Bar]]"\n---\n${accented}`);
 
   expect(links).toEqual([
     { to: "Bar", isPath: false, type: "Caf\u00e9", context: [] },
     { to: "Caf\u00e9", isPath: false, type: "li\u00e9 \u00e0", context: ["d\u00e9j\u00e0"] },
   ]);
-  expect(tags).toEqual(["th\u00e9", "हिन्दी", "தமிழ்/கவிதை"]);
+  expect(tags).toEqual(["th\u00e9", "हिन्दी", "می\u200cخواهم", "தமிழ்/கவிதை"]);
   expect(readMarkdownNote("- संबंधित है [[Top]]").links).toMatchObject([{ to: "Top", type: "संबंधित है" }]);
 });
 

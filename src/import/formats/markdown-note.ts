@@ -32,7 +32,7 @@ export interface MarkdownNote {
 const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
 const WHOLE_LINK = /^\[\[([^[\]]{1,1000})\]\]$/;
 /** Letters of many scripts have marks, or what joins them or keeps them apart. */
-const TAG = /(?<=^|\s)#([\p{L}\p{M}\p{N}\u200c\u200d_/-]{1,100})/gu;
+const TAG = /(?<=^|\s)#([\p{L}\p{M}\p{N}\p{Join_Control}_/-]{1,100})/gu;
 /** `#[[two words]]`, as Logseq writes it. */
 const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
 /** A link of Markdown: to what is between the parentheses, before a title. */
@@ -41,7 +41,7 @@ const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<
 const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 /** `- relation_type [[Target]] (context)`: the form in which Basic Memory writes relations. */
 const RELATION =
-  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
+  /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{M}\p{N}\p{Join_Control} _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
 /** Longer lines are prose. It also bounds what matching costs. */
 const RELATION_LENGTH_MAX = 2_000;
 
