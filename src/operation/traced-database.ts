@@ -22,7 +22,6 @@ function partsOf(database: Database, tracer: Tracer): Database {
     const traced: Database = {
       ...partsOf(inner, tracer),
       search: (work) => work(traced.run),
-      readPages: (read) => read(traced.models),
       transaction: (work) => work(traced),
     };
     return traced;

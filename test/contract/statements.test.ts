@@ -24,6 +24,12 @@ const STATEMENTS = [
   "features/memories/graph-room-statements.ts: emptyGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
+  "features/memories/many-statements.ts: meantMemories",
+  "features/memories/many-statements.ts: relationshipsOfAll",
+  "features/memories/many-statements.ts: relationshipsOfEach",
+  "features/memories/many-statements.ts: removeEdge",
+  "features/memories/many-statements.ts: removeMemories",
+  "features/memories/many-statements.ts: removeVersions",
   "features/memories/memory-statements.ts: copyMemories",
   "features/memories/memory-statements.ts: copyRelationships",
   "features/memories/memory-statements.ts: keepVersion",
@@ -38,6 +44,7 @@ const STATEMENTS = [
   "features/memories/search-statements.ts: wordsAlike",
   "features/memories/word-statements.ts: countWords",
   "features/memories/word-statements.ts: forgetNextWords",
+  "features/relationships/newest-statement.ts: newestAtMemory",
   "features/views/recent-statement.ts: recentActivityOf",
   "features/views/statistics-statement.ts: countGraph",
   "features/views/walk-statements.ts: drawing",
@@ -52,7 +59,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 45;
+const STATEMENTS_MAX = 52;
 
 interface Source {
   readonly path: string;

@@ -3,6 +3,7 @@ import { readBacklog } from "../../src/backlog.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { memoryChores } from "../../src/features/memories/chores.js";
+import { relationships } from "../../src/features/relationships/list-relationships.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import { forgetVectors } from "../../src/features/memories/embedding-statements.js";
 import { findSimilar } from "../../src/features/memories/find-similar.js";
@@ -185,6 +186,7 @@ async function doOtherThings(world: World): Promise<void> {
   const words = Array.from({ length: 2 * LIMITS.search.uncountedWords }, (_, at) => `word${at}x`).join(" ");
   await ann.did(createMemory, { type: "general", title: "Words", content: words, externalId: "words" });
   await aLink(ann, first, second, { relationshipType: "REPLACES" });
+  await ann.did(relationships, { memoryId: first.id });
   await doChores(world);
 
   const filter = { tags: ["a"], minImportance: 0.1, project: "/a", createdAfter: "2026-01-01T00:00:00Z" };

@@ -62,7 +62,8 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   versions: async ({ caller, database }, after, take) => {
     const { id: memoryId, version } = after ?? START;
     const isAfter = [{ memoryId: { gt: memoryId } }, { memoryId, version: { gt: version } }];
-    const where = { graphId: caller.personalGraphId, OR: isAfter };
+    // The range of the index, in which PostgreSQL cannot see that `OR` is one.
+    const where = { graphId: caller.personalGraphId, memoryId: { gte: memoryId }, OR: isAfter };
     const orderBy = [{ memoryId: "asc" }, { version: "asc" }] as const;
     const rows = await database.models.memoryVersion.findMany({ where, orderBy: [...orderBy], take });
     return rows.map((item) => ({ item, place: { id: item.memoryId, version: item.version } }));

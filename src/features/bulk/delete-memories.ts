@@ -13,8 +13,9 @@ import {
   chosenTeamId,
   filterOf,
   idsMeant,
-  whereMeant,
   measure,
+  relationshipsOfAll,
+  removeMemories,
   settle,
   tagsAskedFor,
 } from "../memories/index.js";
@@ -88,18 +89,18 @@ export const deleteMemories = defineOperation({
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
-    const { memory, relationship } = context.database.models;
+    const { database } = context;
     for (;;) {
       const { memoryIds, remaining } = await chosenMemories(context, graphId, input);
-      const ends = [{ fromId: { in: memoryIds } }, { toId: { in: memoryIds } }];
-      const relationships = await relationship.count({ where: { graphId, OR: ends } });
+      const deleting = { graphId, ids: memoryIds };
+      const [{ count: relationships } = { count: 0 }] = await database.run(relationshipsOfAll, deleting);
       if (relationships > relationshipsDeleted) throw new TooManyToDelete();
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks them. If somebody has just deleted or changed one, so that it is no longer meant, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
-      const meant = await memory.count({ where: { ...whereOf(context, graphId, input), id: { in: memoryIds } } });
-      if (meant === memoryIds.length) {
-        await memory.deleteMany({ where: { graphId, id: { in: memoryIds } } });
+      const meant = await stillMeant(context, graphId, input, memoryIds);
+      if (memoryIds.every((id) => meant.has(id))) {
+        await database.run(removeMemories, deleting);
         await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
         return { memoryIds, relationships, remaining };
       }
@@ -118,9 +119,6 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
   }
 }
 
-const whereOf = (context: Context, graphId: string, input: DeleteMemoriesInput) =>
-  input.ids ? whereMeant(graphId, input.ids) : { graphId, ...filterOf(context, input) };
-
 /** The memories that are meant, and how many more there are. */
 async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) {
@@ -128,9 +126,27 @@ async function chosenMemories(context: Context, graphId: string, input: DeleteMe
     if (input.ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
     return { memoryIds: [...new Set(meant.values())].sort(), remaining: 0 };
   }
-  const where = whereOf(context, graphId, input);
-  const { memory } = context.database.models;
-  const found = await memory.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: ITEMS_MAX });
-  const remaining = found.length < ITEMS_MAX ? 0 : (await memory.count({ where })) - ITEMS_MAX;
-  return { memoryIds: found.map(({ id }) => id), remaining };
+  const where = { graphId, ...filterOf(context, input) };
+  return context.database.readPages(async ({ memory }) => {
+    const found = await memory.findMany({ where, ...OLDEST_FIRST, take: ITEMS_MAX });
+    const remaining = found.length < ITEMS_MAX ? 0 : (await memory.count({ where })) - ITEMS_MAX;
+    return { memoryIds: found.map(({ id }) => id), remaining };
+  });
+}
+
+const OLDEST_FIRST = { select: { id: true }, orderBy: { id: "asc" } } as const;
+
+/** The ids of what is meant now, among those that were chosen before: between the first and the last of them. */
+async function stillMeant(
+  context: Context,
+  graphId: string,
+  input: DeleteMemoriesInput,
+  chosen: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (input.ids) return new Set((await idsMeant(context, graphId, input.ids)).values());
+  const [first, last] = [chosen[0], chosen.at(-1)];
+  if (first === undefined || last === undefined) return new Set();
+  const where = { graphId, ...filterOf(context, input), id: { gte: first, lte: last } };
+  const found = await context.database.readPages(({ memory }) => memory.findMany({ where, ...OLDEST_FIRST }));
+  return new Set(found.map(({ id }) => id));
 }

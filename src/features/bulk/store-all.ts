@@ -8,6 +8,8 @@ import {
   MemoryNotFound,
   assertRoom,
   linkBytes,
+  meantMemories,
+  relationshipsOfEach,
   memoryBytes,
   refuseWithoutRoom,
   settle,
@@ -63,7 +65,7 @@ export async function storeAll(
     if (!keepsExisting) throw new MemoryExists();
     const ids = others.map(({ id }) => id);
     // Another one of the same external id is no reason to leave a memory out without a word.
-    if ((await database.models.memory.count({ where: { graphId, id: { in: ids } } })) < ids.length)
+    if ((await database.run(meantMemories, { graphId, ids, externalIds: [] })).length < ids.length)
       throw new MemoryExists();
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
@@ -129,25 +131,13 @@ async function idsOfLinks(
  * may end with a few relationships more.
  */
 async function assertFewRelationships(
-  { database: { models } }: Context,
+  { database }: Context,
   graphId: string,
   made: readonly LinkToStore[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const counts = new Map<string, number>();
-  const add = (id: string, count: number) => counts.set(id, (counts.get(id) ?? 0) + count);
   const ends = [...new Set(made.flatMap(({ fromId, toId }) => [fromId, toId]))];
-  const outgoing = await models.relationship.groupBy({
-    by: ["fromId"],
-    where: { graphId, fromId: { in: ends } },
-    _count: { _all: true },
-  });
-  const incoming = await models.relationship.groupBy({
-    by: ["toId"],
-    where: { graphId, toId: { in: ends } },
-    _count: { _all: true },
-  });
-  for (const { fromId, _count } of outgoing) add(fromId, _count._all);
-  for (const { toId, _count } of incoming) add(toId, _count._all);
-  for (const [id, count] of counts) if (count > LIMITS.memory.relationships) throw new TooManyRelationships(id);
+  for (const { id, count } of await database.run(relationshipsOfEach, { graphId, ids: ends })) {
+    if (count > LIMITS.memory.relationships) throw new TooManyRelationships(id);
+  }
 }

@@ -50,7 +50,8 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { idsMeant, whereMeant, withMemory } from "./meant-memory.js";
+export { among, meantMemories, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
+export { idsMeant, withMemory } from "./meant-memory.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";

@@ -3,12 +3,12 @@ import { LIMITS } from "../../limits.js";
 import { Between, UUID } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf, withinPage } from "../../operation/page.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
-import { LONG_FIELDS } from "./read-memories.js";
+import { LONG_FIELDS, readMemories } from "./read-memories.js";
 import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 
 /** As many as the largest graph holds. */
@@ -58,21 +58,33 @@ export const memories = defineOperation({
     const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
     const before = placeOf(cursor, UUID);
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
-    const omit = { ...UNREAD, content: isShort, context: isShort };
-    const rows = await database.readPages(async (models) => {
-      const [first] = offset > 0 ? await models.memory.findMany({ where, ...NEWEST_FIRST, ...idAt(offset) }) : [];
-      if (offset > 0 && !first) return [];
-      // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
-      const id = { ...(before !== null && { lt: before }), ...(first && { lte: first.id }) };
-      return models.memory.findMany({ where: { ...where, id }, ...NEWEST_FIRST, omit, take: limit + 1 });
-    });
-    const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
-    const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
-    return { memories: items, nextCursor };
+    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+    const page = {
+      where: { ...where, ...(before !== null && { id: { lt: before } }) },
+      orderBy: { id: "desc" },
+    } as const;
+    if (offset === 0 && !isNarrowed(input)) {
+      const omit = { ...UNREAD, content: isShort, context: isShort };
+      const rows = await database.readPages(({ memory }) => memory.findMany({ ...page, omit, take: limit + 1 }));
+      const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
+      const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
+      return { memories: items, nextCursor };
+    }
+    // An index alone says which memories most filters let through: of 100,000 in a tenth of the time.
+    const select = { graphId: true, id: true } as const;
+    const chosen = await database.readPages(({ memory }) =>
+      memory.findMany({ ...page, select, skip: offset, take: limit + 1 }),
+    );
+    const read = await readMemories(context, chosen.slice(0, limit), { withContent: !isShort });
+    const rows = read.filter((row) => row !== undefined);
+    const items = withinPage(rows);
+    const last = items.length < rows.length ? items.at(-1) : chosen.length > limit ? chosen[limit - 1] : undefined;
+    return { memories: items, nextCursor: last ? cursorOf(last.id) : null };
   },
 });
 
 const NOT_READ = { content: "", context: null };
-const NEWEST_FIRST = { orderBy: { id: "desc" } } as const;
-/** Read apart, from the index alone where nothing is filtered. */
-const idAt = (place: number) => ({ select: { id: true }, skip: place, take: 1 }) as const;
+
+/** Whether it is asked for more than what holds still, of which most memories are. */
+const isNarrowed = ({ types, tags, minImportance, project, createdAfter, createdBefore }: MemoriesInput): boolean =>
+  [types, tags, minImportance, project, createdAfter, createdBefore].some((filter) => filter != null);

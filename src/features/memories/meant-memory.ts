@@ -1,5 +1,6 @@
 import { UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
+import { meantMemories } from "./many-statements.js";
 import type { Place } from "./read-memories.js";
 
 /** A memory, and the name by which it was meant, if that is not its id: who changes it makes sure that it has it still. */
@@ -27,22 +28,14 @@ export async function withMemory<Result>(
   return known ? act({ graphId, id: known.id, externalId: given }) : undefined;
 }
 
-/** The memories that are called so, by their ids or by those that a client has given them. */
-export const whereMeant = (graphId: string, given: readonly string[]) => {
-  const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
-  return { graphId, OR: [{ id: { in: ids } }, { externalId: { in: [...given] } }] };
-};
-
 /** The ids of the memories that a client means, by what it calls them; what it calls otherwise is missing. One query. */
 export async function idsMeant(
   { database }: Pick<Context, "database">,
   graphId: string,
   given: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const found = await database.models.memory.findMany({
-    where: whereMeant(graphId, given),
-    select: { id: true, externalId: true },
-  });
+  const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
+  const found = await database.run(meantMemories, { graphId, ids, externalIds: given });
   const known = new Set(found.map(({ id }) => id));
   const byExternalId = new Map(found.map(({ id, externalId }) => [externalId, id]));
   return new Map(

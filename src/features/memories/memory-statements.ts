@@ -1,5 +1,6 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
+import { among } from "./many-statements.js";
 import { LINK_COLUMNS } from "./relationship-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
@@ -152,7 +153,7 @@ export const copyMemories = defineStatement({
   text: `
     INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at)
     SELECT :toGraphId, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at
-    FROM memory WHERE graph_id = :graphId AND id = ANY(:ids) RETURNING id`,
+    FROM memory WHERE graph_id = :graphId AND id = ${among("ids")} RETURNING id`,
 });
 
 const RELATIONSHIP = [...LINK_COLUMNS.values()].join(", ");
@@ -165,5 +166,5 @@ export const copyRelationships = defineStatement({
   text: `
     INSERT INTO relationship (graph_id, ${RELATIONSHIP})
     SELECT :toGraphId, ${RELATIONSHIP}
-    FROM relationship WHERE graph_id = :graphId AND from_id = ANY(:ids) RETURNING id`,
+    FROM relationship WHERE graph_id = :graphId AND from_id = ${among("ids")} RETURNING id`,
 });

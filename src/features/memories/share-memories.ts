@@ -8,7 +8,8 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import { idsMeant, whereMeant } from "./meant-memory.js";
+import { meantMemories, removeEdge, removeMemories, removeVersions } from "./many-statements.js";
+import { idsMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
@@ -104,34 +105,33 @@ export const shareMemories = defineOperation({
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
-    const { memory, memoryVersion, relationship } = database.models;
     const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
     const found = await wantedMemories(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
-    if (ids && (await memory.count({ where: { AND: [whereMeant(own, ids), { id: { in: found } }] } })) < found.length) {
-      throw new MemoryNotFound();
-    }
+    // A name that has gone over to another memory means none of them any more.
+    if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
-    const cut = edgeOf(own, wanted);
-    const lost = await relationship.count({ where: cut });
+    const sharing = { graphId: own, ids: wanted };
+    // If it is refused, they stay: all of this is one transaction.
+    const { length: lost } = await database.run(removeEdge, sharing);
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // An export may have been restored into both graphs.
-    if ((await memory.count({ where: { graphId: shared, id: { in: wanted } } })) > 0) throw new MemoryExists();
+    const taken = await database.run(meantMemories, { graphId: shared, ids: wanted, externalIds: [] });
+    if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
-      const dropped = await relationship.deleteMany({ where: cut });
       // The team gets the present version alone: earlier ones may say what the author has taken back.
-      const versions = await memoryVersion.deleteMany({ where: { graphId: own, memoryId: { in: wanted } } });
+      const versions = await database.run(removeVersions, sharing);
       // Copied, since the team's graph may be on another node.
-      const copying = { graphId: own, ids: wanted, toGraphId: shared };
+      const copying = { ...sharing, toGraphId: shared };
       const { length: memories } = await database.run(copyMemories, copying);
       const { length: relationships } = await database.run(copyRelationships, copying);
-      await memory.deleteMany({ where: { graphId: own, id: { in: wanted } } });
+      await database.run(removeMemories, sharing);
       const { bytes } = await measure(context, shared, wanted);
       await settle(context, own, { memories: -memories, bytes: -freed.bytes });
       await settle(context, shared, { memories, bytes, written: wanted });
-      return { memories, relationships, droppedRelationships: dropped.count, droppedVersions: versions.count };
+      return { memories, relationships, droppedRelationships: lost, droppedVersions: versions.length };
     } catch (error) {
       refuseTakenId(error);
     }
@@ -175,15 +175,5 @@ async function wantedMemories(
 
 /** Those that another request did not move or delete before they were locked. */
 async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
-  const where = { graphId, id: { in: [...ids] } };
-  return (await database.models.memory.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  return (await database.run(meantMemories, { graphId, ids, externalIds: [] })).map(({ id }) => id);
 }
-
-/** Relationships of which one end is among these memories, and the other is not. */
-const edgeOf = (graphId: string, ids: string[]) => ({
-  graphId,
-  OR: [
-    { fromId: { in: ids }, toId: { notIn: ids } },
-    { fromId: { notIn: ids }, toId: { in: ids } },
-  ],
-});

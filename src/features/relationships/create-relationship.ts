@@ -13,6 +13,7 @@ import {
   assertRoom,
   chosenGraphId,
   idsMeant,
+  relationshipsOfEach,
   linkBytes,
   linkContentsOf,
   settle,
@@ -183,22 +184,12 @@ interface Link {
  * Does not wait for others who link the same memory at the same time, so it may get slightly more than the maximum.
  * @throws RelationshipExists or TooManyRelationships.
  */
-async function assertPossible({ models }: Database, link: Link): Promise<void> {
+async function assertPossible(database: Database, link: Link): Promise<void> {
   const { graphId, fromId, toId } = link;
-  const { relationship } = models;
   const key = { graphId_fromId_type_toId: link };
-  const existing = await relationship.findUnique({ where: key, select: { id: true } });
+  const existing = await database.models.relationship.findUnique({ where: key, select: { id: true } });
   if (existing) throw new RelationshipExists(existing.id);
-  const ends = [fromId, toId];
-  const outgoing = await relationship.groupBy({
-    by: ["fromId"],
-    where: { graphId, fromId: { in: ends } },
-    _count: true,
-  });
-  const incoming = await relationship.groupBy({ by: ["toId"], where: { graphId, toId: { in: ends } }, _count: true });
-  for (const id of ends) {
-    const from = outgoing.find((known) => known.fromId === id)?._count ?? 0;
-    const to = incoming.find((known) => known.toId === id)?._count ?? 0;
-    if (from + to >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
+  for (const { id, count } of await database.run(relationshipsOfEach, { graphId, ids: [fromId, toId] })) {
+    if (count >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
   }
 }

@@ -4,6 +4,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database.js";
 import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withMemory } from "../memories/index.js";
+import { newestAtMemory } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
 @ArgsType()
@@ -48,12 +49,12 @@ export const relationships = defineOperation({
     // Ids are in the order of time, so a page continues below the last id of the previous one.
     const all = { graphId: chosenGraphId(caller, input), ...(before !== null && { id: { lt: before } }) };
     const types = input.types && [...new Set(input.types)];
-    const newest = (conditions: readonly Condition[]) => readNewest(database, limit + 1, conditions);
     const rows =
       memoryId == null
-        ? await newest(ofTypes(all, types))
-        : await withMemory({ database }, { graphId: all.graphId, id: memoryId }, async ({ id }) => {
-            const found = await newest(atMemory(all, id, types));
+        ? await readNewest(database, limit + 1, ofTypes(all, types))
+        : await withMemory({ database }, { graphId: all.graphId, id: memoryId }, async ({ graphId, id }) => {
+            const values = { graphId, memoryId: id, before, types: types ?? null, take: limit + 1 };
+            const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });
     const page = pageOf(rows ?? [], limit, ({ id }) => id);
@@ -64,17 +65,12 @@ export const relationships = defineOperation({
 type Condition = {
   graphId: string;
   id?: { lt: string };
-  fromId?: string;
-  toId?: string;
-  type?: string | { in: string[] };
+  type?: string;
 };
 
 /** One condition for each type, since an index has the relationships of one type in this order. */
 const ofTypes = (all: Condition, types: string[] | null | undefined): Condition[] =>
   types ? types.map((type) => ({ ...all, type })) : [all];
-
-const atMemory = (all: Condition, id: string, types: string[] | null | undefined): Condition[] =>
-  [{ fromId: id }, { toId: id }].map((end) => ({ ...all, ...end, ...(types && { type: { in: types } }) }));
 
 /** The newest of each condition contain the newest of all. No relationship matches two conditions. */
 async function readNewest(database: Database, take: number, conditions: readonly Condition[]) {

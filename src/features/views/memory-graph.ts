@@ -3,6 +3,7 @@ import { LIMITS } from "../../limits.js";
 import { Between, Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { InRest } from "../../operation/output.js";
+import type { Database } from "../../platform/database.js";
 import {
   GraphInput,
   MEMORY_EXAMPLE,
@@ -121,17 +122,25 @@ export const memoryGraph = defineOperation({
     const { memoryId, maxDepth, limit } = input;
     const start = memoryId == null ? undefined : (await idsMeant(context, graphId, [memoryId])).get(memoryId);
     if (memoryId != null && start === undefined) throw new MemoryNotFound();
-    const around =
-      start === undefined ? null : await surroundings(context.database, { graphId, start, maxDepth, limit });
-    const values = { graphId, ids: around?.ids ?? null, nodes: limit };
-    const [drawn = NOTHING] = await context.database.run(drawing, values);
+    const chosen =
+      start === undefined
+        ? await newestMemories(context.database, graphId, limit)
+        : await surroundings(context.database, { graphId, start, maxDepth, limit });
+    const [drawn = NOTHING] = await context.database.run(drawing, { graphId, ids: chosen.ids });
     const found = drawn.nodes as Array<Omit<GraphNode, "memoryId"> & { id: string }>;
     const nodes = found.map(({ id, ...node }) => ({ memoryId: id, ...node }));
     if (start !== undefined && !nodes.some((node) => node.memoryId === start)) throw new MemoryNotFound();
     const edges = drawn.edges as GraphEdge[];
-    const isCapped = around?.isCapped || drawn.isCapped || edges.length > EDGES_MAX;
+    const isCapped = chosen.isCapped || drawn.isCapped || edges.length > EDGES_MAX;
     return { nodes, edges: edges.slice(0, EDGES_MAX), isCapped };
   },
 });
 
 const NOTHING = { isCapped: false, nodes: [], edges: [] };
+
+async function newestMemories(database: Database, graphId: string, limit: number) {
+  const found = await database.readPages(({ memory }) =>
+    memory.findMany({ where: { graphId }, select: { id: true }, orderBy: { id: "desc" }, take: limit + 1 }),
+  );
+  return { ids: found.slice(0, limit).map(({ id }) => id), isCapped: found.length > limit };
+}

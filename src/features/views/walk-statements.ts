@@ -1,5 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
+import { among } from "../memories/index.js";
 
 /**
  * One step of a walk: what relationships lead to from some memories, each memory once, by the strongest. Always a row,
@@ -34,29 +35,24 @@ function leading(here: "from_id" | "to_id", there: "from_id" | "to_id", directio
 const { drawnFrom, edges } = LIMITS.views;
 
 /**
- * The memories of a drawing, or the newest of the graph where none are given, and the strongest relationships between
- * them, and one more of these if there are more: of one moment, so that none leads to what is not there. SQL for that,
- * and since models would read all of a memory's relationships to find those that lead to some.
+ * The memories of a drawing, and the strongest relationships between them, and one more of these if there are more: of
+ * one moment, so that none leads to what is not there. SQL for that, and since models would read all of a memory's
+ * relationships to find those that lead to some.
  */
 export const drawing = defineStatement({
   name: "draw_graph",
-  values: { graphId: "uuid", ids: "uuid[]?", nodes: "int4" },
+  values: { graphId: "uuid", ids: "uuid[]" },
   row: { isCapped: "bool", nodes: "json", edges: "json" },
   text: `
-    WITH newest AS MATERIALIZED (
-      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND :ids IS NULL
-      ORDER BY id DESC LIMIT :nodes + 1
-    ), node AS MATERIALIZED (
-      (SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ANY(:ids))
-      UNION ALL
-      (SELECT * FROM newest ORDER BY id DESC LIMIT :nodes)
+    WITH node AS MATERIALIZED (
+      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${among("ids")}
     ), seen AS MATERIALIZED (
       SELECT r.* FROM node CROSS JOIN LATERAL (
         SELECT id, from_id, to_id, type, strength FROM relationship
         WHERE graph_id = :graphId AND from_id = node.id OFFSET 0
       ) r LIMIT ${drawnFrom}
     )
-    SELECT (SELECT count(*) >= ${drawnFrom} FROM seen) OR (SELECT count(*) > :nodes FROM newest) AS "isCapped",
+    SELECT (SELECT count(*) >= ${drawnFrom} FROM seen) AS "isCapped",
       (SELECT coalesce(json_agg(node ORDER BY id DESC), '[]') FROM node) AS nodes,
       (SELECT coalesce(json_agg(edge), '[]') FROM (
         SELECT seen.id AS "relationshipId", seen.from_id AS "from", seen.to_id AS "to", seen.type, seen.strength

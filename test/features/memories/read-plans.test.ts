@@ -13,6 +13,7 @@ import { operations } from "../../../src/operations.js";
 import { type DeclaredStatement, inOrder } from "../../../src/platform/statement.js";
 import { exampleInput, thingsOf } from "../../support/examples.js";
 import { manyLinks, manyMemories } from "../../support/memories.js";
+import { rowsRead } from "../../support/rows-read.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
 /** A graph with relationships, and one without: what is known of both together fits neither. */
@@ -131,21 +132,6 @@ async function graphOfTeam({ database: { models } }: World, { caller }: Actor) {
     where: { team: { members: { some: { userId: caller.userId } } } },
   });
   return { caller: { ...caller, personalGraphId: id } };
-}
-
-/** How many rows of memories and relationships have been read so far. */
-async function rowsRead({ database: { pool } }: World): Promise<number> {
-  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
-  for (const client of clients) {
-    // Else it would tell what it has read only after a second.
-    await client.query("SELECT pg_stat_force_next_flush()");
-    client.release();
-  }
-  const { rows } = await pool.query<{ read: number }>(
-    `SELECT sum(seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_user_tables
-     WHERE relname IN ('memory', 'relationship')`,
-  );
-  return rows[0]?.read ?? Number.NaN;
 }
 
 /** A connection that has run nothing yet. */

@@ -1,0 +1,75 @@
+import { defineStatement } from "../../platform/statement.js";
+
+/**
+ * Some of the values of a list that a statement is given. `SELECT` hides from the planner how many these are: of some
+ * hundred it would look for each among all that a graph holds, which it takes for a small part of the table (see the
+ * migration `plans_for_any_graph`), instead of looking each up. So it does for lists that Prisma's models send.
+ */
+export const among = (list: string, type = "uuid"): string => `ANY((SELECT :${list})::${type}[])`;
+
+const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
+
+/** Looks each of a list up by itself: `OFFSET 0` keeps the planner from looking for all of them at once. */
+const eachOf = (list: string, table: "memory" | "relationship", column: string): string => `
+    SELECT own.* FROM unnest((SELECT :${list})) AS wanted(value)
+    CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE graph_id = :graphId AND ${column} = wanted.value OFFSET 0) own`;
+
+/** The memories that have one of these ids, or one of these external ids. SQL for `eachOf`. */
+export const meantMemories = defineStatement({
+  name: "meant_memories",
+  values: { ...OF_MANY, externalIds: "text[]" },
+  row: { id: "uuid", externalId: "text?" },
+  text: `
+    SELECT id, external_id AS "externalId" FROM (${eachOf("ids", "memory", "id")}) by_id
+    UNION
+    SELECT id, external_id FROM (${eachOf("externalIds", "memory", "external_id")}) by_external_id`,
+});
+
+/** How many relationships each of some memories has, in both directions together. SQL for the same reason. */
+export const relationshipsOfEach = defineStatement({
+  name: "relationships_of_each",
+  values: OF_MANY,
+  row: { id: "uuid", count: "int4" },
+  text: `
+    SELECT wanted.id, ((SELECT count(*) FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id)
+      + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id))::int4 AS count
+    FROM unnest((SELECT :ids)) AS wanted(id)`,
+});
+
+/** How many relationships begin or end at some memories. SQL for `eachOf`. */
+export const relationshipsOfAll = defineStatement({
+  name: "relationships_of_all",
+  values: OF_MANY,
+  row: { count: "int4" },
+  text: `
+    SELECT count(*)::int4 AS count FROM (
+      SELECT id FROM (${eachOf("ids", "relationship", "from_id")}) outgoing
+      UNION SELECT id FROM (${eachOf("ids", "relationship", "to_id")}) incoming) either`,
+});
+
+/** Deletes memories with all that hangs on them. SQL for `among`. */
+export const removeMemories = defineStatement({
+  name: "remove_memories",
+  values: OF_MANY,
+  row: { id: "uuid" },
+  text: `DELETE FROM memory WHERE graph_id = :graphId AND id = ${among("ids")} RETURNING id`,
+});
+
+/** Deletes the earlier versions of memories. SQL for `among`. */
+export const removeVersions = defineStatement({
+  name: "remove_versions",
+  values: OF_MANY,
+  row: { version: "int4" },
+  text: `DELETE FROM memory_version WHERE graph_id = :graphId AND memory_id = ${among("ids")} RETURNING version`,
+});
+
+/** Deletes the relationships that lead from some memories to others, or back. SQL for `among`. */
+export const removeEdge = defineStatement({
+  name: "remove_edge",
+  values: OF_MANY,
+  row: { id: "uuid" },
+  text: `
+    DELETE FROM relationship
+    WHERE graph_id = :graphId AND (from_id = ${among("ids")} OR to_id = ${among("ids")})
+      AND (from_id IN (SELECT unnest(:ids))) <> (to_id IN (SELECT unnest(:ids))) RETURNING id`,
+});

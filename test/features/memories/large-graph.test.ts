@@ -1,0 +1,201 @@
+import { expect, it } from "vitest";
+import { graphqlSchema, operations } from "../../../src/operations.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { inputTypeOf } from "../../../src/operation/input.js";
+import type { Operation } from "../../../src/operation/operation.js";
+import { cursorOf } from "../../../src/operation/page.js";
+import { ProcessBudgets } from "../../../src/platform/rate-limiter.js";
+import { manyLinks, manyMemories } from "../../support/memories.js";
+import { inputFields } from "../../support/operations.js";
+import { rowsRead } from "../../support/rows-read.js";
+import { Actor, type World, createWorld } from "../../support/world.js";
+
+/** The large graph has so many memories, three times as many relationships, and an earlier version of each memory. */
+const MEMORIES = 6_000;
+/** What one operation may read: the lists of ids that it is given have `MANY` items. */
+const READ_MAX = 2_500;
+const MANY = 40;
+/** PostgreSQL plans the first five executions for their values, and then decides. */
+const TIMES = 7;
+
+const FIRST = "00000000-0000-0000-0000-000000000000";
+const LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Memories of a large graph, in the order of their ids; nothing else is asked for twice. */
+interface Large {
+  /** Others at each call. */
+  take(count: number): string[];
+  readonly graphId: string;
+  readonly middle: string;
+  readonly relationship: string;
+  readonly ends: readonly [from: string, to: string];
+}
+
+/** What is asked of the large graph: together all that can be asked, of what is rare there, or deep in it. */
+const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
+  createMemory: () => [
+    { ...NOTE, externalId: "new" },
+    { ...NOTE, similar: true },
+  ],
+  putMemory: () => [{ ...NOTE, externalId: "put" }],
+  memory: ({ middle }) => [{ id: middle }, { id: "none" }],
+  memories: ({ middle }) => [
+    ...[{}, { limit: 50 }, { cursor: cursorOf(middle) }, { offset: MEMORIES - 10 }],
+    ...FILTERS,
+    ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf(middle) })),
+  ],
+  updateMemory: ({ take }) => [{ id: take(1)[0], title: "Changed" }],
+  deleteMemory: ({ take }) => [{ id: take(1)[0] }],
+  memoryVersions: ({ middle }) => [{ id: middle }, { id: middle, limit: 1, cursor: cursorOf("1") }],
+  searchMemories: () => [
+    { query: "something", limit: 50, full: true },
+    ...FILTERS.map((filter) => ({ ...filter, query: "rare" })),
+  ],
+  relatedMemories: ({ middle: id }) => [
+    ...[
+      { id, maxDepth: 3 },
+      { id, types: ["NONE"] },
+      { id, direction: "out", includeExpired: true },
+    ],
+    ...[
+      { id, eachRelationship: true },
+      { id, full: true, limit: 10 },
+    ],
+  ],
+  shareMemories: ({ take }) => [{ ids: take(MANY), dropRelationships: true }],
+  createRelationship: ({ take }) => [link(...take(2))],
+  relationship: ({ relationship: id }) => [{ id }],
+  relationships: ({ middle: memoryId, relationship }) => [
+    ...[{}, { limit: 50 }, { types: ["NONE"] }, { cursor: cursorOf(relationship) }],
+    ...[{ memoryId }, { memoryId, types: ["NONE"] }, { memoryId, cursor: cursorOf(relationship) }],
+  ],
+  updateRelationship: ({ relationship: id }) => [{ id, strength: 1 }],
+  deleteRelationship: ({ relationship: id }) => [{ id }],
+  createMemories: ({ take }) => [
+    { memories: [{ ...NOTE, ref: "new" }], relationships: take(MANY).map((id) => link("new", id)) },
+  ],
+  deleteMemories: ({ take }) => [
+    { ids: take(MANY), dryRun: true },
+    { ids: take(MANY) },
+    ...FILTERS.filter((filter) => !("includeExpired" in filter)).map((filter) => ({ ...filter, dryRun: true })),
+    ...FILTERS.filter((filter) => !("includeExpired" in filter)),
+  ],
+  exportGraph: ({ graphId, middle }) =>
+    ["m", "r"].map((list) => ({ limit: 50, cursor: cursorOf(`${graphId}/${list}/${LAST}/${middle}`) })),
+  // The first time they are stored, later they are there.
+  restoreMemories: () => [{ memories: PAST.map((id) => ({ id, ...NOTE, createdAt: TIME, updatedAt: TIME })) }],
+  memoryPath: ({ ends: [from, to] }) => [
+    { fromMemoryId: from, toMemoryId: to },
+    { fromMemoryId: from, toMemoryId: to, types: ["NONE"], maxDepth: 3, direction: "out" },
+  ],
+  memoryGraph: ({ middle: memoryId }) => [{ limit: 50 }, { memoryId, maxDepth: 2 }],
+  recentActivity: () => [
+    ...[
+      { days: 1, project: "none" },
+      { days: 1, types: ["none"] },
+    ],
+    { days: 365, includeExpired: true },
+  ],
+  graphStatistics: () => [{}],
+  exportAccount: ({ middle }) => [4, 5, 6].map((list) => ({ limit: 50, cursor: cursorOf(`${list}/${middle}/1`) })),
+};
+
+const PAST = Array.from({ length: MANY }, (_, n) => `019b0000-0000-7000-8000-${String(n).padStart(12, "0")}`);
+const TIME = "2026-01-01T00:00:00Z";
+const NOTE = { type: "general", title: "A note", content: "Said." };
+const link = (fromMemoryId = "", toMemoryId = "") => ({ fromMemoryId, toMemoryId, relationshipType: "LIKE" });
+
+/** Of each of these there is none. Tags are not in an index in the order of a list. */
+const FILTERS = [
+  ...[{ types: ["none"] }, { minImportance: 1 }, { project: "none" }],
+  ...[{ createdAfter: "2100-01-01T00:00:00Z" }, { createdBefore: TIME }, { types: ["none"], includeExpired: true }],
+];
+
+/** Fields that are not about what is read. */
+const SAID_ELSEWHERE = new Set(["graph", "tags", "tagsMatch", "explain", "offset"]);
+
+const isOfGraph = ({ name, permission }: Operation) => permission.startsWith("memories:") || name === "exportAccount";
+
+it("asks for all that can be asked of a graph", async () => {
+  const schema = await graphqlSchema();
+  const large = { take: () => [], graphId: FIRST, middle: FIRST, relationship: FIRST, ends: [FIRST, LAST] } as const;
+  const missing = operations.filter(isOfGraph).flatMap((operation) => {
+    const { name } = operation;
+    const asked = ASKED[name]?.(large);
+    if (!asked) return UNRELATED.has(name) ? [] : [name];
+    const said = new Set(asked.flatMap((input) => Object.keys(input)));
+    const fields = operation.effect === "reads" ? inputFields(inputTypeOf(schema, operation)) : [];
+    return fields.flatMap((field) =>
+      said.has(field.name) || SAID_ELSEWHERE.has(field.name) ? [] : `${name}.${field.name}`,
+    );
+  });
+  expect(missing).toEqual([]);
+});
+
+/** It is about no graph. */
+const UNRELATED = new Set(["relationshipTypes"]);
+
+it("reads of a large graph little more than what is asked for, in each operation", async () => {
+  const world = await createWorld({ fresh: true });
+  await using _world = world;
+  const { caller, email, key } = await world.user();
+  const actor = new Actor({ ...world.services, budgets: WITHOUT_END }, caller, email, key);
+  await actor.did(createTeam, { name: "Team", maxMembers: 5 });
+  const large = await fillGraph(world, actor);
+
+  const much: string[] = [];
+  for (const operation of operations) {
+    const { name } = operation;
+    const graph = name === "shareMemories" || name === "exportAccount" ? {} : { graph: "personal" };
+    const rounds = Array.from({ length: TIMES }, () => ASKED[name]?.(large) ?? []);
+    for (const place of rounds[0]?.keys() ?? []) {
+      // What was written before is read from an index alone from then on.
+      await world.database.pool.query("VACUUM memory");
+      const read: number[] = [];
+      for (const inputs of rounds) {
+        const before = await rowsRead(world);
+        const verdict = await actor.does<object, object>(operation, { ...inputs[place], ...graph });
+        read.push((await rowsRead(world)) - before);
+        if (!verdict.ok && !EXPECTED.has(verdict.failure.reason ?? verdict.failure.kind)) throw verdict.failure;
+      }
+      const input = JSON.stringify(rounds[0]?.[place]).slice(0, 100);
+      if (Math.max(...read) > READ_MAX) much.push(`${name} ${input} ${read.join(" ")}`);
+    }
+  }
+
+  expect(much).toEqual([]);
+});
+
+const WITHOUT_END = new ProcessBudgets();
+WITHOUT_END.take = () => Promise.resolve({ used: 0, resetMs: 0 });
+
+/** What is made, linked or deleted once is not again. */
+const EXPECTED = new Set(["not_found", "memory_exists", "external_id_exists", "relationship_exists"]);
+
+/** Memories of a user's own, linked in three rings, each with an earlier version; kept in order, as after a while. */
+async function fillGraph(world: World, actor: Actor): Promise<Large> {
+  const { pool } = world.database;
+  const ids = (await manyMemories(world, actor, MEMORIES)).map(({ id }) => id).sort();
+  for (const step of [1, 2, 3]) {
+    await manyLinks(
+      world,
+      actor,
+      ids.map((id, at) => [id, ids[(at + step) % ids.length] ?? id] as const),
+    );
+  }
+  await pool.query(
+    `INSERT INTO memory_version (graph_id, memory_id, version, type, title, content, tags, importance, changed_by, changed_at)
+     SELECT graph_id, id, 1, type, title, content, tags, importance, updated_by, updated_at FROM memory`,
+  );
+  await pool.query("UPDATE memory SET version = 2");
+  await pool.query("VACUUM (ANALYZE)");
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM relationship ORDER BY id OFFSET 9000 LIMIT 1");
+  let taken = 0;
+  return {
+    take: (count) => ids.slice(taken, (taken += count)),
+    graphId: actor.caller.personalGraphId,
+    middle: ids[MEMORIES / 2] ?? "",
+    relationship: rows[0]?.id ?? "",
+    ends: [ids[MEMORIES / 2] ?? "", ids[MEMORIES / 2 + 5] ?? ""],
+  };
+}

@@ -1,0 +1,18 @@
+import type { World } from "./world.js";
+
+/** How many rows of what graphs hold have been read so far, in a world with a database of its own. */
+export async function rowsRead({ database: { pool, searchPool } }: World): Promise<number> {
+  for (const some of [pool, searchPool]) {
+    const clients = await Promise.all(Array.from({ length: some.totalCount }, () => some.connect()));
+    for (const client of clients) {
+      // Else it would tell what it has read only after a second.
+      await client.query("SELECT pg_stat_force_next_flush()");
+      client.release();
+    }
+  }
+  const { rows } = await pool.query<{ read: number }>(
+    `SELECT sum(seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_user_tables
+     WHERE relname IN ('memory', 'relationship', 'memory_version')`,
+  );
+  return rows[0]?.read ?? Number.NaN;
+}
