@@ -147,6 +147,13 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
       `Restored ${graphInWords(memories.restored, relationships.restored)} of ${file}. ` +
         `There already: ${graphInWords(memories.existing, relationships.existing)}.`,
     );
+    const { skipped } = relationships;
+    if (skipped > 0) {
+      const what = countInWords(skipped, "relationship", "relationships");
+      console.error(
+        `Left out ${what} of memories that the export does not have: they were shared while it was written.`,
+      );
+    }
   }
 }
 

@@ -41,6 +41,7 @@ export interface GraphStore {
 export class Refused extends Error {
   constructor(
     message: string,
+    /** Its code, if the service gives no closer reason. */
     readonly reason?: string,
   ) {
     super(message);

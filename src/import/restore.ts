@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { batchesOf } from "./batches.js";
+import { batchesOf, storeAll } from "./batches.js";
 import { type ExportFormat, readExport } from "./export-lines.js";
 import { Refused } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
@@ -11,12 +11,13 @@ type Kind = "memory" | "relationship";
 /** How many records were restored, and how many were there already. */
 export interface RestoreReport {
   readonly memories: { restored: number; existing: number };
-  readonly relationships: { restored: number; existing: number };
+  /** `skipped`: those that lead to a memory which neither the file nor the graph has. */
+  readonly relationships: { restored: number; existing: number; skipped: number };
 }
 
 export const newRestoreReport = (): RestoreReport => ({
   memories: { restored: 0, existing: 0 },
-  relationships: { restored: 0, existing: 0 },
+  relationships: { restored: 0, existing: 0, skipped: 0 },
 });
 
 interface Restoring {
@@ -40,11 +41,14 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   let announced: Readonly<Record<"memories" | "relationships", unknown>> | undefined;
   const read = { memories: 0, relationships: 0 };
   const send = async () => {
-    for (const batch of batchesOf(waiting)) {
-      const list = kind === "memory" ? "memories" : "relationships";
-      const { restored, existing } = await client.restore(list, batch);
+    const list = kind === "memory" ? "memories" : "relationships";
+    const store = async (records: readonly Fields[]) => {
+      const { restored, existing } = await client.restore(list, records).catch(stopUnlessDangling);
       report[list].restored += restored;
       report[list].existing += existing;
+    };
+    for (const batch of batchesOf(waiting)) {
+      await storeAll(batch, store, () => void report.relationships.skipped++);
       onStep(batch.length);
     }
     waiting = [];
@@ -68,5 +72,16 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
     throw new ImportStopped(`${place} lacks some of its lines: it is not the whole export. Export again.`);
 }
 
-/** A record that the service refuses ends the run: a graph that lacks some is not the same graph. */
+/**
+ * Only relationships are left out: memories that were shared with a team while its graph was exported bring theirs, which
+ * a later page has, while the page on which the memories would be was written already.
+ * @throws ImportStopped for every other refusal.
+ */
+function stopUnlessDangling(error: unknown): never {
+  throw error instanceof Refused && error.reason !== NOT_FOUND ? new ImportStopped(error.message) : error;
+}
+
+const NOT_FOUND = "not_found";
+
+/** Any other record that the service refuses ends the run: a graph that lacks some is not the same graph. */
 export const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof ImportStopped;

@@ -216,7 +216,7 @@ export class ServiceClient implements GraphStore {
 
   #failure({ status, body, networkError }: Answer): Error {
     const { url } = this.options;
-    const { reason, message } = errorOf(body) ?? {};
+    const { code, reason = code, message } = errorOf(body) ?? {};
     if (status === 0) {
       return new ImportStopped(
         `${url} does not answer (${networkError}). Start the service there with \`npm start\`, or check --url.`,

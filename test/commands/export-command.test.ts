@@ -103,7 +103,7 @@ it("writes the JSON of MemoryGraph, from which the import makes the same graph",
   expect(JSON.parse(restored.output)).toEqual({
     complete: true,
     memories: { restored: 500, existing: 0 },
-    relationships: { restored: 498, existing: 0 },
+    relationships: { restored: 498, existing: 0, skipped: 0 },
   });
   expect(await listsIn(second)).toEqual(await listsIn(first));
 });
@@ -227,6 +227,36 @@ it("restores no file that lacks lines as if it were whole, and says which line i
     expect(ran).toMatchObject({ code: 1, output: "" });
     expect(ran.errors).toContain(said);
   }
+});
+
+it("restores an export without the relationships of memories that came into the graph while it was written", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await fill(ann);
+  const file = join(await aFolder(), "graph.jsonl");
+  const as = ({ key }: Actor) => ({ MEMORY_GRAPH_KEY: key, MEMORY_GRAPH_URL: url });
+  await runHere(exportProgram, [file], as(ann));
+  const lines = (await readFile(file, "utf8")).split("\n");
+  const shared = lines.findIndex((line) => line.includes('"record":"memory"')) + 100;
+  const { id } = JSON.parse(lines[shared] ?? "") as { id: string };
+  const dangling = lines.filter((line) => line.includes('"record":"relationship"') && line.includes(id)).length;
+  const others = lines
+    .filter((_line, at) => at !== shared)
+    .map((line) => line.replace('"memories":500', '"memories":499'));
+  await writeFile(file, others.join("\n"));
+
+  const restored = await runHere(importProgram, [file], as(bob));
+  const again = await runHere(importProgram, [file, "--json"], as(bob));
+
+  expect(dangling).toBeGreaterThan(0);
+  expect(restored.errors).toContain(`Left out ${dangling} relationship`);
+  expect([restored.code, restored.output]).toEqual([0, expect.stringContaining("Restored 499 memories")]);
+  expect(JSON.parse(again.output)).toMatchObject({
+    complete: true,
+    memories: { restored: 0, existing: 499 },
+    relationships: { restored: 0, existing: 498 - dangling, skipped: dangling },
+  });
 });
 
 it("says before a restore how long it takes within the budget of the key", async () => {

@@ -262,7 +262,7 @@ describe("the command", () => {
     expect(said.out.map((line) => JSON.parse(line) as object)).toEqual([
       {
         ...{ complete: false, memories: { restored: 500, existing: 0 } },
-        relationships: { restored: 0, existing: 0 },
+        relationships: { restored: 0, existing: 0, skipped: 0 },
       },
     ]);
   });
