@@ -84,6 +84,9 @@ export const LIMITS = {
     idLength: 256,
     /** How much of a name or a revision that is unknown an answer repeats. */
     shownLength: 100,
+    /** Of a text that stands for a list, an object or a number: a context has 16 KB. Of one that stands for a name. */
+    otherFormLength: 20_000,
+    otherNameLength: 200,
     /** One answer of a tool as compact JSON: agents pay for each byte, and some clients cut longer ones. */
     answerBytes: 8_192,
     /** Of a request beyond the budget: its refusal is an answer to the message, which is read for its id. */

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { callTool } from "../support/mcp.js";
 import { memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
@@ -87,4 +88,17 @@ it.each([
   const { answer } = await callTool(url, ann.key, name, args);
 
   expect(answer).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
+});
+
+it.each([
+  ["names", "a ,".repeat(330_000)],
+  ["values", `[${"1,".repeat(400_000)}1]`],
+  ["brackets", "[".repeat(9_000) + "]".repeat(9_000)],
+])("makes nothing of a text of very many %s", (_what, types) => {
+  const schema = { type: "array", items: { type: "string" } };
+  const list = { name: "types", required: false, nullable: false, description: "", schema };
+
+  const { types: read } = readArguments({ types }, [list], { isReading: true });
+
+  expect(Array.isArray(read) ? read : [read]).toEqual([types]);
 });

@@ -1,3 +1,5 @@
+import { LIMITS } from "../../limits.js";
+import { assertJsonFits } from "../json-bounds.js";
 import type { JsonSchema, PlainField } from "../json-schema.js";
 
 /**
@@ -40,16 +42,19 @@ function readValue(value: unknown, { name, schema }: PlainField, { isReading }: 
 
 /** What a text stands for where the tool takes something else. */
 function readText(text: string, { type }: JsonSchema): unknown {
+  if (type === "string" || text.length > LIMITS.mcp.otherFormLength) return text;
   const plain = text.trim();
-  if (type === "string" || plain === "") return text;
+  if (plain === "") return text;
   const parsed = parse(plain);
   if (type === "array") return Array.isArray(parsed) ? parsed : separated(plain);
   const isFitting = type === "object" ? typeof parsed === "object" : typeof parsed === "number";
   return isFitting ? parsed : text;
 }
 
+/** Within the bounds of a body: it was a text there. */
 function parse(text: string): unknown {
   try {
+    assertJsonFits(Buffer.from(text));
     return JSON.parse(text);
   } catch {
     return undefined;
@@ -65,6 +70,7 @@ const separated = (text: string): string[] =>
 /** A name such as `Code Pattern` or `solves` as the tool writes it. */
 function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown {
   if (typeof value !== "string") return value;
+  if (value.length > LIMITS.mcp.otherNameLength) return value;
   const isRight = (text: string): boolean =>
     Array.isArray(choices) ? choices.includes(text) : typeof pattern !== "string" || new RegExp(pattern).test(text);
   const name = value.trim().replaceAll(/[\s-]+/g, "_");
@@ -74,7 +80,8 @@ function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown
 const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
 
 /** An id without the quotes, brackets or spaces that a model has copied with it. */
-const bareId = (value: unknown): unknown => (typeof value === "string" && QUOTED_ID.exec(value)?.[1]) || value;
+const bareId = (value: unknown): unknown =>
+  (typeof value === "string" && value.length <= LIMITS.mcp.otherNameLength && QUOTED_ID.exec(value)?.[1]) || value;
 
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?))?$/;
 
