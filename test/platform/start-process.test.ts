@@ -63,6 +63,8 @@ it("exits with one sentence when the limit of open files is too low", async ({ s
 it("says in one line how many migrations a first start applied", async () => {
   await using server = await startServerProcess({ DATABASE_URL: await emptyDatabase(), LOG_LEVEL: "info" });
 
+  // The log is written a moment later.
+  await server.kill("SIGTERM");
   const lines = server.printed().split("\n");
 
   expect(lines.filter((line) => line.includes("migration"))).toEqual([

@@ -50,7 +50,7 @@ async function visit(address, form) {
 async function answerPage(start) {
   const { next: page } = await visit(start);
   const shown = await visit(page);
-  assert.match(shown.text, /<strong>A program<\/strong> wants to use/);
+  assert.match(shown.text, /<strong><bdi>A program<\/bdi><\/strong> wants to use/);
   assert.match(shown.text, /sent back to <strong>localhost:8123<\/strong>/);
   await visit(`${page}/code`, { email });
   const { next: resumed } = await visit(`${page}/answer`, { code, answer: "allow" });
