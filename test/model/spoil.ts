@@ -3,22 +3,22 @@ import { inputTypeOf } from "../../src/operation/input.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { inputFields } from "../support/operations.js";
 
-/** For each field that has bounds, what no operation accepts there. */
+/** For each field that has bounds, what no door accepts there: agents may write names in other forms. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   title: ["", "  ", "x".repeat(501)],
-  type: ["Not a type"],
+  type: ["No type!"],
   content: ["x".repeat(50_001)],
   summary: ["x".repeat(1_001)],
   importance: [1.01, -0.01],
   tags: [["x".repeat(101)]],
-  types: [["not a type"]],
+  types: [["no type!"]],
   minImportance: [2],
-  project: ["", "x".repeat(501)],
+  project: ["x".repeat(501)],
   createdAfter: ["yesterday"],
   strength: [1.01],
   externalId: ["", " ", "x".repeat(201)],
   confidence: [-1],
-  relationshipType: ["solves"],
+  relationshipType: ["solves!"],
   // One more than a list may have; much more would be refused by GraphQL for what it would cost, not for its bound.
   limit: [0, 101],
   offset: [-1, 1_001],

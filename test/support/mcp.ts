@@ -1,7 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
+import type { GraphQLSchema } from "graphql";
 import { operations } from "../../src/operations.js";
+import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { isLeftOut } from "../../src/operation/tool.js";
+import { plainFieldsOf } from "../../src/surfaces/json-schema.js";
+import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import type { Said } from "./operations.js";
 import { type Answer, ask } from "./http.js";
 
@@ -17,6 +22,13 @@ export const isOffered = (operation: Operation, input: Readonly<Record<string, u
   Object.entries(operation.mcp?.most ?? {}).every(
     ([name, most]) => !(typeof input[name] === "number" && input[name] > most),
   );
+
+/** Whether a tool reads these inputs as they are: it makes something of other forms, too, which the other doors refuse. */
+export function isReadAsIs(schema: GraphQLSchema, operation: Operation, input: Readonly<Record<string, unknown>>) {
+  const args = argumentsOf(input);
+  const fields = plainFieldsOf(inputTypeOf(schema, operation), operation);
+  return isDeepStrictEqual(readArguments(args, fields, { isReading: operation.kind === "query" }), args);
+}
 
 /** What a client of a revision sends: the newer one says in each request who it is, and repeats it in headers. */
 export function messageOf(method: string, params: object = {}, revision = NEW) {
@@ -91,7 +103,7 @@ export function callOperation(
 }
 
 /** The names that an operation's inputs have for agents. */
-export const argumentsOf = (input: Readonly<Record<string, unknown>>): object =>
+export const argumentsOf = (input: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
 
 /** The result of an operation as a tool. */
