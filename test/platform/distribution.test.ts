@@ -111,6 +111,9 @@ it("asks one part for each statement that is declared, and looks at all graphs o
   const meaning = new Meaning(server.client(), undefined, { searchMs: 5_000 });
   await using world = await createWorld({ fresh: true, meaning });
   await partitionGraphs(world.databaseUrl);
+  const { pool, reservedPool, searchPool } = world.database;
+  // Its connections were ended, which this process learns a moment later.
+  await expect.poll(() => pool.totalCount + reservedPool.totalCount + searchPool.totalCount).toBe(0);
   using plans = hearPlans(new URL(world.databaseUrl));
   await doChores(world);
 
