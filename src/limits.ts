@@ -84,8 +84,9 @@ export const LIMITS = {
     idLength: 256,
     /** How much of a name or a revision that is unknown an answer repeats. */
     shownLength: 100,
-    /** Of a text that stands for a list, an object or a number: a context has 16 KB. Of one that stands for a name. */
+    /** Of a text that an agent writes for a list, an object or a number: a context has 16 KB. */
     otherFormLength: 20_000,
+    /** Of a text that an agent writes for a name or an id, with what does not belong to it. */
     otherNameLength: 200,
     /** One answer of a tool as compact JSON: agents pay for each byte, and some clients cut longer ones. */
     answerBytes: 8_192,

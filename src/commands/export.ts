@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
 import { type ExportCounts, countRecords } from "../import/count-records.js";
-import { ImportStopped, KEY_REFUSED } from "../import/import-stopped.js";
+import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
@@ -80,7 +80,7 @@ const isFileProblem = (error: unknown): boolean =>
 async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");
   const query = new URLSearchParams({ format, ...(graph && { graph }) });
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new ImportStopped(KEY_REFUSED);
+  assertKeyFits(key);
   const answer = await fetch(`${url.replace(/\/+$/, "")}/v1/export?${query}`, {
     headers: { authorization: `Bearer ${key}` },
   }).catch(() => {

@@ -38,7 +38,7 @@ interface Options {
 }
 
 async function migrateTo(given: string | undefined, { to, takeBack: isBack, json }: Options): Promise<void> {
-  if (isBack) return await useAgain();
+  if (isBack) return await useAgain(json);
   const target = given ?? to;
   if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
@@ -65,9 +65,11 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
   }
 }
 
-async function useAgain(): Promise<void> {
+async function useAgain(json: true | undefined): Promise<void> {
   const wasMoved = await withDatabaseAsIs((address) => onConnection(address, {}, takeBack));
-  console.log(wasMoved ? "The service starts on this database again." : "The data of this database were not moved.");
+  if (json) console.log(JSON.stringify({ wasMoved }));
+  else
+    console.log(wasMoved ? "The service starts on this database again." : "The data of this database were not moved.");
 }
 
 /** How long a connection may take to end after its program did. */

@@ -1,6 +1,11 @@
 /** The import cannot go on; the message says why and what to do next. */
 export class ImportStopped extends Error {}
 
+/** @throws ImportStopped for a key that no header can carry, such as one with a line break. */
+export function assertKeyFits(key: string): void {
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new ImportStopped(KEY_REFUSED);
+}
+
 export const KEY_REFUSED =
   "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
   "`npm run user -- key --email <address>` creates another one.";

@@ -43,7 +43,9 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   const send = async () => {
     const list = kind === "memory" ? "memories" : "relationships";
     const store = async (records: readonly Fields[]) => {
-      const { restored, existing } = await client.restore(list, records).catch(stopUnlessDangling);
+      const { restored, existing } = await client
+        .restore(list, records)
+        .catch((error: unknown) => stopUnlessDangling(error, kind));
       report[list].restored += restored;
       report[list].existing += existing;
     };
@@ -77,8 +79,9 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
  * a later page has, while the page on which the memories would be was written already.
  * @throws ImportStopped for every other refusal.
  */
-function stopUnlessDangling(error: unknown): never {
-  throw error instanceof Refused && error.reason !== NOT_FOUND ? new ImportStopped(error.message) : error;
+function stopUnlessDangling(error: unknown, kind: Kind): never {
+  const isDangling = kind === "relationship" && error instanceof Refused && error.reason === NOT_FOUND;
+  throw error instanceof Refused && !isDangling ? new ImportStopped(error.message) : error;
 }
 
 const NOT_FOUND = "not_found";

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
 import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
-import { ImportStopped, KEY_REFUSED } from "./import-stopped.js";
+import { ImportStopped, KEY_REFUSED, assertKeyFits } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { isObject } from "./text.js";
 
@@ -57,7 +57,7 @@ export class ServiceClient implements GraphStore {
         `--url must be an address such as http://127.0.0.1:4000; it is "${options.url}". Correct the option, or the variable MEMORY_GRAPH_URL.`,
       );
     }
-    if (!/^[\x21-\x7e]+$/.test(options.key)) throw this.#failure({ status: 401 });
+    assertKeyFits(options.key);
   }
 
   /** The budget in the last answer, less the time since then. */

@@ -69,10 +69,13 @@ const { searchTimeoutMs } = LIMITS.database;
 /** Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. */
 const SETTINGS = "-c TimeZone=UTC";
 /** Has PostgreSQL take the rows of a page from an index in its order. */
-const IN_ORDER = ["enable_sort=off", "enable_bitmapscan=off"];
+const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
+const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
 /** The same for one transaction, in one statement: Prisma sends no more at a time. */
-const PLAN_IN_ORDER = `SELECT ${IN_ORDER.map((setting) => `set_config('${setting.replace("=", "', '")}', true)`).join(", ")}`;
-const PLAN_AS_USUAL = PLAN_IN_ORDER.replaceAll("'off'", "NULL");
+const planned = (value: "'off'" | "NULL"): string =>
+  `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
+const PLAN_IN_ORDER = planned("'off'");
+const PLAN_AS_USUAL = planned("NULL");
 const ATTEMPTS_MAX = 3;
 /** For each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;

@@ -16,7 +16,7 @@ export function giveMemoryBack(): Disposable {
 
 let collect: ((options: { type: "minor" }) => void) | undefined;
 
-export function collectYoungGarbage(): void {
+function collectYoungGarbage(): void {
   collect ??= functionOfV8();
   collect({ type: "minor" });
 }

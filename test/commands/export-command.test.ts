@@ -9,9 +9,11 @@ import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
-import { KEY_REFUSED } from "../../src/import/import-stopped.js";
+import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
+import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
+import { clientOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { type Actor, createWorld } from "../support/world.js";
 
@@ -257,6 +259,22 @@ it("restores an export without the relationships of memories that came into the 
     memories: { restored: 0, existing: 499 },
     relationships: { restored: 0, existing: 498 - dangling, skipped: dangling },
   });
+});
+
+it("stops at a service that has no such path, instead of leaving everything out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const file = join(await aFolder(), "graph.jsonl");
+  const lines = ['"graph","format":"memory-graph","memories":1,"relationships":0', '"memory","id":"1"', '"end"'];
+  await writeFile(file, lines.map((line) => `{"record":${line}}\n`).join(""));
+  const format = await exportFormatOf(file);
+  if (!format) throw new Error("It is an export.");
+  const report = newRestoreReport();
+  const restoring = { format, client: clientOf(`${url}/older`, ann.key), report, onStart: () => {}, onStep: () => {} };
+
+  await expect(restoreFile(file, restoring)).rejects.toThrow(ImportStopped);
+  expect(report).toEqual(newRestoreReport());
 });
 
 it("says before a restore how long it takes within the budget of the key", async () => {

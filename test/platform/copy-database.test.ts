@@ -78,6 +78,7 @@ it("lets nothing start on a database that was moved, until somebody takes it bac
   const { host, pathname } = new URL(target.databaseUrl);
 
   const untouched = await runHere(migrateTo, ["--take-back"], environment);
+  const asJson = await runHere(migrateTo, ["--take-back", "--json"], environment);
   await runHere(migrateTo, [], environment);
   const refused = [await runHere(user, show, environment), await runHere(migrateTo, [], environment)];
   const examined = await runHere(doctor, [], environment);
@@ -87,6 +88,7 @@ it("lets nothing start on a database that was moved, until somebody takes it bac
   const again = await runHere(user, show, environment);
 
   expect(untouched.output).toBe("The data of this database were not moved.\n");
+  expect(JSON.parse(asJson.output)).toEqual({ wasMoved: false });
   for (const { code, errors } of refused) {
     expect([code, errors]).toEqual([1, expect.stringContaining(`The data were moved to ${host}${pathname} at 20`)]);
     expect(errors).toContain("Set DATABASE_URL to that database.");

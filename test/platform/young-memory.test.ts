@@ -1,18 +1,28 @@
 import { getHeapSpaceStatistics } from "node:v8";
-import { expect, it } from "vitest";
-import { collectYoungGarbage } from "../../src/platform/young-memory.js";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { giveMemoryBack } from "../../src/platform/young-memory.js";
 
-it("collects the youngest objects, and leaves no function to collect garbage behind", () => {
-  const garbage = Array.from({ length: 20_000 }, (_, at) => ({ at, text: `number ${at}` }));
-  garbage.length = 0;
+it("collects the youngest objects now and then until it is told to stop, and leaves no function for it behind", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const giving = giveMemoryBack();
+  makeGarbage();
   const before = youngBytes();
 
-  collectYoungGarbage();
+  vi.advanceTimersByTime(5_000);
+  const after = youngBytes();
+  giving[Symbol.dispose]();
 
   expect(before).toBeGreaterThan(500_000);
-  expect(youngBytes()).toBeLessThan(before / 2);
+  expect(after).toBeLessThan(before / 2);
   expect("gc" in globalThis).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
 });
+
+function makeGarbage(): void {
+  const garbage = Array.from({ length: 20_000 }, (_, at) => ({ at, text: `number ${at}` }));
+  garbage.length = 0;
+}
 
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_used_size ?? 0;

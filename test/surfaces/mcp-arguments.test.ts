@@ -90,6 +90,17 @@ it.each([
   expect(answer).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
 });
 
+it("refuses a context that was cut in an answer, also where it is written as a text", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const args = { type: "general", title: "t", content: "c", context: '{"a": 1, "…": "3 more fields"}' };
+
+  const { isError, answer } = await callTool(url, ann.key, "store_memory", args);
+
+  expect([isError, JSON.stringify(answer)]).toEqual([true, expect.stringContaining("read the rest first")]);
+});
+
 it.each([
   ["names", "a ,".repeat(330_000)],
   ["values", `[${"1,".repeat(400_000)}1]`],
