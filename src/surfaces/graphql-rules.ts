@@ -15,6 +15,6 @@ export const GRAPHQL_RULES: readonly string[] = [
     `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free. One that needs no API key keeps none.`,
   "An `id` is always the object's own. What depends on from where one looks has none: a `SearchHit` and a " +
     "`RelatedMemory` say `memoryId` and lead to the `memory`, a `MemoryRelationship` says `relationshipId` and leads to the " +
-    "`relationship`. So caches that keep objects by their id (Apollo Client, Relay, urql's Graphcache) need no " +
-    "settings. REST says `id` instead.",
+    "`relationship`. So caches that keep objects by their id need no settings (Apollo Client, Relay), or only a list of " +
+    "the types without one (`keys` of urql's Graphcache). REST says `id` instead.",
 ];

@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
-import { GraphQLID, getNamedType, getNullableType, isInputObjectType, isListType, isObjectType } from "graphql";
+import {
+  GraphQLID,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isObjectType,
+} from "graphql";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { withinBounds } from "../../src/operation/bounds.js";
@@ -56,6 +64,47 @@ describe("the document", () => {
       "description",
       expect.stringMatching(/^The key alone/),
     );
+  });
+
+  it("names operations by method and path, never as GraphQL or agents do", () => {
+    const names = operations.flatMap(({ name }) => [name, snakeCase(name)]).filter((name) => /[A-Z_]/.test(name));
+    const told = Array.from(documentText.matchAll(/"(?:summary|description)": ("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
+      String(JSON.parse(text)),
+    );
+
+    expect(told.length).toBeGreaterThan(500);
+    expect(told.filter((text) => names.some((name) => text.includes(`\`${name}\``)))).toEqual([]);
+  });
+
+  it("tells of each path the scopes that it needs, and that its answer says what is left of the budget", () => {
+    const withKey = methods.filter(({ tags }) => !tags.includes("Health"));
+    for (const { operationId, security, description = "", responses } of withKey) {
+      const [done = {}] = Object.entries(responses).flatMap(([status, answer]) =>
+        status.startsWith("2") ? [answer] : [],
+      );
+      const [{ apiKey = [] } = {}] = security ?? [];
+      const isToldOf = (scope: string) => description.includes(`\`${scope}\``) || description.includes("every scope");
+
+      expect([operationId, apiKey.filter((scope) => !isToldOf(scope))]).toEqual([operationId, []]);
+      expect([operationId, Object.keys(resolved(done).headers ?? {})]).toEqual([
+        operationId,
+        expect.arrayContaining(["RateLimit", "RateLimit-Policy"]),
+      ]);
+    }
+  });
+
+  it("takes no field or choice for the operation of the same name", () => {
+    const choices = Object.values(schema.getTypeMap()).flatMap((type) =>
+      isEnumType(type) ? type.getValues().map(({ value }) => String(value)) : [],
+    );
+    const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+      isObjectType(type) && !["Query", "Mutation"].includes(type.name) ? Object.keys(type.getFields()) : [],
+    );
+    const ambiguous = operations.map(({ name }) => name).filter((name) => [...choices, ...fields].includes(name));
+    const told = operations.map(({ name, summary, notes }) => [name, `${summary} ${notes}`] as const);
+
+    expect(ambiguous).toEqual(expect.arrayContaining(["memory", "team"]));
+    expect(told.filter(([, text]) => ambiguous.some((name) => text.includes(`\`${name}\``)))).toEqual([]);
   });
 
   it("gives only examples that fit their own schemas", () => {

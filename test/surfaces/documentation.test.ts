@@ -41,10 +41,11 @@ describe("the page of access", () => {
   let page = "";
   beforeAll(async () => void (page = await read("/docs/access")));
 
-  it.each(named)("shows who may run %s, and its routes", (name, { kind, permission, rest, mcp, team }) => {
+  it.each(named)("shows who may run %s, and its routes", (name, { kind, summary, permission, rest, mcp, team }) => {
     const row = rowsOf(page).filter(([graphql]) => graphql === `${kind} ${name}`);
     expect(row).toHaveLength(1);
-    const [[, route = "", tool = "", scope = "", role = ""] = []] = row;
+    const [[, route = "", tool = "", scope = "", role = "", does] = []] = row;
+    expect(does).toBe(summary.replaceAll("`", ""));
     expect(route.startsWith(routeOf(rest))).toBe(true);
     expect(tool).toBe(mcp?.name ?? "none");
     if (permission.includes(":")) expect(scope).toBe(permission);

@@ -44,7 +44,7 @@ export class Viewer {
   emailVerifiedAt!: Date | null;
 
   @Field(() => PlanName, {
-    description: "The plan that counts: `team` while the user's team pays, otherwise the user's own.",
+    description: "The plan that counts: Team while the user's team pays, otherwise the user's own.",
   })
   plan!: `${PlanName}`;
 

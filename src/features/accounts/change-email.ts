@@ -19,7 +19,7 @@ export class ChangeEmailInput {
   @TextLength(0, ADDRESS_MAX)
   email!: string;
 
-  @Field(() => String, { description: "The code that `signUp` sent to the new address." })
+  @Field(() => String, { description: "The code that was sent to the new address." })
   @TextLength(1, 100)
   code!: string;
 }

@@ -38,7 +38,7 @@ export class TeamSubscription {
 
   @Field(() => PlanName, {
     nullable: true,
-    description: "`team` while the subscription is paid: this plan then counts for every member. Otherwise null.",
+    description: "Team while the subscription is paid: this plan then counts for every member. Otherwise null.",
   })
   plan!: `${PlanName}` | null;
 
@@ -50,7 +50,7 @@ export class TeamSubscription {
 
   @Field(() => Int, {
     nullable: true,
-    description: "The number of seats from the next period on, if `downgradeTeam` chose fewer; otherwise null.",
+    description: "The number of seats from the next period on, if fewer were chosen; otherwise null.",
   })
   nextSeats!: number | null;
 
@@ -154,7 +154,7 @@ export const teamSubscription = defineTeamOperation({
   summary: "Shows the subscription of the caller's team.",
   notes:
     "A subscription counts as paid while its `status` is `active` or `trialing`, and for a grace period after a failed " +
-    "payment (`graceUntil`): then every member has the plan `team`, and the team has the seats of the subscription. " +
+    "payment (`graceUntil`): then every member has the plan Team, and the team has the seats of the subscription. " +
     "Otherwise everybody's own plan counts; nobody is removed, but new members can join only while a free seat is left. The payment provider is asked only if " +
     `the stored state may be outdated. The answer comes within ${ANSWERED_WITHIN_S.read} s, with \`stale\` if the ` +
     "provider failed. Only the owner sees `hostedInvoiceUrl`.",

@@ -50,7 +50,7 @@ export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
     toMemoryId!: string;
 
     @Field(() => String, {
-      description: "Its type, in upper case, such as SOLVES; `relationshipTypes` lists the well-known ones.",
+      description: "Its type, in upper case, such as SOLVES: a well-known one, or one of your own.",
     })
     @Form(RELATIONSHIP_FORM, "must be an upper-case name such as SOLVES, of up to 50 characters")
     relationshipType!: string;

@@ -1,5 +1,5 @@
 import { type Handler, Router } from "express";
-import { inRestNames, routeOf } from "../../operation/names.js";
+import { routeOf } from "../../operation/names.js";
 import { type Operation, methodsOf } from "../../operation/operation.js";
 import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
 import { type Html, html, prose } from "../../platform/html.js";
@@ -74,7 +74,7 @@ function rowOf({ name, kind, summary, rest, mcp, permission, team }: Operation):
     <td data-label="MCP">${mcp ? html`<code>${mcp.name}</code>` : "none"}</td>
     <td data-label="Scope">${scopeNeeded(permission)}</td>
     <td data-label="Role">${team ? ROLES[team.role] : "none"}</td>
-    <td data-label="What it does">${prose(inRestNames(summary))}</td>
+    <td data-label="What it does">${prose(summary)}</td>
   </tr>`;
 }
 

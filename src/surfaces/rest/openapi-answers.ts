@@ -185,7 +185,7 @@ export const HEADERS = {
 
 export const headerRef = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
 
-const COMMON_HEADERS: Json = {
+export const COMMON_HEADERS: Json = {
   "X-Request-Id": headerRef("X-Request-Id"),
   RateLimit: headerRef("RateLimit"),
   "RateLimit-Policy": headerRef("RateLimit-Policy"),

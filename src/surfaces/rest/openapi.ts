@@ -13,6 +13,7 @@ import { PACKAGE } from "../../platform/project.js";
 import { EXPORT_FORMATS } from "./export-formats.js";
 import { EXPORT_PATH } from "./export-stream.js";
 import {
+  COMMON_HEADERS,
   ERROR_SCHEMA,
   HEADERS,
   type Json,
@@ -81,8 +82,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   (\`method_not_allowed\`) with the header \`Allow\`.
 - **Input**: fields that are not in the path are in the query string or in the body, but not in both. Unknown fields
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
-  are written as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`tags\` filters by
-  all of the tags, \`types\` by any of the types.
+  are written as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`types\`
+  filters by any of the types, \`tags\` by all of the tags unless \`tags_match\` says otherwise.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404).
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
   Roles in a team count as of the moment of the change.
@@ -112,7 +113,7 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
  * second adds its method: ids must be unique, and client generators name functions after them.
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
-  const { name, rest, summary, notes, permission, team, limits, input } = operation;
+  const { name, rest, summary, notes, permission, limits, input } = operation;
   const fields = plainFieldsOf(inputTypeOf(source.schema, operation), operation);
   const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
@@ -127,10 +128,10 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
   if (keepsResults(operation)) parameters.push(IDEMPOTENCY_KEY);
   return {
     operationId: method === rest.method ? name : `${name}By${method.charAt(0)}${method.slice(1).toLowerCase()}`,
-    summary: summary.replace(/\.$/, ""),
+    summary: inRestNames(summary, source.routes).replace(/\.$/, ""),
     description: [
       ...(notes === undefined ? [] : [inRestNames(notes, source.routes)]),
-      [NEEDS[permission] ?? `Needs the scope \`${permission}\`.`, ...(team ? [ROLE_NEEDED[team.role]] : [])].join(" "),
+      neededBy(operation),
       ...(limits ? [describeLimits(limits)] : []),
     ].join("\n\n"),
     tags: [subjectOf(rest.path)],
@@ -157,7 +158,7 @@ function streamPath(operation: Operation, source: Source): Record<"get", Json> {
       summary: "Streams a whole graph",
       description:
         "All pages of the export in one answer: records in JSON lines, of which the last counts the others, or the " +
-        `JSON of MemoryGraph. Costs ${LIMITS.bulk.exportRequests} requests.`,
+        `JSON of MemoryGraph. Costs ${LIMITS.bulk.exportRequests} requests.\n\n${neededBy(operation)}`,
       parameters: [
         ...parameters,
         {
@@ -169,12 +170,16 @@ function streamPath(operation: Operation, source: Source): Record<"get", Json> {
         },
       ],
       responses: {
-        200: { description: "The graph.", headers: { "X-Request-Id": headerRef("X-Request-Id") }, content },
+        200: { description: "The graph.", headers: COMMON_HEADERS, content },
         ...refusals,
       },
     },
   };
 }
+
+/** The scope and the role that a caller needs. */
+const neededBy = ({ permission, team }: Operation): string =>
+  [NEEDS[permission] ?? `Needs the scope \`${permission}\`.`, ...(team ? [ROLE_NEEDED[team.role]] : [])].join(" ");
 
 const NEEDS: Readonly<Partial<Record<Permission, string>>> = {
   any: "Works with any valid API key.",
