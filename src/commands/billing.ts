@@ -31,16 +31,13 @@ program
   .option("--monthly <cents>", "price of a seat per month, in the currency's smallest unit", amount, 800)
   .option("--yearly <cents>", "price of a seat per year", amount, 8_000)
   .option("--currency <code>", "three letters, such as usd", currency, "usd")
-  .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)")
+  .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)", urlOf)
   .option(...JSON_OPTION)
   .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json?: true }) => {
     const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
     if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
     const reachable = url ?? publicUrl;
     if (!reachable) throw new UserError("Stripe must reach the service: give --url https://…, or set PUBLIC_URL.");
-    if (!URL.canParse(reachable)) {
-      throw new UserError(`${reachable} is not a URL. Give one such as https://memory.example.com`);
-    }
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
     const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch(
       explainStripeError,
@@ -74,6 +71,12 @@ program
 
 function teamId(text: string): string {
   if (!UUID.test(text)) throw new InvalidArgumentError("It must be the id of a team.");
+  return text;
+}
+
+function urlOf(text: string): string {
+  const { protocol } = URL.canParse(text) ? new URL(text) : { protocol: "" };
+  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError("Give one such as https://memory.example.com");
   return text;
 }
 

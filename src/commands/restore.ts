@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
@@ -22,9 +22,11 @@ export const program = commandLine({
   .action(restore);
 
 async function restore(file: string, { json }: { json?: true }): Promise<void> {
+  // Opened first, so that nothing is created for a file that cannot be read.
+  await using backup = await open(file);
   const unpacked = new PassThrough();
   const tables = await withDatabaseUrl(async (address) => {
-    const reading = pipeline(createReadStream(file), createGunzip(), unpacked);
+    const reading = pipeline(backup.createReadStream(), createGunzip(), unpacked);
     const [result] = await Promise.all([readDatabase(address, unpacked, { tell: tellTable }), reading]);
     return result;
   }).catch((error: unknown) => {

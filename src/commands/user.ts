@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { createKeyFor, createUser } from "../features/access/index.js";
+import { createKeyFor, createUser, normalEmail } from "../features/access/index.js";
 import {
   type ShownUser,
   deleteUserOf,
@@ -52,7 +52,7 @@ const command = (name: string, description: string): Command =>
   program
     .command(name)
     .description(description)
-    .requiredOption("--email <address>", "the user's e-mail address")
+    .requiredOption("--email <address>", "the user's e-mail address", emailOf)
     .option(...JSON_OPTION);
 
 const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(["free", "pro"]);
@@ -138,6 +138,11 @@ async function change({ email, json }: Common, done: string, work: (services: Se
     return showUser(services, email);
   });
   console.log(json ? JSON.stringify(plain(user)) : `${done}: ${user.email}.`);
+}
+
+function emailOf(text: string): string {
+  if (normalEmail(text) === null) throw new InvalidArgumentError("It is not an e-mail address.");
+  return text;
 }
 
 function nameOf(text: string): string {

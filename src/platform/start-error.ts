@@ -26,9 +26,10 @@ export function explainSystem(error: unknown): string | undefined {
   const code = codeOf(error);
   if (typeof path === "string" && path !== "" && /^E[A-Z\d]+$/.test(code)) {
     const what = FILE_SENTENCES[code] ?? "check what is there and who owns it";
-    return `The service needs the file ${path} and cannot use it (${code}): ${what}, then start again.`;
+    return `The file ${path} cannot be used (${code}): ${what}, then try again.`;
   }
-  // Writing to an open file names no path.
+  // Reading and writing an open file names no path.
+  if (code === "EISDIR") return "A folder cannot be read as a file: name the file.";
   if (/^(ENOSPC|EDQUOT)$/.test(code)) return `A file cannot be written (${code}): ${FILE_SENTENCES[code]}.`;
   const why = whyUnavailable(error);
   return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;

@@ -65,7 +65,7 @@ describe("setup", () => {
   it.each([
     [{}, ["setup", "--url", "https://x.example.com"], /STRIPE_SECRET_KEY/],
     [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup"], /--url/],
-    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "x"], /is not a URL/],
+    [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup", "--url", "x"], /such as https:/],
     [
       { STRIPE_SECRET_KEY: "sk_test_x" },
       ["setup", "--url", "https://x.example.com", "--monthly", "8.5"],
@@ -81,7 +81,7 @@ describe("setup", () => {
       ...args,
     );
 
-    expect(code).toBe(args.includes("8.5") ? 2 : 1);
+    expect(code).toBe(args.some((word) => word === "8.5" || word === "x") ? 2 : 1);
     expect(output).toBe("");
     expect(errors).toMatch(message);
     expect(errors).not.toMatch(/\n\s+at /);

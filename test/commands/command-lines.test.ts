@@ -100,12 +100,20 @@ it.each(named)("refuses in one line what `%s` does not take, with exit code 2", 
 
 it("refuses an unknown command and an invalid value in one line", async () => {
   const [unknown, value] = [await parse(user, ["crate"]), await parse(mail, ["retry", "none"])];
+  const nonsense: Array<[Command, string[]]> = [
+    ...user.commands.map((command): [Command, string[]] => [user, [command.name(), "--email", "nonsense"]]),
+    ...["nonsense", "ftp://a"].map((url): [Command, string[]] => [billing, ["setup", "--url", url]]),
+  ];
 
   expect(unknown).toMatchObject({
     code: 2,
     errors: expect.stringMatching(/^Unknown command 'crate'\. Did you mean create\? .*\n$/),
   });
   expect(value).toMatchObject({ code: 2, errors: expect.stringContaining("must be the id of a mail") });
+  for (const [program, words] of nonsense) {
+    const errors = expect.stringMatching(/^Option '\S+ <address>' argument '\S+' is invalid\. .*\n$/);
+    expect(await parse(program, words), words.join(" ")).toMatchObject({ code: 2, output: "", errors });
+  }
 });
 
 it("exits with the documented codes, with only JSON on standard output, and never with a stack trace", async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -201,10 +202,13 @@ it("refuses a backup that is cut, changed, of another schema or none, and restor
   const file = join(folder, "plain");
   await writeFile(file, text);
   const plain = await runHere(restore, [file], { DATABASE_URL: target.databaseUrl });
-  const absent = await runHere(restore, [join(folder, "none")], { DATABASE_URL: target.databaseUrl });
+  const inFolder = await runHere(restore, [folder], { DATABASE_URL: target.databaseUrl });
+  const absent = await runHere(restore, [join(folder, "none")], { DATA_DIR: join(folder, "data") });
 
   expect([plain.code, plain.errors]).toEqual([1, expect.stringContaining("is damaged or no backup")]);
+  expect([inFolder.code, inFolder.errors]).toEqual([1, "A folder cannot be read as a file: name the file.\n"]);
   expect([absent.code, absent.errors]).toEqual([1, expect.stringContaining("ENOENT")]);
+  expect(existsSync(join(folder, "data"))).toBe(false);
   expect(await readFile(file, "utf8")).toBe(text);
   expect(await target.database.models.user.count()).toBe(0);
 });
