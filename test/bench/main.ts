@@ -93,7 +93,7 @@ function sized(memories: string, before: readonly number[]): readonly number[] {
 
 async function bench(options: Options): Promise<void> {
   const say = (message: string) => void process.stderr.write(`${message}\n`);
-  const given = process.env["DATABASE_URL"];
+  const given = process.env["DATABASE_URL"] || undefined;
   const embedded = given ? undefined : await startEmbeddedPostgres({ dataDir: "node_modules/.cache/bench-postgres" });
   try {
     const serverUrl = given ?? (await embedded?.administratorUrl()) ?? "";

@@ -19,7 +19,7 @@ const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "o
 
 /** One PostgreSQL for all tests: that in DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const given = process.env["DATABASE_URL"];
+  const given = process.env["DATABASE_URL"] || undefined;
   const embedded = given ? undefined : await startOwn();
   const url = given ?? (await embedded?.administratorUrl()) ?? "";
   const template = await templateDatabase(url);
