@@ -23,6 +23,7 @@ interface Facts<Input extends object, Output extends object> {
    */
   readonly notes?: string;
   readonly input: Class<Input>;
+  /** What the handler returns: every field of it, and nothing else. */
   readonly output: Class<Output>;
   readonly permission: Permission;
   /** What this operation may raise, except CommonFailures. Includes the failures of its team's rule. */

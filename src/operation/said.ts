@@ -18,8 +18,8 @@ export const saidField =
     return Field(type, { nullable: true, description: nullable ? `${description} Null removes it.` : description });
   };
 
-/** Nothing for an input that has a field for everything that is said of a thing; else it does not compile. */
-export type Whole<Said, Input> = keyof Said extends keyof Input ? unknown : never;
+/** The fields that an input lacks of what is said of a thing. To ask for these as well does not compile, and names them. */
+export type Whole<Said, Input> = Record<Exclude<keyof Said, keyof Input>, unknown>;
 
 /** What is said of a new thing: each of these fields, null where it is left out. */
 export const saidOf = <Said extends object>(names: readonly (keyof Said)[], input: Partial<Said>): Said =>

@@ -1,15 +1,11 @@
 /** The checks of what is asked, and who asks: those of the service, by hand. */
-import type { NewMemory } from "./floor-work.js";
+import type { Contents } from "../../src/features/memories/memory-columns.js";
 
 export class Refusal extends Error {
   constructor(readonly status: number) {
     super(`Refused with ${status}.`);
   }
 }
-
-// Whatever JSON: what the service keeps is of the same type.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Json = any;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -48,7 +44,7 @@ const FIELDS = new Set([
   "external_id",
 ]);
 
-export function newMemory(body: Readonly<Record<string, unknown>>): NewMemory {
+export function newMemory(body: Readonly<Record<string, unknown>>): Contents {
   for (const name of Object.keys(body)) if (!FIELDS.has(name)) throw new Refusal(400);
   const { summary = null, tags = [], importance = 0.5, context = null, confidence = 0.8 } = body;
   const { external_id: externalId = null } = body;
@@ -66,7 +62,7 @@ export function newMemory(body: Readonly<Record<string, unknown>>): NewMemory {
     summary: summary === null ? null : textOf(summary, 0, 1_000),
     tags: [...new Set(normalTags)].filter((tag) => tag !== ""),
     importance,
-    context: context as Json,
+    context,
     confidence,
     externalId: externalId === null ? null : notBlank(textOf(externalId, 1, 200)),
     expiresAt: null,

@@ -4,10 +4,11 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import pg from "pg";
+import type { Contents } from "../../src/features/memories/memory-columns.js";
 import type { Statement } from "../../src/platform/database.js";
 import { built } from "./built.js";
 import type { Order } from "./child.js";
-import { type Json, Refusal, idOf, notBlank, textOf } from "./floor-input.js";
+import { Refusal, idOf, notBlank, textOf } from "./floor-input.js";
 
 const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
 /** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
@@ -43,19 +44,7 @@ export interface Relationship {
   readonly context?: string | null;
   readonly createdAt: string;
 }
-export interface NewMemory {
-  readonly type: string;
-  readonly title: string;
-  readonly content: string;
-  readonly summary: string | null;
-  readonly tags: string[];
-  readonly importance: number;
-  readonly context: Json;
-  readonly confidence: number;
-  readonly externalId: string | null;
-  readonly expiresAt: Date | null;
-}
-export interface Memory extends NewMemory {
+export interface Memory extends Contents {
   readonly id: string;
   readonly version: number;
   readonly createdBy: string;
@@ -123,7 +112,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     return memory;
   }
 
-  async function create(caller: Caller, memory: NewMemory): Promise<Memory> {
+  async function create(caller: Caller, memory: Contents): Promise<Memory> {
     requireScope(caller, "memories:write");
     const [id, time, { memories: memoriesMax, bytes: bytesMax }] = [newId(), new Date(), LIMITS.storage.pro];
     const who = { graphId: graphOf(caller), id, userId: caller.userId, time };

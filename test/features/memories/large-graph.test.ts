@@ -21,9 +21,9 @@ const TIMES = 7;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 const LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Memories of a large graph, in the order of their ids; nothing else is asked for twice. */
+/** What the large graph has, for inputs. */
 interface Large {
-  /** Others at each call. */
+  /** The ids of memories that no other call has got. */
   take(count: number): string[];
   readonly graphId: string;
   readonly middle: string;
@@ -129,7 +129,7 @@ it("asks for all that can be asked of a graph", async () => {
       said.has(field.name) || SAID_ELSEWHERE.has(field.name) ? [] : `${name}.${field.name}`,
     );
   });
-  expect(missing).toEqual([]);
+  expect(missing, "Ask for it in `ASKED`: each operation, and each field of those that read.").toEqual([]);
 });
 
 /** It is about no graph. */
