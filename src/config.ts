@@ -234,7 +234,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
   // OpenTelemetry's packages read these and further variables themselves, and would only warn.
   const toCollector = url("OTEL_EXPORTER_OTLP_ENDPOINT", ["http:", "https:"]);
-  const exported = (signal: "TRACES" | "LOGS"): boolean => {
+  const isExported = (signal: "TRACES" | "LOGS"): boolean => {
     const own = url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, ["http:", "https:"]);
     const exporter = choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
     return (own ?? toCollector) !== undefined && exporter === "otlp";
@@ -251,7 +251,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
   for (const name of OTEL_NUMBERS) whole(name, 1, 999_999_999, 1);
-  const telemetry = { traces: exported("TRACES"), logs: exported("LOGS") };
+  const telemetry = { traces: isExported("TRACES"), logs: isExported("LOGS") };
   const isTold =
     choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "false" && (telemetry.traces || telemetry.logs);
 

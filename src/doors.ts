@@ -11,7 +11,7 @@ import {
   signUp,
 } from "./features/access/index.js";
 import { exportGraph } from "./features/bulk/index.js";
-import { checkoutReturned, receivePaymentWebhook } from "./features/billing/index.js";
+import { refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
 import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
 import { acceptInvitation, declineInvitation, invitation } from "./features/teams/index.js";
@@ -101,7 +101,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       express.Router().use(PAGES, chargeAddress(budgets)),
       playgroundRoutes(),
       invitationPages(INVITATION_OPERATIONS, { services, identify }),
-      billingPages((address, sessionId) => checkoutReturned(servicesFor(services, "checkouts"), address, sessionId)),
+      billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
       graphqlPage(),
       limitsPage(),

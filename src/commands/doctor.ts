@@ -77,14 +77,16 @@ async function examine(): Promise<readonly Finding[]> {
   } catch (error) {
     return [{ part: "configuration", state: "wrong", says: sentenceFor(error).replaceAll(/\s+/g, " ") }];
   }
-  const findings = Object.entries(CHECKS).map(([part, { check, without }]) => examined(part, check(config), without));
+  const findings = Object.entries(CHECKS).map(([part, { check, without }]) =>
+    examinePart(part, check(config), without),
+  );
   return [{ part: "configuration", state: "ok", says: "All variables can be used." }, ...(await Promise.all(findings))];
 }
 
 /** How long one part may take to answer. */
 const ANSWER_MS = 15_000;
 
-async function examined(part: string, answer: Promise<string | undefined>, without: string): Promise<Finding> {
+async function examinePart(part: string, answer: Promise<string | undefined>, without: string): Promise<Finding> {
   const over = new AbortController();
   const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).then(() => {
     throw new Problem(`There is no answer within ${ANSWER_MS / 1_000} s.`);

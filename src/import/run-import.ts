@@ -111,13 +111,13 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
     report.relationships.created += some.length - existing;
     onStep(some.length);
   };
-  for (const batch of batchesOf(placed(graph, ids, leaveOut))) {
+  for (const batch of batchesOf(placeLinks(graph, ids, leaveOut))) {
     await storeAll(batch, createRelationships, (link, failure) => leaveOut("relationship", link.label, failure));
   }
 }
 
 /** The relationships of which both memories are stored by now. */
-function placed(
+function placeLinks(
   graph: ImportedGraph,
   ids: ReadonlyMap<string, string>,
   leaveOut: (kind: Kind, what: string, failure: Refused) => void,

@@ -72,10 +72,10 @@ const SETTINGS = "-c TimeZone=UTC";
 const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
 const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
 /** The same for one transaction, in one statement: Prisma sends no more at a time. */
-const planned = (value: "'off'" | "NULL"): string =>
+const setPlanning = (value: "'off'" | "NULL"): string =>
   `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
-const PLAN_IN_ORDER = planned("'off'");
-const PLAN_AS_USUAL = planned("NULL");
+const PLAN_IN_ORDER = setPlanning("'off'");
+const PLAN_AS_USUAL = setPlanning("NULL");
 const ATTEMPTS_MAX = 3;
 /** For each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;

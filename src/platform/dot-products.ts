@@ -8,7 +8,7 @@
  */
 export function dotProductsModule(): Uint8Array<ArrayBuffer> {
   const name = (text: string) => [text.length, ...Buffer.from(text)];
-  const section = (id: number, content: readonly number[]) => [id, ...unsigned(content.length), ...content];
+  const section = (id: number, content: readonly number[]) => [id, ...encodeUnsigned(content.length), ...content];
   const code = scan();
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -16,7 +16,7 @@ export function dotProductsModule(): Uint8Array<ArrayBuffer> {
     ...section(2, [1, ...name("env"), ...name("memory"), 0x02, 0x00, 1]),
     ...section(3, [1, 0]),
     ...section(7, [1, ...name("scan"), 0x00, 0]),
-    ...section(10, [1, ...unsigned(code.length), ...code]),
+    ...section(10, [1, ...encodeUnsigned(code.length), ...code]),
   ]);
 }
 
@@ -24,8 +24,8 @@ const [I32, V128] = [0x7f, 0x7b];
 /** The function's parameters, and then its variables. */
 const [MATRIX, VECTOR, COLUMNS, ROWS, OUT, AT, END, SUM, ROW_BYTES, VECTOR_BYTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-function unsigned(number: number): number[] {
-  return number < 128 ? [number] : [(number & 127) | 128, ...unsigned(number >>> 7)];
+function encodeUnsigned(number: number): number[] {
+  return number < 128 ? [number] : [(number & 127) | 128, ...encodeUnsigned(number >>> 7)];
 }
 
 const get = (place: number) => [0x20, place];
@@ -35,7 +35,7 @@ const tee = (place: number) => [0x22, place];
 const constant = (value: number) => [0x41, value & 127];
 const ADD = 0x6a;
 const add = (place: number, value: number) => [...get(place), ...constant(value), ADD];
-const simd = (operation: number, ...rest: readonly number[]) => [0xfd, ...unsigned(operation), ...rest];
+const simd = (operation: number, ...rest: readonly number[]) => [0xfd, ...encodeUnsigned(operation), ...rest];
 const load = simd(0, 0, 0);
 const zero = simd(12, ...Array.from({ length: 16 }, () => 0));
 const lane = (place: number) => simd(27, place);

@@ -16,7 +16,7 @@ export const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 
 /** Somebody's own text within a sentence: what is written from right to left moves none of the words around it. */
-export const isolated = (text: string): Html => html`<bdi>${text}</bdi>`;
+export const isolate = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";

@@ -234,7 +234,7 @@ export function stripeClient(secretKey: string, apiBase: string | undefined, tra
     timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
-    httpClient: traced(objectsOnly(Stripe.createNodeHttpClient()), tracer),
+    httpClient: traceRequests(objectsOnly(Stripe.createNodeHttpClient()), tracer),
     appInfo: { name: "memory-graph-gateway" },
   });
 }
@@ -259,7 +259,7 @@ function objectsOnly(client: HttpClient): HttpClient {
 }
 
 /** A span for each request, retries as well. Ids are left out of its name. */
-function traced(client: HttpClient, tracer: Tracer | undefined): HttpClient {
+function traceRequests(client: HttpClient, tracer: Tracer | undefined): HttpClient {
   if (!tracer) return client;
   return {
     getClientName: () => client.getClientName(),

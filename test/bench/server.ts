@@ -28,7 +28,7 @@ export async function startServer(
     stdio: ["ignore", log, "inherit", "ipc"],
   });
   closeSync(log);
-  const { port } = (await told(child, { start: order })) as { port: number };
+  const { port } = (await askProcess(child, { start: order })) as { port: number };
   const clients = new Map<number, Client>();
   const client: Server["client"] = ({ connections }) => {
     const known = clients.get(connections) ?? new Client(port, connections);
@@ -39,7 +39,7 @@ export async function startServer(
     pid: child.pid ?? 0,
     ask: (ask) => client({ connections: 1 }).ask(ask),
     client,
-    usage: async () => (await told(child, { usage: true })) as Usage,
+    usage: async () => (await askProcess(child, { usage: true })) as Usage,
     async [Symbol.asyncDispose]() {
       for (const one of clients.values()) one.close();
       child.disconnect();
@@ -48,7 +48,7 @@ export async function startServer(
   };
 }
 
-function told(child: ChildProcess, question: Question): Promise<Answer> {
+function askProcess(child: ChildProcess, question: Question): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error("A server under test has ended; what it said is above."));
     child.once("exit", ended);

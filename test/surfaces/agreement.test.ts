@@ -30,7 +30,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   it("gets the same result at every door, for any input", async () => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
-    // One has the same things as the other and does the same in the same order, each by a door of their own.
+    // Three users have the same things and do the same in the same order, each by their own door.
     const [ann, bob, carol] = [await world.user(), await world.user(), await world.user()];
     const [annHas, bobHas] = [await thingsOf(world, ann, operation), await thingsOf(world, bob, operation)];
     const carolHas = await thingsOf(world, carol, operation);
@@ -39,14 +39,14 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     await fc.assert(
       fc.asyncProperty(anyInput(operation, annHas), async (input) => {
         const byRest = await saidByRest(url, ann.key, operation, input);
-        const byGraphQL = await saidByGraphQL(url, bob.key, schema, operation, translated(input, annHas, bobHas));
+        const byGraphQL = await saidByGraphQL(url, bob.key, schema, operation, translate(input, annHas, bobHas));
         said[byRest.ok ? "accepted" : "refused"]++;
         expect(byGraphQL).toEqual(byRest);
         if (operation.mcp) {
-          expect(await saidToAgent(url, carol.key, operation, translated(input, annHas, carolHas))).toEqual(byRest);
+          expect(await saidToAgent(url, carol.key, operation, translate(input, annHas, carolHas))).toEqual(byRest);
         }
       }),
-      { numRuns: RUNS, endOnFailure: true, examples: surely(operation, annHas).map((input) => [input]) },
+      { numRuns: RUNS, endOnFailure: true, examples: certainInputs(operation, annHas).map((input) => [input]) },
     );
 
     expect(said.accepted).toBeGreaterThan(0);
@@ -56,8 +56,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 });
 
 /**
- * A tool leaves inputs out and has smaller limits: what it refuses for that, its user asks for by REST instead, and what
- * it would read otherwise.
+ * What a tool answers. Tools leave some inputs out, have smaller limits, and read some values in another way: what a tool
+ * refuses or reads otherwise, this asks for by REST.
  */
 async function saidToAgent(...[url, key, operation, input]: Parameters<typeof saidByMcp>): Promise<Said> {
   if (!isReadAsIs(schema, operation, input)) return saidByRest(url, key, operation, input);
@@ -66,8 +66,8 @@ async function saidToAgent(...[url, key, operation, input]: Parameters<typeof sa
   return saidByRest(url, key, operation, input);
 }
 
-/** One input that every door refuses, where there is any, and one that is accepted. */
-function surely(operation: Operation, things: Things): Array<Record<string, unknown>> {
+/** An input that every door refuses, if there is any, and one that is accepted. */
+function certainInputs(operation: Operation, things: Things): Array<Record<string, unknown>> {
   const example = exampleInput(operation, things);
   const fields = inputFields(inputTypeOf(schema, operation));
   if (fields.length === 0) return [example];
@@ -85,7 +85,7 @@ function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<str
   const fields = inputFields(inputTypeOf(schema, operation)).map((field) => {
     const inPath = operation.rest.path.includes(`:${snakeCase(field.name)}`);
     const usual = field.name in example ? [fc.constant(example[field.name])] : [fc.constant(undefined)];
-    const odd = inPath ? anyText(things).filter(sayableInPath) : anyValue(field.type, things, inUrl);
+    const odd = inPath ? anyText(things).filter(isSayableInPath) : anyValue(field.type, things, inUrl);
     const absent = inPath ? [] : [{ arbitrary: fc.constant(undefined), weight: 1 }];
     return [
       field.name,
@@ -101,16 +101,16 @@ function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<str
     .record(Object.fromEntries<fc.Arbitrary<unknown>>([...fields, ...extra]))
     .map((input) =>
       Object.fromEntries(
-        Object.entries(input).filter(([, value]) => value !== undefined && !(inUrl && unsayable(value))),
+        Object.entries(input).filter(([, value]) => value !== undefined && !(inUrl && isUnsayable(value))),
       ),
     );
 }
 
 /** A URL may have 16 KiB in all, and some texts in its path mean another path. */
-const sayableInPath = (text: string): boolean => text.length < 2_000 && !["", ".", ".."].includes(text);
+const isSayableInPath = (text: string): boolean => text.length < 2_000 && !["", ".", ".."].includes(text);
 
 /** What a query string has no words for: null, very long text, nothing in a list, a comma within one. */
-const unsayable = (value: unknown): boolean =>
+const isUnsayable = (value: unknown): boolean =>
   value === null ||
   String(value).length > 2_000 ||
   (Array.isArray(value) && (value.length === 0 || value.some((item) => item === null || String(item).includes(","))));
@@ -183,7 +183,7 @@ const anyText = ({ memories, relationships, keys, teams, users, invitations }: T
   );
 
 /** The same input for somebody else: their things in the same places. */
-function translated(input: Record<string, unknown>, from: Things, to: Things): Record<string, unknown> {
+function translate(input: Record<string, unknown>, from: Things, to: Things): Record<string, unknown> {
   const pairs = new Map(
     (
       ["memories", "relationships", "keys", "teams", "users", "invitations", "tokens", "addresses", "own"] as const

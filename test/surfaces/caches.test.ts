@@ -87,7 +87,7 @@ it("keeps budgets within 30 MB, for any number of unknown clients and any length
   }
 
   expect((await heapMegabytes()) - before).toBeLessThan(30);
-  // The newest are the ones that are known still.
+  // The newest one is still known.
   expect((await budgets.take(`sign-up:${"x".repeat(250)}119999`, { limit: 5, cost: 1 })).used).toBe(1);
 });
 
@@ -104,7 +104,7 @@ it("keeps the times of uses within 60 MB, for any number of names and uses", asy
   const manyUses = (await heapMegabytes()) - before;
 
   expect([manyNames, manyUses].map((megabytes) => megabytes < 60)).toEqual([true, true]);
-  // The newest are the ones that are known still.
+  // The newest one is still known, the oldest no more.
   expect(log.use("name 29999", allowance, 150_000)).toHaveLength(50);
   expect(log.use("name 0", allowance, 150_000)).toHaveLength(0);
 });

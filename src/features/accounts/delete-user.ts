@@ -5,8 +5,7 @@ import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
 import { forgetAddressInAudit } from "./audit-statement.js";
-import { forgetInvitationsOf } from "../teams/index.js";
-import { OwnerMustTransfer } from "../teams/index.js";
+import { OwnerMustTransfer, forgetInvitationsOf } from "../teams/index.js";
 
 interface Leaver {
   readonly id: string;

@@ -22,7 +22,7 @@ export type ReturnedCheckout =
  * @throws RateLimited when a client asks too often.
  * @throws PaymentProviderError when the provider fails; a payment still counts, as soon as the copy is refreshed.
  */
-export async function checkoutReturned(
+export async function refreshCheckout(
   services: Services,
   clientAddress: string,
   sessionId: string,

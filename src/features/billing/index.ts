@@ -20,7 +20,7 @@ export {
 } from "./failures.js";
 export { type Reconciled, reconcileAccounts } from "./reconcile.js";
 export { assertMembersPaid } from "./seats.js";
-export { checkoutReturned } from "./checkout-return.js";
+export { refreshCheckout } from "./checkout-return.js";
 export { type AccountSetup, type SetupWishes, setUpAccount } from "./set-up-account.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 

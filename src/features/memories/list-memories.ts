@@ -85,6 +85,6 @@ export const memories = defineOperation({
 
 const NOT_READ = { content: "", context: null };
 
-/** Whether it is asked for more than what holds still, of which most memories are. */
+/** Whether a filter is given besides that of expiry, which leaves out only few. */
 const isNarrowed = ({ types, tags, minImportance, project, createdAfter, createdBefore }: MemoriesInput): boolean =>
   [types, tags, minImportance, project, createdAfter, createdBefore].some((filter) => filter != null);

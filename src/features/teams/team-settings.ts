@@ -26,7 +26,7 @@ export const changedSettingsOf = <Input extends Partial<TeamSettings>>(input: In
 
 /** What the audit tells of a change. */
 export const tellSettings = (was: TeamSettings, is: TeamSettings): string | undefined =>
-  tellChanges(TEAM_SETTINGS.map((name): Change => [snakeCase(name), told(was[name]), told(is[name])]));
+  tellChanges(TEAM_SETTINGS.map((name): Change => [snakeCase(name), quoteText(was[name]), quoteText(is[name])]));
 
-const told = (value: string | number | null): string | number | null =>
+const quoteText = (value: string | number | null): string | number | null =>
   typeof value === "string" ? JSON.stringify(value) : value;

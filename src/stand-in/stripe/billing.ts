@@ -9,7 +9,7 @@ import {
   type LineRecord,
   type PriceRecord,
   type SubscriptionRecord,
-  found,
+  mustFind,
   newId,
 } from "./state.js";
 
@@ -19,7 +19,7 @@ export function makeInvoice(
   subscription: SubscriptionRecord,
   { reason, lines }: Pick<InvoiceRecord, "reason" | "lines">,
 ): InvoiceRecord {
-  const customer = found(scene.state.customers[subscription.customer]);
+  const customer = mustFind(scene.state.customers[subscription.customer]);
   customer.invoices++;
   const invoice: InvoiceRecord = {
     id: newId("in"),
@@ -49,7 +49,7 @@ export function previewInvoice(
   { items, prorates }: { readonly items: readonly ItemRecord[]; readonly prorates: boolean },
 ): InvoiceRecord {
   const { periodStart, periodEnd, pendingLines } = subscription;
-  const price = found(scene.state.prices[items[0]?.price ?? ""]);
+  const price = mustFind(scene.state.prices[items[0]?.price ?? ""]);
   const next = {
     items,
     periodStart: periodEnd,
@@ -81,7 +81,7 @@ export function announceInvoice(scene: Scene, invoice: InvoiceRecord): void {
 }
 
 export const cardAccepts = (scene: Scene, { customer }: { readonly customer: string }): boolean =>
-  found(scene.state.customers[customer]).card === "accepted";
+  mustFind(scene.state.customers[customer]).card === "accepted";
 
 export function markPaid(scene: Scene, invoice: InvoiceRecord): void {
   invoice.status = "paid";
@@ -100,7 +100,7 @@ export function markFailed(scene: Scene, invoice: InvoiceRecord): void {
 export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
   assertOpen(invoice);
   markPaid(scene, invoice);
-  const subscription = found(scene.state.subscriptions[invoice.subscription]);
+  const subscription = mustFind(scene.state.subscriptions[invoice.subscription]);
   const update = subscription.pendingUpdate;
   if (update?.invoice === invoice.id) {
     scene.change(subscription, () => {
@@ -130,7 +130,7 @@ export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
   invoice.status = "void";
   invoice.voidedAt = scene.now();
   scene.emit("invoice.voided", invoiceObject(scene, invoice));
-  const subscription = found(scene.state.subscriptions[invoice.subscription]);
+  const subscription = mustFind(scene.state.subscriptions[invoice.subscription]);
   if (subscription.pendingUpdate?.invoice !== invoice.id) return;
   scene.change(subscription, () => void (subscription.pendingUpdate = null));
   scene.emit("customer.subscription.pending_update_expired", subscriptionObject(scene, subscription));
@@ -146,7 +146,7 @@ function assertOpen({ id, status }: InvoiceRecord): void {
 export function periodLines(scene: Scene, subscription: SubscriptionRecord): LineRecord[] {
   const { items, periodStart, periodEnd } = subscription;
   return items.map((item) => {
-    const price = found(scene.state.prices[item.price]);
+    const price = mustFind(scene.state.prices[item.price]);
     return {
       ...lineOf(item),
       amount: unitAmountOf(price, periodStart, subscription) * item.quantity,
@@ -160,7 +160,7 @@ export function periodLines(scene: Scene, subscription: SubscriptionRecord): Lin
 
 const lineOf = ({ id, price, quantity }: ItemRecord) => ({ id: newId("il"), item: id, price, quantity });
 
-const nameOf = ({ state }: Scene, { product }: PriceRecord): string => found(state.products[product]).name;
+const nameOf = ({ state }: Scene, { product }: PriceRecord): string => mustFind(state.products[product]).name;
 
 /**
  * What other items cost for the rest of the period, beside what the present ones were paid for it. Rough: by the
@@ -180,7 +180,7 @@ export function prorationLines(
     among
       .filter((item) => !others.some((other) => same(item, other)))
       .map((item) => {
-        const price = found(scene.state.prices[item.price]);
+        const price = mustFind(scene.state.prices[item.price]);
         return {
           ...lineOf(item),
           amount: sign * Math.round(unitAmountOf(price, now, subscription) * item.quantity * share),
@@ -209,7 +209,7 @@ const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: Subsc
 
 /** The end of the period, counted from the first start, so that the 31st returns after February. */
 export function endOfPeriod(beginning: number, start: number, price: PriceRecord): number {
-  const { interval, intervalCount } = found(price.recurring ?? undefined);
+  const { interval, intervalCount } = mustFind(price.recurring ?? undefined);
   for (let periods = 1; ; periods++) {
     const end = later(beginning, interval, intervalCount * periods);
     if (end > start) return end;

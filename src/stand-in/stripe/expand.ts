@@ -3,7 +3,7 @@ import { invoiceObject } from "./invoice-object.js";
 import { type JsonObject, isObject, toJson } from "./json.js";
 import { customerObject, lineItemObjects, priceObject, productObject, subscriptionObject } from "./objects.js";
 import { sessionObject } from "./session-object.js";
-import { type Source, found } from "./state.js";
+import { type Source, mustFind } from "./state.js";
 
 const DEPTH_MAX = 4;
 
@@ -38,7 +38,7 @@ const isSession = (object: JsonObject, name: string) =>
 const lineItems = (source: Source, id: string): JsonObject =>
   toJson({
     object: "list",
-    data: lineItemObjects(source, found(source.state.sessions[id])),
+    data: lineItemObjects(source, mustFind(source.state.sessions[id])),
     has_more: false,
     url: `/v1/checkout/sessions/${id}/line_items`,
   });
@@ -47,18 +47,18 @@ function wholeOf(source: Source, name: string, id: string, path: string): JsonOb
   const { customers, invoices, prices, products, sessions, subscriptions } = source.state;
   switch (name) {
     case "customer":
-      return toJson(customerObject(found(customers[id])));
+      return toJson(customerObject(mustFind(customers[id])));
     case "invoice":
     case "latest_invoice":
-      return toJson(invoiceObject(source, found(invoices[id])));
+      return toJson(invoiceObject(source, mustFind(invoices[id])));
     case "price":
-      return toJson(priceObject(found(prices[id])));
+      return toJson(priceObject(mustFind(prices[id])));
     case "product":
-      return toJson(productObject(found(products[id])));
+      return toJson(productObject(mustFind(products[id])));
     case "session":
-      return toJson(sessionObject(source, found(sessions[id])));
+      return toJson(sessionObject(source, mustFind(sessions[id])));
     case "subscription":
-      return toJson(subscriptionObject(source, found(subscriptions[id])));
+      return toJson(subscriptionObject(source, mustFind(subscriptions[id])));
     default:
       throw invalidRequest(`This property cannot be expanded (${path}).`, { param: "expand" });
   }

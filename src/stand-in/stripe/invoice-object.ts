@@ -1,5 +1,5 @@
 import { Stripe } from "stripe";
-import { type InvoiceRecord, type LineRecord, type Source, found } from "./state.js";
+import { type InvoiceRecord, type LineRecord, type Source, mustFind } from "./state.js";
 
 /** In the smallest unit of the currency; negative for a credit. */
 export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
@@ -29,7 +29,7 @@ const LINES_SHOWN = 10;
 
 export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {
   const { id, created, currency, customer, status, subscription } = invoice;
-  const known = found(source.state.customers[customer]);
+  const known = mustFind(source.state.customers[customer]);
   const subtotal = invoiceTotal(invoice.lines);
   const total = subtotal + totalTax(invoice);
   const isTaxed = invoice.isTaxed === true;
@@ -140,7 +140,7 @@ const UNUSED = {
 } satisfies Partial<Stripe.Invoice>;
 
 export function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord): Stripe.InvoiceLineItem {
-  const price = found(state.prices[line.price]);
+  const price = mustFind(state.prices[line.price]);
   return {
     id: line.id,
     object: "line_item",

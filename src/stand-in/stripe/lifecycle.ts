@@ -25,7 +25,7 @@ import {
   type PriceRecord,
   type SessionRecord,
   type SubscriptionRecord,
-  found,
+  mustFind,
   newId,
 } from "./state.js";
 
@@ -79,7 +79,7 @@ interface Start {
 export function startSubscription(scene: Scene, start: Start) {
   const { customer, items, metadata, description, paid, trialDays = 0, isTaxed = false } = start;
   const [first] = items;
-  const price = found(scene.state.prices[first?.price ?? ""]);
+  const price = mustFind(scene.state.prices[first?.price ?? ""]);
   const now = scene.now();
   const subscription: SubscriptionRecord = {
     id: newId("sub"),
@@ -270,7 +270,7 @@ const NO_UPDATE: Update = {
 
 /** Voids the invoice of a waiting update, and drops the update. */
 export function dropPendingUpdate(scene: Scene, { pendingUpdate }: SubscriptionRecord): void {
-  if (pendingUpdate) voidInvoice(scene, found(scene.state.invoices[pendingUpdate.invoice]));
+  if (pendingUpdate) voidInvoice(scene, mustFind(scene.state.invoices[pendingUpdate.invoice]));
 }
 
 /** Ends a subscription at once. Open invoices remain, except one that an update waits for. */
@@ -297,7 +297,7 @@ export function pauseSubscription(scene: Scene, subscription: SubscriptionRecord
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const paid = cardAccepts(scene, subscription);
   const invoice = scene.change(subscription, () => {
-    const price = found(scene.state.prices[subscription.items[0]?.price ?? ""]);
+    const price = mustFind(scene.state.prices[subscription.items[0]?.price ?? ""]);
     subscription.periodStart = subscription.periodEnd;
     subscription.periodEnd = endOfPeriod(anchorOf(subscription), subscription.periodStart, price);
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];

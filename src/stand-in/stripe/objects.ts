@@ -8,7 +8,7 @@ import {
   type SessionRecord,
   type Source,
   type SubscriptionRecord,
-  found,
+  mustFind,
 } from "./state.js";
 
 /** `satisfies` checks that each object has all declared fields. */
@@ -134,7 +134,7 @@ export function itemObject(
   { id, created, price, quantity, metadata }: ItemRecord,
   subscription: SubscriptionRecord,
 ): Stripe.SubscriptionItem {
-  const priced = found(state.prices[price]);
+  const priced = mustFind(state.prices[price]);
   return {
     id,
     object: "subscription_item",
@@ -280,7 +280,7 @@ export function endpointObject(endpoint: EndpointRecord): Stripe.WebhookEndpoint
 
 export const lineItemObjects = ({ state }: Source, session: SessionRecord): Stripe.LineItem[] =>
   session.lines.map(({ id, price, quantity }) => {
-    const priced = found(state.prices[price]);
+    const priced = mustFind(state.prices[price]);
     const amount = priced.unitAmount * quantity;
     return {
       id,
@@ -305,4 +305,4 @@ export const hasTrial = ({ trialDays = 0 }: SessionRecord): boolean => trialDays
 export const sessionTotal = ({ state }: Source, session: SessionRecord): number =>
   hasTrial(session)
     ? 0
-    : session.lines.reduce((sum, { price, quantity }) => sum + found(state.prices[price]).unitAmount * quantity, 0);
+    : session.lines.reduce((sum, { price, quantity }) => sum + mustFind(state.prices[price]).unitAmount * quantity, 0);

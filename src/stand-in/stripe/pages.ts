@@ -7,7 +7,7 @@ import {
   type SessionRecord,
   type Source,
   type SubscriptionRecord,
-  found,
+  mustFind,
 } from "./state.js";
 
 const OVER = {
@@ -26,9 +26,9 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
   const { id, status, cancelUrl, lines } = session;
   if (status !== "open") return page("Checkout", html`<p>${OVER[status]}</p>`);
   const rows = lines.map(({ price, quantity }) => {
-    const { product, unitAmount, recurring } = found(source.state.prices[price]);
+    const { product, unitAmount, recurring } = mustFind(source.state.prices[price]);
     return html`<li>
-      ${quantity} × ${found(source.state.products[product]).name}, ${money(unitAmount)} each, every
+      ${quantity} × ${mustFind(source.state.products[product]).name}, ${money(unitAmount)} each, every
       ${recurring?.intervalCount} ${recurring?.interval}
     </li>`;
   });
@@ -87,7 +87,7 @@ export function portalPage(source: Source, { id, customer, returnUrl, settings }
           .map((price) =>
             button(
               `/portal/${id}/switch/${subscription.id}/${price}`,
-              `Pay by the ${found(prices[price]).recurring?.interval}`,
+              `Pay by the ${mustFind(prices[price]).recurring?.interval}`,
             ),
           )}
       </li>`,

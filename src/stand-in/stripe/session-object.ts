@@ -1,10 +1,10 @@
 import type { Stripe } from "stripe";
 import { hasTrial, sessionTotal } from "./objects.js";
-import { type SessionRecord, type Source, found } from "./state.js";
+import { type SessionRecord, type Source, mustFind } from "./state.js";
 
 export function sessionObject(source: Source, session: SessionRecord): Stripe.Checkout.Session {
   const total = sessionTotal(source, session);
-  const currency = found(source.state.prices[session.lines[0]?.price ?? ""]).currency;
+  const currency = mustFind(source.state.prices[session.lines[0]?.price ?? ""]).currency;
   return {
     ...UNUSED,
     id: session.id,

@@ -230,7 +230,7 @@ export interface Source {
 }
 
 /** A referenced record is never removed, so a missing one is a bug of the stand-in. */
-export function found<T>(record: T | undefined): T {
+export function mustFind<T>(record: T | undefined): T {
   if (record === undefined) throw new Error("A record of the stand-in's state is missing.");
   return record;
 }

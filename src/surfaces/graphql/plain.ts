@@ -80,7 +80,7 @@ export async function answerPlain(
     if (!(error instanceof GraphQLError)) throw error;
     const { status, headers: more } = error.extensions["http"] as { status: number; headers: Map<string, string> };
     for (const [name, value] of more) headers.set(name, value);
-    return finish(context, { errors: formatted(noteErrors(context, [error])) }, { status, headers });
+    return finish(context, { errors: formatErrors(noteErrors(context, [error])) }, { status, headers });
   }
   const { errors, data } = await execute({
     schema: parts.schema,
@@ -92,12 +92,12 @@ export async function answerPlain(
     options: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
   });
   if (!errors) return finish(context, { data }, { status: 200, headers });
-  const shown = formatted(noteErrors(context, errors));
+  const shown = formatErrors(noteErrors(context, errors));
   return finish(context, { errors: shown, data }, { status: data === undefined ? 400 : 200, headers });
 }
 
 /** As Apollo gives errors to `formatError`: with a code, and without what is meant for HTTP. */
-const formatted = (errors: readonly GraphQLError[]): GraphQLFormattedError[] =>
+const formatErrors = (errors: readonly GraphQLError[]): GraphQLFormattedError[] =>
   errors.map((error) => {
     const { http: _http, ...extensions } = error.extensions;
     return formatError({ ...error.toJSON(), extensions: { code: "INTERNAL_SERVER_ERROR", ...extensions } }, error);

@@ -46,7 +46,7 @@ function readText(text: string, { type }: JsonSchema): unknown {
   const plain = text.trim();
   if (plain === "") return text;
   const parsed = parse(plain);
-  if (type === "array") return Array.isArray(parsed) ? parsed : separated(plain);
+  if (type === "array") return Array.isArray(parsed) ? parsed : splitList(plain);
   const isFitting = type === "object" ? typeof parsed === "object" : typeof parsed === "number";
   return isFitting ? parsed : text;
 }
@@ -61,7 +61,7 @@ function parse(text: string): unknown {
   }
 }
 
-const separated = (text: string): string[] =>
+const splitList = (text: string): string[] =>
   text
     .split(",")
     .map((item) => item.trim())

@@ -22,7 +22,7 @@ import { MethodNotAllowed, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { fitObject } from "./fit.js";
 import { answerAlone, resultOf } from "./methods.js";
-import { CODES, type Message, ProtocolFailure, idOf, readMessage, shown } from "./protocol.js";
+import { CODES, type Message, ProtocolFailure, idOf, readMessage, clip } from "./protocol.js";
 import { type Tool, toolsOf } from "./tools.js";
 
 interface McpParts {
@@ -147,7 +147,7 @@ function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, To
   const tool = byName.get(name);
   if (tool && own.includes(tool)) return tool;
   const offered = own.map(({ names: [first] }) => first).join(", ");
-  const message = `Unknown tool: ${shown(String(name))}. With this key there are: ${offered || "none"}.`;
+  const message = `Unknown tool: ${clip(String(name))}. With this key there are: ${offered || "none"}.`;
   throw new ProtocolFailure(CODES.invalidParams, message, { isInBand: true });
 }
 

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { PACKAGE } from "../../platform/project.js";
-import { CODES, LEGACY, META, MODERN, type Message, ProtocolFailure, shown } from "./protocol.js";
+import { CODES, LEGACY, META, MODERN, type Message, ProtocolFailure, clip } from "./protocol.js";
 
 const SERVER_INFO = { name: "memory-graph-gateway", title: "Memory Graph", version: PACKAGE.version };
 
@@ -21,7 +21,7 @@ export function answerAlone(message: Message, instructions: string, tools: () =>
     const protocolVersion = LEGACY.find((known) => known === asked) ?? LEGACY[0];
     return { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER_INFO, instructions };
   }
-  throw new ProtocolFailure(CODES.methodNotFound, `There is no method \`${shown(method)}\`.`, {
+  throw new ProtocolFailure(CODES.methodNotFound, `There is no method \`${clip(method)}\`.`, {
     kind: "not_found",
     isInBand: !isModern,
   });

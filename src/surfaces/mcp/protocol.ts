@@ -103,7 +103,7 @@ function assertModern({ method, params }: Unchecked, meta: Fields, headers: Inco
   }
   const assertHeader = (name: string, said: unknown, expected: string) => {
     if (said === expected) return;
-    const message = `The header ${name} must say the same as the body: \`${shown(expected)}\`.`;
+    const message = `The header ${name} must say the same as the body: \`${clip(expected)}\`.`;
     throw new ProtocolFailure(CODES.headerMismatch, message);
   };
   assertHeader("MCP-Protocol-Version", headers["mcp-protocol-version"], version);
@@ -116,11 +116,11 @@ function assertModern({ method, params }: Unchecked, meta: Fields, headers: Inco
 
 const unsupported = (requested: string, supported: readonly string[]): ProtocolFailure =>
   new ProtocolFailure(CODES.unsupportedVersion, `Unsupported protocol version. Use ${supported.join(" or ")}.`, {
-    details: { supported, requested: shown(requested) },
+    details: { supported, requested: clip(requested) },
   });
 
 /** Of a text that the client sent, as much as an answer repeats. */
-export const shown = (text: string): string => shorten(text, LIMITS.mcp.shownLength);
+export const clip = (text: string): string => shorten(text, LIMITS.mcp.shownLength);
 
 export const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -102,14 +102,14 @@ export function hasPath(schema: JsonSchema, path: string): boolean {
 }
 
 /** The schema of what agents get of an answer. */
-export function picked(schema: JsonSchema, outputs: Outputs): JsonSchema {
+export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
   if (outputs.isWhole) return schema;
-  if (schema["type"] === "array") return { ...schema, items: picked(schema["items"] as JsonSchema, outputs) };
+  if (schema["type"] === "array") return { ...schema, items: pickOutputs(schema["items"] as JsonSchema, outputs) };
   const { properties, required, ...others } = schema as unknown as ObjectSchema;
   const kept = Object.entries(properties).filter(([name]) => outputs.of(name));
   return {
     ...others,
-    properties: Object.fromEntries(kept.map(([name, field]) => [name, picked(field, outputs.of(name) ?? WHOLE)])),
+    properties: Object.fromEntries(kept.map(([name, field]) => [name, pickOutputs(field, outputs.of(name) ?? WHOLE)])),
     ...requiring((required ?? []).filter((name) => outputs.of(name))),
   };
 }

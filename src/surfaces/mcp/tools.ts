@@ -23,7 +23,7 @@ import {
   partField,
   partName,
   pick,
-  picked,
+  pickOutputs,
   plainAnswerSchema,
   toolInputType,
 } from "./schemas.js";
@@ -87,7 +87,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const defaults = leftOutDefaults(full, tool);
   const { inParts, most = {} } = tool;
   const outputs = outputsOf(tool.outputs);
-  const given = picked(answer, outputs);
+  const given = pickOutputs(answer, outputs);
   const takes = inputSchema(inputType, operation, tool);
   const fields = [...plainFieldsOf(inputType, operation), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
@@ -139,12 +139,12 @@ function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEar
   const asked = { ...output, ...rest };
   const cut = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
   const hint = tried.length > 0 && { hint: tried.join(" ") };
-  const whole = answered({ ...asked, ...(endsEarly ? cut : hint) });
+  const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = name === undefined ? undefined : { name, from };
   // Times become text here: what is cut is JSON.
   const value = JSON.parse(JSON.stringify(asked)) as object;
-  return answered({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
+  return toAnswer({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
 }
 
 const isEmpty = (output: Output): boolean =>
@@ -162,7 +162,7 @@ function hintsIfEmpty({ whenEmpty, narrowing = [] }: ToolRoute, { caller }: Requ
   ];
 }
 
-const answered = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
+const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 
 /** Takes the input of the door itself out of those of the operation. */
 function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: Output } {

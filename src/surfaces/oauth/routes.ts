@@ -79,7 +79,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
       next();
     };
   };
-  const unchanged = ({ originalUrl }: Request) => originalUrl.slice(BASE.length);
+  const pathBelow = ({ originalUrl }: Request) => originalUrl.slice(BASE.length);
   const describe =
     (document: object): Handler =>
     (_request, response) =>
@@ -97,13 +97,13 @@ export function oauthRoutes(parts: OAuthParts): Router {
 
   get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
   get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
-  post(BASE + ENDPOINTS.token, answer(unchanged));
-  post(BASE + ENDPOINTS.revocation, answer(unchanged));
-  post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(unchanged));
+  post(BASE + ENDPOINTS.token, answer(pathBelow));
+  post(BASE + ENDPOINTS.revocation, answer(pathBelow));
+  post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
   router.use(BASE, errorAnswer(oauthError));
 
   get(BASE + ENDPOINTS.authorization, limit(STARTS), answer(askingForAll(scopes)));
-  get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(unchanged));
+  get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(pathBelow));
   const page = new ConnectPage(parts, server);
   get(`${PAGE}/:id`, page.show);
   post(`${PAGE}/:id/code`, page.sendCode);

@@ -1,5 +1,5 @@
 import { type Handler, Router } from "express";
-import { html, isolated } from "../../platform/html.js";
+import { html, isolate } from "../../platform/html.js";
 import { BUG_MESSAGE, noteFailure, scopeOf } from "../http.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
@@ -38,7 +38,7 @@ const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
   if (!checkout)
     return page("No such checkout", html`<p>It has expired, or it never existed. Go back and begin again.</p>`);
   const { seats, state } = checkout;
-  const team = isolated(checkout.team);
+  const team = isolate(checkout.team);
   if (state === "over")
     return page("It has ended", html`<p>${team} has no paid subscription. To buy seats, go back and begin again.</p>`);
   if (state === "open")

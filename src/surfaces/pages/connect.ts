@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
-import { type Html, html, isolated } from "../../platform/html.js";
+import { type Html, html, isolate } from "../../platform/html.js";
 import { problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
@@ -25,7 +25,7 @@ export function connectPage({ path, clientName, host, scopes, email, problem }: 
   const name = clientName ?? host;
   return page(
     `Connect ${name}`,
-    html`<p><strong>${isolated(name)}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
+    html`<p><strong>${isolate(name)}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
       <ul>
         ${scopes.map((scope) => html`<li>${SCOPE_DESCRIPTIONS[scope]}</li>`)}
       </ul>

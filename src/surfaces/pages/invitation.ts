@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
-import { type Html, html, isolated } from "../../platform/html.js";
+import { type Html, html, isolate } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { page } from "./layout.js";
@@ -45,7 +45,7 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
   const { here, codeSent, problem } = situation;
   const invites = status === "pending" ? "invites" : "invited";
   const offer = html`<p>
-      <strong>${isolated(invitedBy)}</strong> ${invites} you to the team <strong>${isolated(teamName)}</strong>, as
+      <strong>${isolate(invitedBy)}</strong> ${invites} you to the team <strong>${isolate(teamName)}</strong>, as
       ${ROLES[role]}.
     </p>
     <p>${PRODUCT}</p>`;
@@ -105,7 +105,7 @@ const answerForm = ({ maskedEmail }: ShownInvitation, place: Situation): Html =>
 export function acceptedPage({ teamName }: ShownInvitation, key: string, here: string): string {
   return page(
     `Welcome to ${teamName}`,
-    html`<p>You are in the team <strong>${isolated(teamName)}</strong>.</p>
+    html`<p>You are in the team <strong>${isolate(teamName)}</strong>.</p>
       ${keyNote(key)}${homeNote(here, "What to do next: connect an agent, or try it in the browser")}`,
   );
 }
@@ -114,7 +114,7 @@ export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
   return page(
     "Declined",
     html`<p>
-      You declined the invitation of ${isolated(invitedBy)} to the team ${isolated(teamName)}. You can close this page.
+      You declined the invitation of ${isolate(invitedBy)} to the team ${isolate(teamName)}. You can close this page.
     </p>`,
   );
 }

@@ -17,7 +17,7 @@ import {
 } from "../params.js";
 import type { Scene } from "../scene.js";
 import { type PriceRecord, type ProductRecord, mergeMetadata, newId } from "../state.js";
-import { type Route, atAddress, listOf, named, route } from "./route.js";
+import { type Route, atAddress, listOf, findNamed, route } from "./route.js";
 
 const INTERVALS = ["day", "week", "month", "year"] as const;
 /** Stripe's limits, in the smallest unit of the currency and in intervals. */
@@ -140,7 +140,7 @@ function createProduct(scene: Scene, params: ReturnType<typeof PRODUCT>): Produc
 
 function createPrice(scene: Scene, params: ReturnType<typeof PRICE>): PriceRecord {
   const { state } = scene;
-  named(state.products, "product", params.product, "product");
+  findNamed(state.products, "product", params.product, "product");
   const holder = Object.values(state.prices).find(
     ({ lookupKey }) => params.lookup_key !== undefined && lookupKey === params.lookup_key,
   );

@@ -4,7 +4,7 @@ import { invoiceObject, lineObject } from "../invoice-object.js";
 import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
-import { type Route, atAddress, listOf, route, named } from "./route.js";
+import { type Route, atAddress, listOf, route, findNamed } from "./route.js";
 
 const LIST = fields({
   ...PAGING,
@@ -26,7 +26,7 @@ const PREVIEW = fields({
 
 export const invoiceRoutes: readonly Route[] = [
   route("GET", "/v1/invoices", LIST, (scene, params) => {
-    if (params.customer !== undefined) named(scene.state.customers, "customer", params.customer, "customer");
+    if (params.customer !== undefined) findNamed(scene.state.customers, "customer", params.customer, "customer");
     const { customer, subscription, status } = params;
     const matching = Object.values(scene.state.invoices).filter(
       (invoice) =>
@@ -37,7 +37,7 @@ export const invoiceRoutes: readonly Route[] = [
     return listOf("/v1/invoices", matching, params, (invoice) => invoiceObject(scene, invoice));
   }),
   route("POST", "/v1/invoices/create_preview", PREVIEW, (scene, params) => {
-    const subscription = named(scene.state.subscriptions, "subscription", params.subscription, "subscription");
+    const subscription = findNamed(scene.state.subscriptions, "subscription", params.subscription, "subscription");
     const { items: given, proration_behavior: behavior } = params.subscription_details ?? {};
     const items = given ? changedItems(scene, subscription, given) : subscription.items;
     const preview = previewInvoice(scene, subscription, { items, prorates: behavior !== "none" });

@@ -3,7 +3,7 @@ import { makeItem } from "../lifecycle.js";
 import { boolean, fields, integer, list, metadata, optional, text } from "../params.js";
 import type { Scene } from "../scene.js";
 import { type ItemRecord, type PriceRecord, type SubscriptionRecord, mergeMetadata } from "../state.js";
-import { named } from "./route.js";
+import { findNamed } from "./route.js";
 
 export const QUANTITY_MAX = 999_999;
 /** How many prices a subscription may have. */
@@ -27,7 +27,7 @@ export const CHANGED_ITEMS = list(
 
 /** The price named by a parameter; throws an ApiError unless it exists and is recurring. */
 export function recurringPrice({ state }: Scene, id: string, param: string): PriceRecord {
-  const price = named(state.prices, "price", id, param);
+  const price = findNamed(state.prices, "price", id, param);
   if (!price.active) throw invalidRequest("The price specified is inactive.", { param });
   if (price.recurring) return price;
   throw invalidRequest("The price specified is set to `type=one_time`, but a recurring one is needed.", { param });
@@ -60,7 +60,7 @@ export function changedItems(
       items.set(item.id, item);
       continue;
     }
-    const item = named(Object.fromEntries(items), "subscription item", id, `${param}[id]`);
+    const item = findNamed(Object.fromEntries(items), "subscription item", id, `${param}[id]`);
     if (deleted === true) items.delete(id);
     else {
       const merged = mergeMetadata(item.metadata, metadata);

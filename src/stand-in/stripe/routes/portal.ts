@@ -18,11 +18,11 @@ import {
   type PortalSettingsRecord,
   type Source,
   type State,
-  found,
+  mustFind,
   mergeMetadata,
   newId,
 } from "../state.js";
-import { type Route, atAddress, listOf, named, route } from "./route.js";
+import { type Route, atAddress, listOf, findNamed, route } from "./route.js";
 
 /** The configuration that every account has once it is saved in the dashboard. */
 const CONFIGURATION = "bpc_standin";
@@ -65,7 +65,7 @@ const ADDRESS = "/v1/billing_portal/configurations";
 /** Links to the customer portal, and its configurations, which are stored without further effect. */
 export const portalRoutes: readonly Route[] = [
   route("POST", "/v1/billing_portal/sessions", SESSION, (scene, params) => {
-    const { id: customer } = named(scene.state.customers, "customer", params.customer, "customer");
+    const { id: customer } = findNamed(scene.state.customers, "customer", params.customer, "customer");
     const returnUrl = params.return_url ?? null;
     const { configuration } = params;
     const kept = configuration === undefined ? undefined : settingsNamed(scene, configuration);
@@ -105,14 +105,15 @@ function store(
     changesPayment: features.payment_method_update?.enabled ?? false,
     prices: change?.enabled ? change.products.flatMap(({ prices }) => prices) : [],
   };
-  for (const price of settings.prices ?? []) named(scene.state.prices, "price", price, "features[subscription_update]");
+  for (const price of settings.prices ?? [])
+    findNamed(scene.state.prices, "price", price, "features[subscription_update]");
   scene.state.portalSettings[id] = settings;
   return settingsObject(scene, settings);
 }
 
 /** Stripe lists the prices by product. */
 function productsOf({ prices }: State, offered: readonly string[]) {
-  const productOf = (price: string) => found(prices[price]).product;
+  const productOf = (price: string) => mustFind(prices[price]).product;
   return [...new Set(offered.map(productOf))].map((product) => ({
     product,
     prices: offered.filter((price) => productOf(price) === product),
@@ -121,7 +122,7 @@ function productsOf({ prices }: State, offered: readonly string[]) {
 }
 
 const settingsNamed = ({ state }: Source, id: string): PortalSettingsRecord =>
-  named(state.portalSettings, "billing_portal.configuration", id, "configuration");
+  findNamed(state.portalSettings, "billing_portal.configuration", id, "configuration");
 
 const settingsObject = (
   { state }: Pick<Source, "state">,

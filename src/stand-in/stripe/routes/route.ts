@@ -64,7 +64,7 @@ export function atAddress<R>(records: Readonly<Record<string, R>>, kind: string,
 }
 
 /** The object named by a parameter; throws an ApiError if it does not exist. */
-export function named<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param: string): R {
+export function findNamed<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param: string): R {
   const record = Object.hasOwn(records, id) ? records[id] : undefined;
   if (record === undefined) throw missingResource(kind, id, param);
   return record;

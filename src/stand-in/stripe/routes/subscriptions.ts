@@ -17,7 +17,7 @@ import {
 import type { Scene } from "../scene.js";
 import { type SubscriptionRecord, mergeMetadata } from "../state.js";
 import { CHANGED_ITEMS, NEW_ITEMS, changedItems, newItems } from "./items.js";
-import { type Route, atAddress, exclusive, listOf, named, route } from "./route.js";
+import { type Route, atAddress, exclusive, listOf, findNamed, route } from "./route.js";
 
 const STATUSES = [
   "active",
@@ -70,7 +70,7 @@ const CANCEL = fields({ ...COMMON, invoice_now: optional(boolean), prorate: opti
 
 export const subscriptionRoutes: readonly Route[] = [
   route("GET", "/v1/subscriptions", LIST, (scene, params) => {
-    if (params.customer !== undefined) named(scene.state.customers, "customer", params.customer, "customer");
+    if (params.customer !== undefined) findNamed(scene.state.customers, "customer", params.customer, "customer");
     const matching = Object.values(scene.state.subscriptions).filter(
       (subscription) =>
         (params.customer === undefined || subscription.customer === params.customer) &&
@@ -80,7 +80,7 @@ export const subscriptionRoutes: readonly Route[] = [
     return listOf("/v1/subscriptions", matching, params, (each) => subscriptionObject(scene, each));
   }),
   route("POST", "/v1/subscriptions", CREATE, (scene, params) => {
-    const customer = named(scene.state.customers, "customer", params.customer, "customer");
+    const customer = findNamed(scene.state.customers, "customer", params.customer, "customer");
     if (params.payment_behavior === "pending_if_incomplete") {
       throw invalidRequest("`pending_if_incomplete` is only for updates.", { param: "payment_behavior" });
     }
