@@ -114,6 +114,40 @@ it("answers other clients while many connections send thousands of requests at o
   expect(residentMegabytes(server.child.pid) - before).toBeLessThan(MEMORY_MAX_MEGABYTES);
 });
 
+const ALIKE = [..."bcdefg"].map((letter) => "a".repeat(32) + letter);
+
+/** Twenty words for each of some beginnings. */
+const beginningWith = (beginnings: readonly string[]): string[] =>
+  beginnings.flatMap((beginning) => Array.from("bcdefghijklmnopqrstu", (letter) => beginning + letter.repeat(2)));
+
+/** Contents, and queries that nearly stand at every place of them. */
+const NEARLY: ReadonlyArray<readonly [content: string, query: string]> = [
+  // Its signs join the parts of names, too.
+  [`${"-".repeat(60)} += x`, `${"-".repeat(26)}+x`],
+  [beginningWith(ALIKE).join(" ").padEnd(50_000, " a"), ALIKE.join(" ")],
+  [beginningWith(ALIKE).join(" ").padEnd(50_000, "-a"), ALIKE.join(" ")],
+];
+
+it("answers other clients while texts are searched that nearly have the query everywhere", async () => {
+  await using world = await createWorld();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, LOG_LEVEL: "error" });
+  const surprises: unknown[] = [];
+
+  for (const [content, query] of NEARLY) {
+    const actor = await world.user();
+    await storeMemories(world, actor, 10, content);
+    await world.database.pool.query("SELECT count_words($1, 10000)", [actor.caller.personalGraphId]);
+    const pulse = takePulse(server);
+    const path = `/v1/memories/search?query=${encodeURIComponent(query)}`;
+    const { status, body } = await ask(server.url + path, { key: actor.key });
+    const slowest = await pulse.stop();
+    const { total } = body as { total: number };
+    if (slowest > PULSE_MAX_MS || status !== 200 || total !== 10) surprises.push({ query, slowest, status, total });
+  }
+
+  expect(surprises).toEqual([]);
+});
+
 /** Under many names: documents that differ, so that each is read and checked anew. */
 const named = (count: number, name: string, field: string): string =>
   `{ ${Array.from({ length: count }, (_, n) => `${name}${n}: ${field}`).join(" ")} }`;

@@ -97,6 +97,11 @@ const documents: ReadonlyArray<readonly [name: string, query: string, variables?
     "query($at: DateTimeISO) { memories(createdAfter: $at) { nextCursor } }",
     { at: "2026-".repeat(200_000) },
   ],
+  [
+    "names within brackets and before signs, fourteen times",
+    `query($query: String!) { ${Array.from({ length: 14 }, (_, n) => `a${n}: searchMemories(query: $query) { total }`).join(" ")} }`,
+    { query: `${"(".repeat(333)}${"。".repeat(660)}x` },
+  ],
   ["variables nobody declared", "{ viewer { id } }", { other: "x".repeat(MEGABYTE - 200) }],
   [
     "combining marks in a variable",

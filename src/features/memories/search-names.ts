@@ -15,7 +15,7 @@ const SIGNS = /[^\p{L}\p{N}\p{M}\s]/gu;
 const PROSE = /^(?:[-_./,:;'"()!?]|(?![!-~])\p{P})$/u;
 const PUNCTUATION = /^(?:[-.,;!?'"()]|(?![!-~])\p{P})+$/u;
 /** What a sentence puts around a word, but for brackets. */
-const AROUND = /^(?:["'`]|(?![!-~])\p{P})+|(?:["'`.,;:!?]|(?![!-~])\p{P})+$/gu;
+const AROUND = /^(?:["'`]|(?![!-~])\p{P})+|(?<!["'`.,:;!?]|(?![!-~])\p{P})(?:["'`.,:;!?]|(?![!-~])\p{P})+$/gu;
 const NAME_MAX = 200;
 const BRACKETS = ["()", "[]", "{}"] as const;
 
@@ -25,7 +25,9 @@ const BRACKETS = ["()", "[]", "{}"] as const;
  */
 export function signedNamesOf(text: string): SignedName[] {
   const isAlone = !LETTERS.test(text);
-  const terms = (text.toLowerCase().match(/\S+/g) ?? []).map((term) => (isAlone ? term : withoutProse(term)));
+  const terms = (text.toLowerCase().match(/\S+/g) ?? [])
+    .filter(({ length }) => length <= NAME_MAX)
+    .map((term) => (isAlone ? term : withoutProse(term)));
   const names = new Map(terms.map((term) => [fold(term).trim(), term]));
   return [...names]
     .filter(([name]) => name.length <= NAME_MAX && (isAlone || !PUNCTUATION.test(name)))

@@ -14,8 +14,13 @@ export type Finder = (text: string) => Occurrence[];
 const OCCURRENCES_MAX = 100;
 /** Of one concept: a word that stands in each line must not hide a rare one far behind. */
 const OF_CONCEPT_MAX = 25;
-/** Places that are looked at: a text made for it has one at every letter. */
-const TRIES_MAX = 300;
+/** Letters that are compared for each letter of a text. Prose needs less than one; a text made for it any number. */
+const COMPARED_PER_LETTER = 10;
+/** By so many letters the places are found at which lexemes are compared. */
+const BEGINNING_LENGTH = 4;
+/** Joins the parts of a name, which the index has as one word. */
+const JOINT = "[-_./]";
+const IS_JOINT = new RegExp(JOINT);
 /** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
 const LEXEMES_MAX = 200;
 /** What has a plain form: marks, Latin, Greek, Cyrillic and Arabic letters, digits, signs like letters, and their other forms. */
@@ -41,24 +46,22 @@ export function finderOf(concepts: readonly Concept[]): Finder {
       // The signs of a name stand elsewhere, too; in the text they stand as they were asked for.
       const parts = isSigned(lexemes) ? lexemes : [];
       for (const lexeme of parts.length > 0 ? [concept.text] : lexemes) {
-        if (owners.size < LEXEMES_MAX && !owners.has(lexeme)) owners.set(lexeme, { concept, way, lexeme, parts });
+        if (owners.size < LEXEMES_MAX && !owners.has(lexeme))
+          owners.set(lexeme, { concept, way, lexeme, letters: lettersOf(lexeme), parts });
       }
     }
   }
-  const longestFirst = [...owners.values()].toSorted((one, other) => other.lexeme.length - one.lexeme.length);
-  if (longestFirst.length === 0) return () => [];
-  // Texts of one search leave out the same concepts, so few patterns are made.
-  const patterns = new Map<string, RegExp>();
-  const patternFor = (sought: readonly Sought[]): RegExp => {
-    const source = sought.map(({ lexeme }) => `(${patternOf(lexeme)})`).join("|");
-    const pattern = patterns.get(source) ?? new RegExp(source, "giu");
-    patterns.set(source, pattern);
-    return pattern;
+  if (owners.size === 0) return () => [];
+  const longestFirst = [...owners.values()].toSorted((one, other) => other.letters.length - one.letters.length);
+  const byFirst = groupsOf(longestFirst, ({ letters: [first = ""] }) => first);
+  const sought: Beginnings = {
+    pattern: new RegExp(byFirst.map(([, some]) => `(${beginningOf(some, 0)})`).join("|"), "giu"),
+    lexemes: byFirst.map(([, some]) => some),
+    all: longestFirst,
   };
   return (text) => {
     const plain = plainOf(text);
-    const found = occurrencesIn(plain.text, longestFirst, patternFor);
-    return found.map(({ at, concept }) => ({ at: placeIn(plain, at), concept }));
+    return placedIn(plain, occurrencesIn(plain.text, sought, text.length * COMPARED_PER_LETTER));
   };
 }
 
@@ -68,53 +71,115 @@ interface Sought {
   readonly concept: Concept;
   readonly way: Concept["variants"][number]["way"];
   readonly lexeme: string;
+  readonly letters: readonly string[];
   /** What else is found where it is. */
   readonly parts: readonly string[];
 }
 
-function occurrencesIn(
-  text: string,
-  all: readonly Sought[],
-  patternFor: (sought: readonly Sought[]) => RegExp,
-): Occurrence[] {
+interface Beginnings {
+  /** Finds places at which lexemes may begin. It has a group for each of `lexemes`. */
+  readonly pattern: RegExp;
+  /** Lexemes with the same first letter, longest first. */
+  readonly lexemes: ReadonlyArray<readonly Sought[]>;
+  readonly all: readonly Sought[];
+}
+
+/** In the form in which letters are compared: the end of a Greek word has a letter of its own. */
+const comparable = (text: string): string => text.toLowerCase().replaceAll("ς", "σ");
+const lettersOf = (lexeme: string): string[] => [...comparable(lexeme)];
+
+/** Whether texts may have a stem with another last letter, or without it. */
+const isLoose = ({ length }: { readonly length: number }, last: string | undefined): boolean =>
+  (last === "i" && length > 2) || (last === "e" && length > SHORT);
+
+/**
+ * A pattern for how lexemes begin, in which common beginnings stand once: so it takes about the same time for each letter
+ * of any text. One for whole lexemes took minutes for a text that was made for it.
+ */
+function beginningOf(some: readonly Sought[], at: number): string {
+  const ends = ({ letters }: Sought): boolean =>
+    at >= letters.length || (at === letters.length - 1 && isLoose(letters, letters[at]));
+  if (at === BEGINNING_LENGTH || some.some(ends)) return "";
+  const sources = groupsOf(some, ({ letters }) => letters[at] ?? "").map(
+    ([letter, those]) => letter.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&") + beginningOf(those, at + 1),
+  );
+  return `${at > 0 ? `${JOINT}?` : ""}(?:${sources.join("|")})`;
+}
+
+function groupsOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): [string, Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return [...groups];
+}
+
+function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comparedMax: number): Occurrence[] {
+  const lower = comparable(text);
+  const comparing: Comparing = { text: lower.length === text.length ? lower : text, compared: 0 };
   const found: Occurrence[] = [];
   const counts = new Map<Concept, number>();
-  let [sought, pattern, at] = [all, patternFor(all), 0];
-  for (let tries = 0; tries < TRIES_MAX && found.length < OCCURRENCES_MAX && sought.length > 0; tries++) {
-    pattern.lastIndex = at;
+  pattern.lastIndex = 0;
+  while (found.length < OCCURRENCES_MAX && comparing.compared < comparedMax) {
     const match = pattern.exec(text);
     if (!match) break;
+    const { index: at } = match;
     const [said] = match;
-    const which = sought[match.findIndex((part, index) => index > 0 && part !== undefined) - 1];
-    if (which && fits(text, match.index, said, which)) {
-      at = pattern.lastIndex;
-      for (const { concept } of [which, ...all.filter(({ lexeme }) => which.parts.includes(lexeme))]) {
-        found.push({ at: match.index, concept });
-        counts.set(concept, (counts.get(concept) ?? 0) + 1);
-      }
-      if ((counts.get(which.concept) ?? 0) >= OF_CONCEPT_MAX) {
-        sought = sought.filter(({ concept }) => concept !== which.concept);
-        pattern = patternFor(sought);
-      }
-    } else at = match.index + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+    const candidates = lexemes[match.findIndex((part, group) => group > 0 && part !== undefined) - 1] ?? [];
+    const hit = firstAt(comparing, at, { of: candidates, counts, text });
+    pattern.lastIndex = hit?.end ?? at + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+    if (!hit) continue;
+    const { which } = hit;
+    for (const { concept } of [which, ...all.filter(({ lexeme }) => which.parts.includes(lexeme))]) {
+      found.push({ at, concept });
+      counts.set(concept, (counts.get(concept) ?? 0) + 1);
+    }
   }
   return found;
 }
 
-/** A stem as texts have it: with another last letter, or as a name whose parts are joined by signs. */
-function patternOf(lexeme: string): string {
-  const letters = [...lexeme].map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&"));
-  const last = letters.at(-1);
-  if (letters.length > 2 && last === "i") letters[letters.length - 1] = "[iy]";
-  if (letters.length > SHORT && last === "e") letters[letters.length - 1] = "e?";
-  return letters.join("[-_./]?");
+interface Comparing {
+  readonly text: string;
+  /** How many letters were compared. */
+  compared: number;
 }
 
-function fits(text: string, at: number, said: string, { way, lexeme }: Sought): boolean {
+interface Candidates {
+  readonly of: readonly Sought[];
+  readonly counts: ReadonlyMap<Concept, number>;
+  readonly text: string;
+}
+
+/** The longest of some lexemes that a place of a text has, and where it ends there. */
+function firstAt(comparing: Comparing, at: number, { of, counts, text }: Candidates) {
+  for (const which of of) {
+    if ((counts.get(which.concept) ?? 0) >= OF_CONCEPT_MAX) continue;
+    const end = endOf(which.letters, comparing, at);
+    if (end !== undefined && fits(text, at, end, which)) return { which, end };
+  }
+  return undefined;
+}
+
+/** Where a stem ends that a text has at a place: maybe with another last letter, or with joints, as the parts of a name. */
+function endOf(letters: readonly string[], comparing: Comparing, at: number): number | undefined {
+  const { text } = comparing;
+  let end = at;
+  for (let index = 0; index < letters.length; index++) {
+    const letter = letters[index] ?? "";
+    comparing.compared++;
+    const isJoined = index > 0 && !text.startsWith(letter, end) && IS_JOINT.test(text.charAt(end));
+    const place = isJoined ? end + 1 : end;
+    if (text.startsWith(letter, place)) end = place + letter.length;
+    else if (index < letters.length - 1 || !isLoose(letters, letter)) return undefined;
+    else if (letter === "i" && text.charAt(place) === "y") end = place + 1;
+    else return letter === "i" ? undefined : end;
+  }
+  return end;
+}
+
+function fits(text: string, at: number, end: number, { way, lexeme }: Sought): boolean {
   if (UNSPACED_LETTER.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
   if (!beginsPart(text, at)) return false;
   if (way === "beginning" || way === "begun" || way === "name") return true;
-  const rest = restOfPart(text, at + said.length);
+  const rest = restOfPart(text, end);
   return lexeme.length <= SHORT ? SHORT_ENDING.test(rest) : rest.length <= ENDING_MAX;
 }
 
@@ -151,10 +216,14 @@ function plainOf(text: string): PlainText {
   return { text: plain, shifts };
 }
 
-/** Where a place of the plain text is in the text as it was. */
-function placeIn({ shifts }: PlainText, place: number): number {
-  const [plain, at] = shifts.findLast(([behind]) => behind <= place) ?? [0, 0];
-  return at + place - plain;
+/** The same where they are in the text as it was. They are in their order, as the shifts are. */
+function placedIn({ shifts }: PlainText, found: readonly Occurrence[]): Occurrence[] {
+  let passed = 0;
+  return found.map(({ at: place, concept }) => {
+    while ((shifts[passed]?.[0] ?? Infinity) <= place) passed++;
+    const [plain, at] = shifts[passed - 1] ?? [0, 0];
+    return { at: at + place - plain, concept };
+  });
 }
 
 const plainLetters = new Map<string, string>();
