@@ -10,7 +10,6 @@ const STATEMENTS = [
   "features/access/try-statement.ts: takeTry",
   "features/accounts/audit-statement.ts: forgetAddressInAudit",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
-  "features/billing/take-lock-statement.ts: takeLock",
   "features/bulk/bulk-statements.ts: storeMemories",
   "features/bulk/export-statement.ts: memoriesBetween",
   "features/bulk/export-statement.ts: relationshipsBetween",
@@ -59,7 +58,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 52;
+const STATEMENTS_MAX = 51;
 
 interface Source {
   readonly path: string;

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database.js";
 import type { Deadline } from "../../platform/payments.js";
 import { PaymentProviderError } from "./failures.js";
-import { LEASE_MS, type TakenLock, takeLock } from "./take-lock-statement.js";
 
+/** After this time, the lock of a killed server expires. */
+const LEASE_MS = 3_000;
 const RENEWED_EVERY_MS = 1_000;
 const ASKED_EVERY_MS = 80;
 
@@ -30,15 +32,15 @@ export async function withAccountLock<T>(
 ): Promise<T> {
   const holder = randomUUID();
   let waitedSince: Date | undefined;
-  let taken: TakenLock | undefined;
+  let now: AccountLock["now"];
   for (;;) {
-    [taken] = await database.run(takeLock, { teamId, holder });
-    if (taken?.taken) break;
-    waitedSince ??= taken?.now;
+    now = startClock(await timeOf(database));
+    if (await take(database, { teamId, holder, now })) break;
+    waitedSince ??= now();
     if (deadline.remainingMs === 0) throw new PaymentProviderError();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
   }
-  const lock: AccountLock = { teamId, holder, waitedSince, now: startClock(taken.now) };
+  const lock: AccountLock = { teamId, holder, waitedSince, now };
   const renewing = setInterval(() => renew(database, lock).catch(() => {}), RENEWED_EVERY_MS);
   try {
     return await work(lock);
@@ -55,10 +57,23 @@ function startClock(time: Date): () => Date {
   return () => new Date(time.getTime() + Math.floor(performance.now() - startedAt));
 }
 
-async function renew({ models }: Database, { teamId, holder, now }: AccountLock): Promise<void> {
-  const lockedUntil = new Date(now().getTime() + LEASE_MS);
-  await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data: { lockedUntil } });
+type Holder = Pick<AccountLock, "teamId" | "holder" | "now">;
+
+/** Takes the lock if it is free: of several holders at the same time, one. */
+async function take({ models }: Database, { teamId, holder, now }: Holder): Promise<boolean> {
+  const { count } = await models.billingAccount.updateMany({
+    where: { teamId, OR: [{ lockedUntil: null }, { lockedUntil: { lt: now() } }] },
+    data: { lockedBy: holder, lockedUntil: leaseFrom(now) },
+  });
+  return count > 0;
 }
+
+async function renew({ models }: Database, { teamId, holder, now }: Holder): Promise<void> {
+  const data = { lockedUntil: leaseFrom(now) };
+  await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
+}
+
+const leaseFrom = (now: AccountLock["now"]): Date => new Date(now().getTime() + LEASE_MS);
 
 async function release({ models }: Database, { teamId, holder }: AccountLock): Promise<void> {
   const data = { lockedBy: null, lockedUntil: null };
