@@ -39,17 +39,6 @@ export const storeVectors = defineStatement({
   text: "SELECT store_vectors(:graphId, :memoryId, :version, :model, :scales, :vectors) AS stored",
 });
 
-/** How often the vectors of a graph have changed, and which models are complete. SQL, for one way to the database. */
-export const vectorsOfGraph = defineStatement({
-  name: "vectors_of_graph",
-  values: { graphId: "uuid", model: "text" },
-  row: { changes: "float8", isComplete: "bool", other: "text?" },
-  text: `
-    SELECT coalesce((SELECT changes FROM graph_vectors WHERE graph_id = :graphId), 0)::float8 AS changes,
-      EXISTS (SELECT 1 FROM embedding_model WHERE model = :model AND complete) AS "isComplete",
-      (SELECT model FROM embedding_model WHERE model <> :model AND complete ORDER BY used_at DESC LIMIT 1) AS other`,
-});
-
 /** The vectors of a graph that were stored after a change, all of each further change. SQL, as no model has ties. */
 export const vectorsAfter = defineStatement({
   name: "vectors_after",

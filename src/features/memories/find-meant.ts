@@ -4,7 +4,7 @@ import type { Context } from "../../operation/context.js";
 import type { Meaning } from "../../platform/meaning.js";
 import type { NearVector } from "../../platform/vector-worker.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import { vectorsAfter, vectorsOfGraph } from "./embedding-statements.js";
+import { vectorsAfter } from "./embedding-statements.js";
 
 const { mergedMeant } = LIMITS.embeddings;
 
@@ -40,13 +40,17 @@ export async function findMeant(
 
 async function find(context: Finding, meaning: Meaning, graphId: string, query: string) {
   const { model } = meaning.server;
-  const [state] = await context.database.run(vectorsOfGraph, { graphId, model });
-  if (!state || state.changes === 0) return [];
+  const { graphVectors, embeddingModel } = context.database.models;
+  const [stored, complete] = await Promise.all([
+    graphVectors.findUnique({ where: { graphId } }),
+    embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
+  ]);
+  if (!stored) return [];
   // Another model takes over when it has embedded everything.
-  const serving = state.isComplete ? model : (state.other ?? model);
+  const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
   const [vector] = await Promise.all([
     meaning.vectorOf(query, serving),
-    loadVectors(context, meaning, { graphId, model: serving, until: state.changes }),
+    loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
   ]);
   const matrix = matrixOf(graphId, serving);
   const found = await meaning.index.find(matrix, vector, mergedMeant);
