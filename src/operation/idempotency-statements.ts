@@ -1,30 +1,18 @@
 import { BEFORE_COMMIT, defineStatement } from "../platform/statement.js";
 import { forgetStatement, isPast } from "./forget-statement.js";
 
-const KEY = { userId: "uuid", keyHash: "bytea", keptHours: "int4" } as const;
-
 /**
  * Locks a key and reads its results; one row with `locked` false while another transaction holds it. SQL, because no
  * model takes an advisory lock.
  */
 export const lockResults = defineStatement({
   name: "idempotency_lock_results",
-  values: { number: "int8", ...KEY },
+  values: { number: "int8", userId: "uuid", keyHash: "bytea", keptHours: "int4" },
   row: { locked: "bool", part: "text", fingerprint: "bytea", result: "bytea" },
   text: "SELECT locked, part, fingerprint, result FROM lock_results(:number, :userId, :keyHash, :keptHours)",
 });
 
-/** SQL, because it runs for every creation with an Idempotency-Key. */
-export const resultsOfKey = defineStatement({
-  name: "idempotency_results_of_key",
-  values: KEY,
-  row: { part: "text", fingerprint: "bytea", result: "bytea" },
-  text: `
-    SELECT part, fingerprint, result FROM idempotent_result
-    WHERE user_id = :userId AND key_hash = :keyHash AND created_at > now() - make_interval(hours => :keptHours)`,
-});
-
-/** SQL, because it runs as often, and because no model can replace a row only if it is old. */
+/** SQL, because it runs for every creation with an Idempotency-Key, and because no model can replace a row only if it is old. */
 export const keepResult = defineStatement({
   name: "idempotency_keep_result",
   values: { userId: "uuid", keyHash: "bytea", part: "text", fingerprint: "bytea", result: "bytea", keptHours: "int4" },

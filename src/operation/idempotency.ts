@@ -3,8 +3,9 @@ import type { Retention } from "../config.js";
 import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database.js";
 import type { RowOf } from "../platform/statement.js";
+import { timeOf } from "./clock-statement.js";
 import { CommonFailure } from "./failure.js";
-import { forgetResults, keepResult, lockResults, resultsOfKey } from "./idempotency-statements.js";
+import { forgetResults, keepResult, lockResults } from "./idempotency-statements.js";
 import { forget } from "./retention.js";
 
 /** What identifies a request that may be repeated. */
@@ -86,11 +87,17 @@ export async function earlierResult<Output extends object>(
   { userId, keptHours }: Results,
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
-  const rows = await database.run(resultsOfKey, { userId, keyHash: sha256(key), keptHours });
+  const keptSince = new Date((await timeOf(database)).getTime() - keptHours * HOUR_MS);
+  const rows = await database.models.idempotentResult.findMany({
+    where: { userId, keyHash: new Uint8Array(sha256(key)), createdAt: { gt: keptSince } },
+    select: { part: true, fingerprint: true, result: true },
+  });
   return resultAmong(rows, { key, part, fingerprint: sha256(request) }) as Output | undefined;
 }
 
-type StoredResult = RowOf<typeof resultsOfKey>;
+const HOUR_MS = 3_600_000;
+
+type StoredResult = Omit<RowOf<typeof lockResults>, "locked">;
 
 /** @throws IdempotencyKeyReused when the key was used for another request. */
 function resultAmong(
