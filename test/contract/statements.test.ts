@@ -8,7 +8,6 @@ import { createWorld } from "../support/world.js";
 const STATEMENTS = [
   "features/access/caller-statement.ts: callersByKeys",
   "features/access/try-statement.ts: takeTry",
-  "features/accounts/audit-statement.ts: forgetAddressInAudit",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
   "features/bulk/bulk-statements.ts: storeMemories",
   "features/bulk/export-statement.ts: memoriesBetween",
@@ -56,7 +55,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 49;
+const STATEMENTS_MAX = 48;
 
 interface Source {
   readonly path: string;

@@ -4,7 +4,6 @@ import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
-import { forgetAddressInAudit } from "./audit-statement.js";
 import { OwnerMustTransfer, forgetInvitationsOf } from "../teams/index.js";
 
 interface Leaver {
@@ -33,7 +32,6 @@ export async function deleteUser(
     await forgetInvitationsOf(database, { id, email });
     await models.mail.deleteMany({ where: { email } });
     await models.signUpCode.deleteMany({ where: { email } });
-    await database.run(forgetAddressInAudit, { address: email });
     // Requests to the payment provider contain their address. Those without an outcome may have to be resent.
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
+import { resendInvitation } from "../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../src/features/teams/invitations/revoke-invitation.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
@@ -43,6 +44,7 @@ it("deletes all personal data in every column of every table, and keeps the team
   const other = await world.user();
   const { id: otherTeam } = await other.did(createTeam, { name: "Other", maxMembers: 5 });
   const pending = await other.did(inviteMember, { teamId: otherTeam, email, role: "member" });
+  await other.did(resendInvitation, { teamId: otherTeam, invitationId: pending.id });
   await other.did(revokeInvitation, { teamId: otherTeam, invitationId: pending.id });
   await admin.does(inviteMember, { teamId, email: `x${email}`, role: "member" });
   expect((await tellingOf(world, email)).length).toBeGreaterThan(4);

@@ -1,4 +1,5 @@
 import type { Database } from "../../../platform/database.js";
+import { forgetAddressInAudit } from "./audited-address.js";
 import { readInvitations } from "./invitation.js";
 
 /** The invitations to an address, oldest first, after the one with this id. */
@@ -11,13 +12,17 @@ export const sentInvitations = (database: Database, userId: string, after: strin
 
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 
-/** For a user who is deleted: revokes their pending invitations, and deletes those to them with tokens and mails. */
+/**
+ * For a user who is deleted: revokes their pending invitations, deletes those to them with tokens and mails, and forgets
+ * their address in the audit.
+ */
 export async function forgetInvitationsOf(
   { models }: Pick<Database, "models">,
   { id, email }: { readonly id: string; readonly email: string },
 ): Promise<void> {
   await withdrawInvitationsBy({ models }, id);
   await models.invitation.deleteMany({ where: { email } });
+  await forgetAddressInAudit({ models }, email);
 }
 
 /** For a member whose address has changed: revokes the team's pending invitation to it. */

@@ -5,6 +5,7 @@ import { IdField } from "../../../operation/id.js";
 import { defineTeamOperation } from "../../../operation/operation.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import { ADDRESS_MAX, emailIn } from "../../access/index.js";
+import { invitedAs } from "./audited-address.js";
 import { AssignableRole } from "../members/update-member-role.js";
 import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
 import { TEAM_EXAMPLE, TeamFull } from "../team.js";
@@ -61,7 +62,7 @@ export const inviteMember = defineTeamOperation({
     input: { teamId: TEAM_EXAMPLE.id, email: INVITATION_EXAMPLE.email, role: AssignableRole.MEMBER },
     output: INVITATION_EXAMPLE,
   },
-  audit: (_context, { teamId }, { id, email, role }) => ({ teamId, subject: id, detail: `${email}, role: ${role}` }),
+  audit: (_context, { teamId }, { id, email, role }) => ({ teamId, subject: id, detail: invitedAs(email, role) }),
   check: (_context, { email }) => void emailIn(email),
   async handle(context, { teamId, email: address, role }, { team }) {
     const email = emailIn(address);
