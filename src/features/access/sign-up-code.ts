@@ -5,7 +5,6 @@ import { timeOf } from "../../operation/clock-statement.js";
 import { forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import { forgetCodes } from "./forget-statements.js";
-import { takeTry } from "./try-statement.js";
 
 /*
  * Only the person who reads the mail of an address gets in, and strangers cannot lock them out. A stranger can do two
@@ -27,7 +26,7 @@ import { takeTry } from "./try-statement.js";
  * all addresses.
  */
 
-const { codeMinutes, openCodes, openCodesPerNetwork, codeGapSeconds } = LIMITS.signUp;
+const { codeMinutes, openCodes, openCodesPerNetwork, codeGapSeconds, triesPerCode, triesPerNetwork } = LIMITS.signUp;
 const DIGITS = 8;
 const LONG_CODE = /^[\w-]{43}$/;
 
@@ -102,8 +101,37 @@ export async function isCodeRight(database: Database, email: string, code: strin
     const expiresAt = { gt: await timeOf(database) };
     return (await database.models.signUpCode.count({ where: { email, longHash: hash, expiresAt } })) > 0;
   }
-  const answers = await database.run(takeTry, { email, hash, asker });
-  return answers.some(({ isRight }) => isRight);
+  return takeTry(database, { email, hash, asker });
+}
+
+interface Try {
+  readonly email: string;
+  readonly hash: Uint8Array<ArrayBuffer>;
+  readonly asker: string;
+}
+
+/**
+ * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. Counting
+ * it locks the code for attempts at the same time, in the same order for all of them; what is too many is taken back.
+ */
+function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
+  return database.transaction(async (inner) => {
+    const { signUpCode } = inner.models;
+    const where = { email, expiresAt: { gt: await timeOf(inner) } };
+    const open = await signUpCode.findMany({ where, select: { mailId: true }, orderBy: { mailId: "asc" } });
+    let isRight = false;
+    for (const { mailId } of open) {
+      const counted = { where: { ...where, mailId }, data: { triedBy: { push: asker } } };
+      const [code] = await signUpCode.updateManyAndReturn(counted);
+      if (!code) continue;
+      const { triedBy } = code;
+      const own = triedBy.filter((one) => one === asker);
+      if (triedBy.length <= triesPerCode && own.length <= triesPerNetwork)
+        isRight ||= Buffer.compare(code.hash, hash) === 0;
+      else await signUpCode.update({ where: { mailId }, data: { triedBy: triedBy.slice(0, -1) } });
+    }
+    return isRight;
+  });
 }
 
 /** Deletes a correct code: of several requests at the same time, one succeeds. */
