@@ -4,7 +4,6 @@ import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Results, earlierResult, once } from "./idempotency.js";
-import { keyById } from "./key-statement.js";
 import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
@@ -94,8 +93,8 @@ const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: call
  * bug. False if the database does not answer.
  */
 async function isCallerDeleted({ database, caller }: Context): Promise<boolean> {
-  const keys = await database.run(keyById, { id: caller.keyId }).catch(() => undefined);
-  return keys?.length === 0;
+  const keys = await database.models.apiKey.count({ where: { id: caller.keyId } }).catch(() => undefined);
+  return keys === 0;
 }
 
 /** @throws ScopeMissing when the caller's key does not have the scope. */

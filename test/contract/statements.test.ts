@@ -49,12 +49,11 @@ const STATEMENTS = [
   "operation/forget-statement.ts: forgetStatement",
   "operation/idempotency-statements.ts: keepResult",
   "operation/idempotency-statements.ts: lockResults",
-  "operation/key-statement.ts: keyById",
   "operation/lock-row-statement.ts: lockStatement",
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 47;
+const STATEMENTS_MAX = 46;
 
 interface Source {
   readonly path: string;
