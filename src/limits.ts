@@ -226,8 +226,10 @@ export const LIMITS = {
     batch: 16,
     queued: 1_000,
     lookedEveryMs: 1_000,
-    /** How often a memory is tried: the last times an hour apart. */
+    /** How often a memory is tried, each time after a longer wait. */
     attempts: 20,
+    shortestWaitMs: 60_000,
+    longestWaitMs: 3_600_000,
     /** Vectors of queries that are kept in memory. */
     queriesKept: 1_000,
     /** All vectors in the memory of one process; those of the graphs searched least recently are forgotten. */

@@ -1,26 +1,27 @@
 import { LIMITS } from "../../limits.js";
+import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { EmbeddingsFailed, type Vector } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import {
-  type DueMemory,
-  claimDueMemories,
-  fillEmbeddings,
-  forgetVectors,
-  storeVectors,
-} from "./embedding-statements.js";
+import { fillEmbeddings } from "./embedding-statements.js";
 
 const {
   attempts: ATTEMPTS_MAX,
   batch,
+  longestWaitMs,
   overlapCharacters,
   pieceCharacters,
   pieces,
   queued,
   requestMs,
+  shortestWaitMs,
   textsAtOnce,
 } = LIMITS.embeddings;
+
+/** Nobody has used a model for so long: a server that does says so every minute. */
+const UNUSED_MS = 3_600_000;
 
 export type Embedding = Pick<Services, "database" | "log" | "meter"> & { readonly meaning: Meaning };
 
@@ -31,9 +32,26 @@ export async function fillModel({ database, meaning: { server } }: Embedding): P
 }
 
 /** Deletes some vectors of models that are used no more; answers with whether there may be more. */
-export async function forgetUnusedVectors({ database, meaning: { server } }: Embedding): Promise<boolean> {
-  const [row] = await database.run(forgetVectors, { model: server.model, most: LIMITS.chores.rows });
-  return (row?.forgotten ?? null) !== null;
+export async function forgetUnusedVectors(
+  { database, meaning: { server } }: Embedding,
+  rows: number = LIMITS.chores.rows,
+): Promise<boolean> {
+  const { embeddingModel, memoryVector } = database.models;
+  if (!(await embeddingModel.findUnique({ where: { model: server.model, complete: true } }))) return false;
+  const unused = { lt: new Date((await timeOf(database)).getTime() - UNUSED_MS) };
+  const other = await embeddingModel.findFirst({ where: { model: { not: server.model }, usedAt: unused } });
+  if (!other) return false;
+  const { model } = other;
+  // In any graph, then some of this one.
+  const one = await memoryVector.findFirst({ where: { model }, select: { graphId: true } });
+  if (!one) {
+    await embeddingModel.deleteMany({ where: { model, usedAt: unused } });
+    return true;
+  }
+  const where = { ...one, model };
+  const last = await memoryVector.findFirst({ where, orderBy: { change: "asc" }, skip: rows - 1 });
+  await memoryVector.deleteMany({ where: { ...where, ...(last && { change: { lte: last.change } }) } });
+  return true;
 }
 
 /**
@@ -41,7 +59,7 @@ export async function forgetUnusedVectors({ database, meaning: { server } }: Emb
  * again later: at first together with others, then each memory alone, so one bad text does not stop the rest.
  */
 export async function embedDueMemories(context: Embedding): Promise<boolean> {
-  const claimed = await context.database.run(claimDueMemories, { most: batch });
+  const claimed = await claimDueMemories(context);
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
   let failures = 0;
@@ -51,6 +69,35 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
   }
   return failures === 0 && claimed.length === batch;
 }
+
+/** A memory that waits to be embedded, as it was claimed. */
+interface DueMemory {
+  readonly graphId: string;
+  readonly memoryId: string;
+  readonly attempts: number;
+  readonly dueAt: Date;
+}
+
+/**
+ * Claims memories, like mails: claims are committed before the server is asked, and one that is not answered is due again
+ * after a minute, later after each further attempt. Each is claimed as it was read, so by one server.
+ */
+async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
+  const { embeddingDue } = database.models;
+  const now = await timeOf(database);
+  const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
+  const claimed: DueMemory[] = [];
+  for (const { attempts: before, ...where } of due) {
+    const attempts = before + 1;
+    const claim = { attempts, dueAt: new Date(now.getTime() + waitMsAfter(attempts)) };
+    const { count } = await embeddingDue.updateMany({ where, data: claim });
+    if (count > 0) claimed.push({ ...where, ...claim });
+  }
+  return claimed;
+}
+
+const waitMsAfter = (attempts: number): number =>
+  Math.min(longestWaitMs, Math.max(shortestWaitMs, 5_000 * 2 ** (attempts - 1)));
 
 /** After so many failures in one run it is the server, not a text. */
 const FAILURES_MAX = 3;
@@ -118,14 +165,28 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   return texts;
 }
 
+/**
+ * Stores the vectors of a memory in place of earlier ones, unless it was changed, moved or deleted meanwhile. The count of
+ * changes is locked until the end: servers see it together with the vectors, and changes of one graph one after the other.
+ */
 async function storeOf(context: Embedding, due: DueMemory, version: number, vectors: readonly Vector[]) {
   const { graphId, memoryId } = due;
-  await context.database.run(storeVectors, {
-    ...{ graphId, memoryId, version, model: context.meaning.server.model },
-    scales: vectors.map(({ scale }) => scale),
-    vectors: vectors.map(({ values }) =>
-      Buffer.from(values.buffer, values.byteOffset, values.length).toString("base64"),
-    ),
+  const { model } = context.meaning.server;
+  await context.database.transaction(async (inner) => {
+    const { memory, graphVectors, memoryVector } = inner.models;
+    await lockRow(inner, "memory", { graph_id: graphId, id: memoryId }, { strength: "KEY SHARE" });
+    if ((await memory.count({ where: { graphId, id: memoryId, version } })) === 0) return;
+    const { changes: change } = await graphVectors.upsert({
+      where: { graphId },
+      create: { graphId, changes: 1 },
+      update: { changes: { increment: 1 } },
+    });
+    // Another model's stay while they are of this version: it may still serve.
+    await memoryVector.deleteMany({ where: { graphId, memoryId, OR: [{ model }, { version: { not: version } }] } });
+    const pieces = vectors.map(({ scale, values }, piece) => ({ piece, scale, vector: new Uint8Array(values) }));
+    await memoryVector.createMany({
+      data: pieces.map((piece) => ({ graphId, memoryId, model, version, change, ...piece })),
+    });
   });
   await settleDue(context, due);
 }

@@ -4,9 +4,8 @@ import type { Context } from "../../operation/context.js";
 import type { Meaning } from "../../platform/meaning.js";
 import type { NearVector } from "../../platform/vector-worker.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import { vectorsAfter } from "./embedding-statements.js";
 
-const { mergedMeant } = LIMITS.embeddings;
+const { loaded, mergedMeant } = LIMITS.embeddings;
 
 /** A memory that may be meant: what its text says, as it was in this version, is near to the query. */
 export type MeantMemory = NearVector;
@@ -87,11 +86,31 @@ async function loadVectors(context: Finding, meaning: Meaning, loading: Loading)
 async function loadAfter(context: Finding, { index }: Meaning, loading: Loading, change: number): Promise<number> {
   const { graphId, model, until } = loading;
   for (let after = change; ;) {
-    const rows = await context.database.run(vectorsAfter, { graphId, model, after });
+    const { rows, isLast } = await readVectors(context, { graphId, model, after });
     if (rows.length > 0 && !(await index.add(matrixOf(graphId, model), rows, after === 0))) {
       throw new Error("There is no room for the vectors of a graph, or they were forgotten meanwhile.");
     }
     after = rows.at(-1)?.change ?? after;
-    if (rows.length < LIMITS.embeddings.loaded) return Math.max(after, until);
+    if (isLast) return Math.max(after, until);
   }
+}
+
+/** The next vectors that were stored after a change, and whether these are all. */
+async function readVectors(
+  { database: { models } }: Finding,
+  { graphId, model, after }: { readonly graphId: string; readonly model: string; readonly after: number },
+) {
+  const found = await models.memoryVector.findMany({
+    where: { graphId, model, change: { gt: after } },
+    orderBy: { change: "asc" },
+    take: loaded,
+  });
+  const rows = found.map(({ memoryId: owner, change, vector: values, piece, version, scale }) => ({
+    ...{ owner, piece, version, scale, values },
+    change: Number(change),
+  }));
+  if (rows.length < loaded) return { rows, isLast: true };
+  // Of the last change there may be more, which the next page would leave out.
+  const last = rows.at(-1)?.change;
+  return { rows: rows.filter(({ change }) => change !== last), isLast: false };
 }

@@ -6,6 +6,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
+import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning.js";
 import { VectorIndex } from "../../../src/platform/vector-index.js";
 import { type Trouble, startEmbeddingsServer } from "../../support/embeddings-server.js";
@@ -116,6 +117,28 @@ it("embeds long memories in overlapping pieces, and finds them by each", async (
   expect((await find(ann, "vehicle")).titles).toEqual(["Long"]);
   expect(at.server.asked[0]?.texts.length).toBe(3);
   expect(at.server.asked[0]).toMatchObject({ model: "one", key: "Bearer secret-key" });
+});
+
+it("loads all vectors of a graph that has more of them than are read at once", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [car, doctor] = await memoriesTitled(ann, "The automobile", "A physician calls");
+  await at.embed();
+  const { pool, models } = at.world.database;
+  await models.memoryVector.updateMany({ data: { change: 1 } });
+  // Of the second change the last is read with the next ones.
+  await pool.query(
+    `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
+     SELECT graph_id, memory_id, model, number, version, CASE WHEN number < $2 - 10 THEN 1 ELSE 2 END, scale, vector
+     FROM memory_vector, generate_series(1, $2) AS number WHERE memory_id = $1 ORDER BY number`,
+    [car.id, LIMITS.embeddings.loaded],
+  );
+  await models.memoryVector.updateMany({ where: { memoryId: doctor.id }, data: { change: 2 } });
+
+  const { titles, meaning } = await find(ann, "arzt");
+
+  expect(meaning).toBe(true);
+  expect(titles[0]).toBe("A physician calls");
 });
 
 it("lets another model take over when it is complete, and forgets the one before", async () => {
