@@ -62,14 +62,3 @@ export const removeVersions = defineStatement({
   row: { version: "int4" },
   text: `DELETE FROM memory_version WHERE graph_id = :graphId AND memory_id = ${among("ids")} RETURNING version`,
 });
-
-/** Deletes the relationships that lead from some memories to others, or back. SQL for `among`. */
-export const removeEdge = defineStatement({
-  name: "remove_edge",
-  values: OF_MANY,
-  row: { id: "uuid" },
-  text: `
-    DELETE FROM relationship
-    WHERE graph_id = :graphId AND (from_id = ${among("ids")} OR to_id = ${among("ids")})
-      AND (from_id IN (SELECT unnest(:ids))) <> (to_id IN (SELECT unnest(:ids))) RETURNING id`,
-});

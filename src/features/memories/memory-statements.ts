@@ -143,28 +143,27 @@ export const supersedingMemories = defineStatement({
 });
 
 /**
- * Copies memories into another graph, as they are. SQL, since their texts stay where they are. It names two graphs, and so
- * does the next one: the one read from and the one written to.
+ * Copies rows of some memories into another graph, as they are. SQL, since their texts stay where they are. It names two
+ * graphs: the one read from and the one written to.
  */
-export const copyMemories = defineStatement({
-  name: "copy_memories",
-  values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
-  row: { id: "uuid" },
-  text: `
-    INSERT INTO memory (graph_id, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at)
-    SELECT :toGraphId, id, ${COLUMNS.join(", ")}, version, created_by, created_at, updated_by, updated_at
-    FROM memory WHERE graph_id = :graphId AND id = ${among("ids")} RETURNING id`,
-});
+const copyStatement = (table: "memory" | "relationship", columns: readonly string[], which: string) =>
+  defineStatement({
+    name: `copy_${table}`,
+    values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
+    row: { id: "uuid" },
+    text: `
+      INSERT INTO ${table} (graph_id, ${columns.join(", ")}) SELECT :toGraphId, ${columns.join(", ")}
+      FROM ${table} WHERE graph_id = :graphId AND ${which} RETURNING id`,
+  });
 
-const RELATIONSHIP = [...LINK_COLUMNS.values()].join(", ");
-
-/** Copies the relationships that begin at some memories into another graph. SQL for the same reason. */
-export const copyRelationships = defineStatement({
-  name: "copy_relationships",
-  values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
-  row: { id: "uuid" },
-  text: `
-    INSERT INTO relationship (graph_id, ${RELATIONSHIP})
-    SELECT :toGraphId, ${RELATIONSHIP}
-    FROM relationship WHERE graph_id = :graphId AND from_id = ${among("ids")} RETURNING id`,
-});
+export const copyMemories = copyStatement(
+  "memory",
+  ["id", ...COLUMNS, "version", "created_by", "created_at", "updated_by", "updated_at"],
+  `id = ${among("ids")}`,
+);
+/** Those that lead from one of them to another. */
+export const copyRelationships = copyStatement(
+  "relationship",
+  [...LINK_COLUMNS.values()],
+  `from_id = ${among("ids")} AND to_id IN (SELECT unnest(:ids))`,
+);

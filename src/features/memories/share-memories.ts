@@ -8,7 +8,13 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import { meantMemories, removeEdge, removeMemories, removeVersions } from "./many-statements.js";
+import {
+  meantMemories,
+  relationshipsOfAll,
+  relationshipsOfEach,
+  removeMemories,
+  removeVersions,
+} from "./many-statements.js";
 import { idsMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
@@ -113,8 +119,7 @@ export const shareMemories = defineOperation({
     if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const sharing = { graphId: own, ids: wanted };
-    // If it is refused, they stay: all of this is one transaction.
-    const { length: lost } = await database.run(removeEdge, sharing);
+    const lost = await countLeadingAway(context, sharing);
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // An export may have been restored into both graphs.
     const taken = await database.run(meantMemories, { graphId: shared, ids: wanted, externalIds: [] });
@@ -171,6 +176,18 @@ async function wantedMemories(
   });
   if (found.length > SHARED_MAX) throw new TooManyToShare();
   return found.map(({ id }) => id);
+}
+
+/** How many relationships lead from some memories to others, or back. */
+async function countLeadingAway(
+  { database }: Context,
+  some: { readonly graphId: string; readonly ids: readonly string[] },
+): Promise<number> {
+  const [all] = await database.run(relationshipsOfAll, some);
+  const ofEach = await database.run(relationshipsOfEach, some);
+  // One between two of them is one of each.
+  const between = ofEach.reduce((sum, { count }) => sum + count, 0) - (all?.count ?? 0);
+  return (all?.count ?? 0) - between;
 }
 
 /** Those that another request did not move or delete before they were locked. */
