@@ -9,8 +9,7 @@ const STATEMENTS = [
   "features/access/caller-statement.ts: callersByKeys",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
   "features/bulk/bulk-statements.ts: storeMemories",
-  "features/bulk/export-statement.ts: memoriesBetween",
-  "features/bulk/export-statement.ts: relationshipsBetween",
+  "features/bulk/export-statement.ts: betweenStatement",
   "features/mail/mail-statements.ts: claimDueMails",
   "features/memories/embedding-statements.ts: fillEmbeddings",
   "features/memories/graph-room-statements.ts: emptyGraph",
@@ -47,7 +46,7 @@ const STATEMENTS = [
   "platform/idle-statement.ts: idleProcesses",
   "platform/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 40;
+const STATEMENTS_MAX = 39;
 
 interface Source {
   readonly path: string;

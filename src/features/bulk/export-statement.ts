@@ -1,43 +1,38 @@
-import { defineStatement } from "../../platform/statement.js";
-import { CONTENT_TYPES, LINK_COLUMNS, LINK_TYPES, MEMORY_COLUMNS } from "../memories/index.js";
-
-const BETWEEN = { graphId: "uuid", after: "uuid", until: "uuid", take: "int4" } as const;
+import { type SqlType, defineStatement } from "../../platform/statement.js";
+import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
 /**
- * Memories behind one and up to another, in the order of their ids. SQL, since a stream of a whole graph reads them by
- * the thousand, and Prisma's models take several times the memory for each.
+ * Rows of a graph behind one and up to another, in the order of their ids. SQL, since a stream of a whole graph reads them
+ * by the thousand, and Prisma's models take several times the memory for each.
  */
-export const memoriesBetween = defineStatement({
-  name: "memories_between",
-  isPage: true,
-  values: BETWEEN,
-  row: {
-    ...{ id: "uuid", ...CONTENT_TYPES, version: "int4" },
-    ...{ createdBy: "uuid", createdAt: "timestamptz", updatedBy: "uuid", updatedAt: "timestamptz" },
-  },
-  text: `
-    SELECT ${[...MEMORY_COLUMNS.entries()]
-      .filter(([name]) => name !== "graphId")
-      .map(([, column]) => column)
-      .join(", ")},
-      m.updated_by AS "updatedBy"
-    FROM memory m WHERE m.graph_id = :graphId AND m.id > :after AND m.id <= :until ORDER BY m.id LIMIT :take`,
+const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
+  table: "memory" | "relationship",
+  row: Row,
+  condition = "",
+) =>
+  defineStatement({
+    name: `${table}_between`,
+    isPage: true,
+    values: { graphId: "uuid", after: "uuid", until: "uuid", take: "int4" },
+    row,
+    text: `
+      SELECT ${Object.keys(row)
+        .map((name) => `${columnOf(name)} AS "${name}"`)
+        .join(", ")}
+      FROM ${table} WHERE graph_id = :graphId AND id > :after AND id <= :until ${condition} ORDER BY id LIMIT :take`,
+  });
+
+export const memoriesBetween = betweenStatement("memory", {
+  ...{ id: "uuid", ...CONTENT_TYPES, version: "int4" },
+  ...{ createdBy: "uuid", createdAt: "timestamptz", updatedAt: "timestamptz", updatedBy: "uuid" },
 });
 
-/**
- * The same of relationships. SQL for the same reason. Servers' clocks differ, and an id of the past can be restored: none
- * without its memories.
- */
-export const relationshipsBetween = defineStatement({
-  name: "relationships_between",
-  isPage: true,
-  values: BETWEEN,
-  row: {
+/** Servers' clocks differ, and an id of the past can be restored: none without its memories. */
+export const relationshipsBetween = betweenStatement(
+  "relationship",
+  {
     ...{ id: "uuid", fromId: "uuid", toId: "uuid", type: "text", ...LINK_TYPES },
     ...{ createdBy: "uuid", createdAt: "timestamptz" },
   },
-  text: `
-    SELECT ${[...LINK_COLUMNS].map(([name, column]) => `${column} AS "${name}"`).join(", ")}
-    FROM relationship WHERE graph_id = :graphId AND id > :after AND id <= :until
-      AND from_id <= :until AND to_id <= :until ORDER BY id LIMIT :take`,
-});
+  "AND from_id <= :until AND to_id <= :until",
+);
