@@ -6,10 +6,12 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 /** Bundles the playground's page; src/surfaces/playground/routes.ts serves it. */
 export default defineConfig({
   root: path("../src/surfaces/playground/client"),
-  base: "/playground/",
+  // Addresses are relative to the page, which a proxy may show below a prefix.
+  base: "./",
   logLevel: "error",
   build: {
     outDir: path("../dist/playground"),
+    assetsDir: "playground/assets",
     emptyOutDir: true,
     // The icon too: data: URLs stay out of the page.
     assetsInlineLimit: 0,

@@ -103,7 +103,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       invitationPages(INVITATION_OPERATIONS, { services, identify }),
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
-      graphqlPage(),
+      graphqlPage(services.publicUrl),
       limitsPage(),
       accessPage(operations),
       errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),

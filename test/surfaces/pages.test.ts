@@ -1,9 +1,12 @@
 import { execFileSync } from "node:child_process";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
 import { beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
+import { ask } from "../support/http.js";
 import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
@@ -61,7 +64,63 @@ it("shows a page to people who come to an unknown address, and the error to prog
   }
 });
 
+/** A proxy that shows a server below a prefix, and notes what is asked for elsewhere. */
+async function prefixProxy() {
+  const outside: string[] = [];
+  let target = "";
+  const proxy = createServer((request, response) => {
+    const path = request.url ?? "";
+    if (!path.startsWith("/prefix/")) {
+      outside.push(path);
+      response.writeHead(404).end();
+      return;
+    }
+    const { method, headers } = request;
+    const inner = httpRequest(target + path.slice("/prefix".length), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(inner);
+  });
+  await new Promise<void>((listening) => void proxy.listen(0, "127.0.0.1", listening));
+  return {
+    outside,
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/prefix`,
+    leadsTo: (url: string) => void (target = url),
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((done) => proxy.close(done));
+      proxy.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
 describeInBrowser("pages", (browser) => {
+  it("work behind a proxy that adds a prefix, and name it in addresses", async () => {
+    await using world = await createWorld();
+    await using proxy = await prefixProxy();
+    const { url } = await world.serve({ PUBLIC_URL: proxy.url });
+    proxy.leadsTo(url);
+    const { key } = await world.user();
+    const page = await browser().newPage();
+    for (const path of PAGES) {
+      await page.goto(proxy.url + path, { waitUntil: "networkidle" });
+      await expect.poll(() => page.locator("h1").count()).toBe(1);
+    }
+    await page.goto(`${proxy.url}/graphql`);
+    await page.getByRole("button", { name: "Execute query" }).click();
+    await expect.poll(() => page.locator(".graphiql-response .view-lines").innerText()).toContain("Authorization");
+    await page.goto(`${proxy.url}/docs/graphql`);
+    const code = await page.locator("pre").allInnerTexts();
+    await page.close();
+    const made = await ask(`${proxy.url}/v1/memories`, { key, body: { type: "fix", title: "A", content: "B" } });
+    const location = new URL(made.headers.get("location") ?? "", `${proxy.url}/v1/memories`).href;
+
+    expect(proxy.outside).toEqual([]);
+    expect(code.filter((text) => text.includes(`"${proxy.url}/graphql"`))).toHaveLength(5);
+    expect(await ask(location, { key })).toMatchObject({ status: 200, body: { title: "A" } });
+  });
+
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(
     "lets the style of %s in, says nothing in the console, fits a phone and can be read (%s)",
     async (path, colorScheme) => {

@@ -38,7 +38,10 @@ export function playgroundRoutes(): Router {
   // File names contain a hash of the content, so browsers may cache them forever.
   router.use(
     "/playground/assets",
-    express.static(join(PAGE, "assets"), { ...assets, setHeaders: (response) => void response.set(HEADERS) }),
+    express.static(join(PAGE, "playground", "assets"), {
+      ...assets,
+      setHeaders: (response) => void response.set(HEADERS),
+    }),
   );
   return router;
 }

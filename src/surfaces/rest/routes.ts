@@ -81,11 +81,17 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
       response.status(204).end();
       return;
     }
-    if (rest.location) response.set("Location", rest.location.replace(":id", String(plain["id"])));
+    if (rest.location) {
+      const path = rest.location.replace(":id", String(plain["id"]));
+      response.set("Location", prefixOf(services.publicUrl()) + path);
+    }
     if (typeof plain["version"] === "number") response.set("ETag", `"${plain["version"]}"`);
     await answerJson(response, rest.status ?? 200, plain);
   };
 }
+
+/** What a proxy in front adds to every path: the path of the public URL. */
+const prefixOf = (publicUrl: string): string => publicUrl.replace(/^\w+:\/\/[^/]*/, "");
 
 /** `If-Match: "3"` means `expected_version: 3`; `*` accepts any version. */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
