@@ -231,6 +231,40 @@ describeInBrowser("the playground", (browser) => {
     expect(world.bugs).toEqual([]);
   });
 
+  it("brings back by undoing what an example has replaced", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
+    await page.goto(`${url}/graphql`);
+    const written = "query Mine { viewer { id } }";
+    await choose(page, "Who am I?");
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(written);
+    await shows(page, QUERY_EDITOR, written);
+
+    await choose(page, "Change my name");
+    await shows(page, QUERY_EDITOR, "mutation ChangeName");
+    await page.keyboard.press("ControlOrMeta+z");
+    await shows(page, QUERY_EDITOR, written);
+  });
+
+  it("says so where the service cannot be reached, or something else answers", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage();
+    await page.goto(`${url}/graphql`);
+    await choose(page, "Who am I?");
+
+    await page.route("**/graphql", (route) => route.abort());
+    await run(page);
+    await answers(page, "The service cannot be reached");
+    await page.unroute("**/graphql");
+    await page.route("**/graphql", (route) => route.fulfill({ status: 502, body: "<h1>Bad gateway</h1>" }));
+    await run(page);
+    await answers(page, "The answer (HTTP 502) is not from the service itself");
+    expect(await page.locator(".graphiql-response .view-lines").innerText()).not.toContain("stack");
+  });
+
   it("sends the key with every operation in the browser's tab, and in no other tab", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
@@ -261,6 +295,7 @@ function problemsOf(page: Page, url: string): string[] {
   return problems;
 }
 
+const QUERY_EDITOR = ".graphiql-query-editor .view-lines";
 const HEADERS_EDITOR = ".graphiql-editor-tool .graphiql-editor:not(.hidden) .view-lines";
 
 async function giveKey(page: Page, key: string): Promise<void> {

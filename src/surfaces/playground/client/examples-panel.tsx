@@ -1,4 +1,4 @@
-import { type GraphiQLPlugin, pick, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
+import { type GraphiQLPlugin, type MonacoEditor, pick, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
 import type { Example } from "./example.js";
 import { SUBJECTS } from "./examples.js";
 import { knownIds, withoutEmptyKey } from "./fetcher.js";
@@ -14,8 +14,8 @@ function ExamplesPanel() {
   const isReady = Boolean(queryEditor && variableEditor && headerEditor && responseEditor);
   const actions = useGraphiQLActions();
   const choose = ({ document: text, variables }: Example) => {
-    queryEditor?.setValue(text);
-    variableEditor?.setValue(variables ? JSON.stringify(variables(knownIds()), null, 2) : "");
+    replaceText(queryEditor, text);
+    replaceText(variableEditor, variables ? JSON.stringify(variables(knownIds()), null, 2) : "");
     // GraphiQL parses the text a moment later; until then, running it must not use the name of the previous operation.
     actions.setOperationFacts({});
     // Without a key the Headers tab stays in front, where the user writes it.
@@ -46,6 +46,15 @@ function ExamplesPanel() {
       ))}
     </section>
   );
+}
+
+/** Unlike `setValue`, this can be undone: an example may have replaced what the user wrote. */
+function replaceText(editor: MonacoEditor | undefined, text: string): void {
+  const model = editor?.getModel();
+  if (!model) return;
+  editor?.pushUndoStop();
+  editor?.executeEdits("examples", [{ range: model.getFullModelRange(), text }]);
+  editor?.pushUndoStop();
 }
 
 function hasKey(headers = ""): boolean {

@@ -42,12 +42,7 @@ export async function askService(
   // The schema needs no key, and a wrong key must not hide the documentation.
   const isSchema = request.operationName === "IntrospectionQuery";
   const headers = isSchema ? {} : withoutEmptyKey(options.headers ?? {});
-  const response = await fetch("/graphql", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(request),
-  });
-  const answer = (await response.json()) as Answer;
+  const answer = await answerTo(JSON.stringify(request), headers);
   if (isSchema) return answer;
   ids = collectIds(answer, ids);
   return explainKey(
@@ -55,3 +50,16 @@ export async function askService(
     Object.keys(headers).some((name) => name.toLowerCase() === "authorization"),
   );
 }
+
+/** The service's answer, or what to do where there is none: the editor would show where in its code that failed. */
+async function answerTo(body: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  const all = { "Content-Type": "application/json", ...headers };
+  const response = await fetch("./graphql", { method: "POST", headers: all, body }).catch(() => undefined);
+  if (!response) return failed("The service cannot be reached. Check the connection and the headers, and try again.");
+  return response
+    .json()
+    .then((answer) => answer as Answer)
+    .catch(() => failed(`The answer (HTTP ${response.status}) is not from the service itself. Try again in a moment.`));
+}
+
+const failed = (message: string): Answer => ({ errors: [{ message }] });
