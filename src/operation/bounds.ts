@@ -63,7 +63,7 @@ export function Era(): PropertyDecorator {
 export function JsonSize(bytesMax: number, depthMax: number): PropertyDecorator {
   const description =
     `must have at most ${bytesMax.toLocaleString("en")} bytes as compact JSON and ${depthMax} levels, ` +
-    "without the NUL character and broken Unicode";
+    "without the NUL character, broken Unicode and numbers beyond 1.7e308";
   return defineBound("jsonSize", [bytesMax, depthMax], description, (value) => {
     return isStorable(value, depthMax) && Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
   });

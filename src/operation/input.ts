@@ -60,6 +60,8 @@ export function inputReader<Input extends object>(
         else if (raw.has(field.name)) issues.add([name], "is given twice");
         else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(inputClass, field.name)))
           issues.add([name], `must have at most ${itemsMaxOf(inputClass, field.name)} items`);
+        else if (source === query && queryMistake(field.type, value))
+          issues.add([name], queryMistake(field.type, value) ?? "");
         else raw.set(field.name, read(field.type, value));
       }
     };
@@ -75,6 +77,14 @@ export function inputReader<Input extends object>(
 /** Whether a list has too many items; in a query string they may be separated by commas. */
 const isTooLong = (value: unknown, itemsMax: number): boolean =>
   Array.isArray(value) ? value.length > itemsMax : typeof value === "string" && value.split(",").length > itemsMax;
+
+/** What goes wrong in query strings alone, which would otherwise be told as a value of a wrong type. */
+function queryMistake(type: GraphQLInputType, value: unknown): string | undefined {
+  if (Array.isArray(value)) return isListType(getNullableType(type)) ? undefined : "is given twice";
+  const isTime = getNamedType(type).name === "DateTimeISO";
+  if (isTime && / \d\d:?\d\d$/.test(String(value))) return "must have its + written as %2B, since + means a space here";
+  return undefined;
+}
 
 /** Converts text of a query string to the declared type. Text that does not fit is returned as it is, to be refused. */
 function fromText(type: GraphQLInputType, value: unknown): unknown {

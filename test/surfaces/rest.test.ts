@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../src/features/memories/create-memory.js";
+import { memory } from "../../src/features/memories/get-memory.js";
+import { putMemory } from "../../src/features/memories/put-memory.js";
+import { createRelationship } from "../../src/features/relationships/create-relationship.js";
+import { relationship } from "../../src/features/relationships/get-relationship.js";
 import { ask } from "../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
@@ -108,6 +112,66 @@ it("reads the expected version from If-Match", async () => {
   expect(await change('"abc"')).toEqual([400, undefined]);
   expect(await change('"4", "5"')).toEqual([400, undefined]);
   expect(await change('"4"', { expected_version: 4 })).toEqual([400, undefined]);
+});
+
+it("refuses a condition that a change would not check, and a version that is none, by the header's name", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await ann.did(putMemory, { ...NOTE, externalId: "mine" });
+  const other = await aMemory(ann);
+  const made = { fromMemoryId: id, toMemoryId: other.id, relationshipType: "SOLVES" };
+  const { id: link } = await ann.did(createRelationship, made);
+  const requests: ReadonlyArray<readonly [method: string, path: string, header: string, value: string, body?: object]> =
+    [
+      ["DELETE", `/v1/memories/${id}`, "If-Match", '"7"'],
+      ["PUT", "/v1/memories", "If-Match", '"7"', { ...NOTE, external_id: "mine" }],
+      ["PUT", "/v1/memories", "If-None-Match", "*", { ...NOTE, external_id: "mine" }],
+      ["PATCH", `/v1/memories/${id}`, "If-None-Match", '"1"', { title: "New" }],
+      ["PATCH", `/v1/memories/${id}`, "If-Match", '"1", "2"', { title: "New" }],
+      ["PATCH", `/v1/relationships/${link}`, "If-Match", '"1"', { strength: 1 }],
+      ["DELETE", `/v1/relationships/${link}`, "If-Match", '"1"'],
+    ];
+
+  for (const [method, path, header, value, body] of requests) {
+    const answer = await ask(url + path, { key: ann.key, method, headers: { [header]: value }, ...(body && { body }) });
+    const { error } = answer.body as { error?: { details?: unknown } };
+    expect([method, path, answer.status, error?.details]).toEqual([
+      ...[method, path, 400],
+      [{ path: header, message: expect.any(String) as string }],
+    ]);
+  }
+  expect(await ann.did(memory, { id })).toMatchObject({ version: 1, title: NOTE.title });
+  expect(await ann.did(relationship, { id: link })).toMatchObject({ strength: 0.5 });
+});
+
+it("says of a query string what is wrong with it: a value given twice, and a plus sign that means a space", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const problemsOf = async (query: string) => {
+    const { status, body } = await ask(`${url}/v1/memories?${query}`, { key });
+    return [status, (body as { error?: { message?: string } }).error?.message];
+  };
+
+  for (const name of ["limit", "project", "include_expired", "created_after"]) {
+    expect(await problemsOf(`${name}=1&${name}=2`)).toEqual([400, `${name}: is given twice`]);
+  }
+  expect(await problemsOf("types=fix&types=task")).toEqual([200, undefined]);
+  const time = "2026-01-01T00:00:00+02:00";
+  expect(await problemsOf(`created_after=${time}`)).toEqual([400, expect.stringContaining("%2B") as string]);
+  expect(await problemsOf(`created_after=${encodeURIComponent(time)}`)).toEqual([200, undefined]);
+});
+
+it("reads numbers as doubles, and the last of a name that stands twice, as the document says", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const sent = `{"type": "fix", "title": "A", "title": "B", "content": "C", "context": {"id": 9007199254740993, "is": 1, "is": "x"}}`;
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const answer = await fetch(`${url}/v1/memories`, { method: "POST", headers, body: sent });
+
+  expect(await answer.json()).toMatchObject({ title: "B", context: { id: 9_007_199_254_740_992, is: "x" } });
 });
 
 it("deletes with 204 and no body", async () => {

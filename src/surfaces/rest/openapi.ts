@@ -84,13 +84,15 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
   are written as \`types=A,B\` or as \`types=A&types=B\`. An empty list is refused; leave it out instead. \`types\`
   filters by any of the types, \`tags\` by all of the tags unless \`tags_match\` says otherwise.
+- **JSON**: numbers have the range and the precision of IEEE 754 doubles: write longer ones, such as ids of 64 bits in a
+  \`context\`, as strings. Of a name that an object has twice, the last counts.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404).
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
   Roles in a team count as of the moment of the change.
 - **Pages**: send \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
 - **Updates** keep fields that they do not contain; null clears a field that can be null. An update without any field to
   change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are \`If-Match: "3"\` and
-  \`expected_version: 3\`.
+  \`expected_version: 3\`. A change that cannot check \`If-Match\` or \`If-None-Match\` refuses it (400).
 - **Idempotency-Key**: the header works on every change that lists it, with any method. For ${keptHours} hours
   the same key returns the first result again. After a failed request the key can be used again. A result is stored encrypted with its
   \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes that

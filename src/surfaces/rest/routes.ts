@@ -1,6 +1,7 @@
-import { type Handler, Router } from "express";
+import { type Handler, type Request, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../../operation/context.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { type HttpMethod, type Operation, methodsOf } from "../../operation/operation.js";
 import { answerJson, jsonBody, scopeOf } from "../http.js";
@@ -74,6 +75,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
   return async (request, response) => {
     const scope = scopeOf(response);
     scope.operations.push(name);
+    if (operation.kind === "mutation") refuseConditions(request, takesVersion);
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = request.method === "GET" ? undefined : jsonBody(request);
     const plain = await run(services, scope, { path: { ...request.params, ...headers }, query: request.query, body });
@@ -93,8 +95,20 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
 /** What a proxy in front adds to every path: the path of the public URL. */
 const prefixOf = (publicUrl: string): string => publicUrl.replace(/^\w+:\/\/[^/]*/, "");
 
+/** A change that ignored a condition would overwrite or delete what the client did not mean. */
+function refuseConditions(request: Request, takesVersion: boolean): void {
+  for (const name of takesVersion ? ["If-None-Match"] : ["If-Match", "If-None-Match"]) {
+    if (request.get(name) !== undefined) {
+      throw new InvalidInput([{ path: name, message: "is not checked here: leave it out" }]);
+    }
+  }
+}
+
 /** `If-Match: "3"` means `expected_version: 3`; `*` accepts any version. */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
-  return { expected_version: /^\s*(?:W\/)?"(\d+)"\s*$/.exec(ifMatch)?.[1] ?? ifMatch };
+  const [, , version] = /^\s*(?:W\/)?("?)(\d+)\1\s*$/.exec(ifMatch) ?? [];
+  if (version === undefined)
+    throw new InvalidInput([{ path: "If-Match", message: `must be one version, such as "3"` }]);
+  return { expected_version: version };
 }
