@@ -51,8 +51,9 @@ it("keeps the README short enough to be read, and every document narrow enough f
   expect(wide.flat()).toEqual([]);
 });
 
-/** A row of a table cannot be broken; in the README it is kept short. */
-const mayBeWide = (path: string, line: string): boolean => path !== "README.md" && line.startsWith("|");
+/** A row of a table cannot be broken, and these tables are generated. */
+const mayBeWide = (path: string, line: string): boolean =>
+  ["docs/rights.md", "docs/speed.md"].includes(path) && line.startsWith("|");
 
 it("leads by every link to a file that exists, and to a heading that is in it", () => {
   const links = Array.from(documents)
