@@ -14,10 +14,18 @@ function ownTeam(model: Model, me: Caller, needed: TeamRole): Team {
 }
 
 /** What is paid for counts as soon as the provider is asked, even where the question is then refused. */
-export function grantPaidSeats({ billing, ...team }: Team): number {
+export function maxMembersOf({ billing, ...team }: Team): number {
   return billing.status === "active"
     ? Math.max(team.members.size, billing.nextSeats ?? billing.seats ?? 0)
     : team.maxMembers;
+}
+
+/** The caller's own team, if they own it and pay for it. */
+function subscribedTeam(model: Model, me: Caller): Team {
+  const team = ownTeam(model, me, "owner");
+  team.maxMembers = maxMembersOf(team);
+  if (team.billing.status !== "active") refuse("conflict", "subscription_required");
+  return team;
 }
 
 const shown = ({ billing, members }: Team) => {
@@ -44,7 +52,7 @@ export const createTeamCheckout = defineMove<{ successUrl?: string | undefined }
   },
   expect(model, me) {
     const team = ownTeam(model, me, "owner");
-    team.maxMembers = grantPaidSeats(team);
+    team.maxMembers = maxMembersOf(team);
     const { billing, maxMembers } = team;
     if (billing.status === "active") refuse("conflict", "already_subscribed");
     const open = billing.checkout?.seats === maxMembers ? billing.checkout : null;
@@ -77,10 +85,8 @@ export const upgradeTeam = defineMove<{ maxMembers: number }>({
     return { maxMembers: Math.min(1_000, Math.max(1, seats + draw.one([1, 3, 0, -1]))) };
   },
   expect(model, me, { maxMembers }) {
-    const team = ownTeam(model, me, "owner");
+    const team = subscribedTeam(model, me);
     const { billing } = team;
-    team.maxMembers = grantPaidSeats(team);
-    if (billing.status !== "active") refuse("conflict", "subscription_required");
     if (maxMembers < (billing.seats ?? 0)) refuse("bad_request");
     if (maxMembers === billing.seats) return { output: { ...shown(team), seats: maxMembers } };
     if (billing.nextSeats !== null) refuse("conflict", "decrease_pending");
@@ -92,7 +98,7 @@ export const upgradeTeam = defineMove<{ maxMembers: number }>({
         await world.stripe.delivered();
         billing.seats = maxMembers;
         billing.upgrades += 1;
-        team.maxMembers = grantPaidSeats(team);
+        team.maxMembers = maxMembersOf(team);
       },
     };
   },
@@ -103,10 +109,8 @@ export const cancelTeamSubscription = defineMove<object>({
   weight: 1,
   input: () => ({}),
   expect(model, me) {
-    const team = ownTeam(model, me, "owner");
+    const team = subscribedTeam(model, me);
     const { billing } = team;
-    team.maxMembers = grantPaidSeats(team);
-    if (billing.status !== "active") refuse("conflict", "subscription_required");
     const audit = () => ({ teamId: team.id, subject: ANY, detail: "at the end of the period" });
     return {
       output: { ...shown(team), cancelAtPeriodEnd: true },
@@ -124,10 +128,8 @@ export const resumeTeamSubscription = defineMove<object>({
   weight: 1,
   input: () => ({}),
   expect(model, me) {
-    const team = ownTeam(model, me, "owner");
+    const team = subscribedTeam(model, me);
     const { billing } = team;
-    team.maxMembers = grantPaidSeats(team);
-    if (billing.status !== "active") refuse("conflict", "subscription_required");
     const audit = () => ({ teamId: team.id, subject: ANY, detail: "it is renewed again" });
     return {
       output: { ...shown(team), cancelAtPeriodEnd: false },
@@ -186,10 +188,8 @@ export const downgradeTeam = defineMove<{ maxMembers: number }>({
   weight: 2,
   input: aboutAsMany,
   expect(model, me, { maxMembers }) {
-    const team = ownTeam(model, me, "owner");
+    const team = subscribedTeam(model, me);
     const { billing } = team;
-    team.maxMembers = grantPaidSeats(team);
-    if (billing.status !== "active") refuse("conflict", "subscription_required");
     const seats = billing.seats ?? 0;
     if (maxMembers > seats) refuse("bad_request");
     const nextSeats = maxMembers < seats ? maxMembers : null;
@@ -203,7 +203,7 @@ export const downgradeTeam = defineMove<{ maxMembers: number }>({
       async effect(_output, { world }) {
         await world.stripe.delivered();
         billing.nextSeats = nextSeats;
-        team.maxMembers = grantPaidSeats(team);
+        team.maxMembers = maxMembersOf(team);
       },
     };
   },

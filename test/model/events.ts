@@ -5,7 +5,7 @@ import { Draw } from "./draw.js";
 import type { Model, Team } from "./model.js";
 import type { Real } from "./real.js";
 import { Disagreement } from "./agree.js";
-import { grantPaidSeats } from "./billing-moves.js";
+import { maxMembersOf } from "./billing-moves.js";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -64,7 +64,7 @@ export class CheckoutPaid extends Event {
       ending: false,
       upgrades: 0,
     });
-    team.maxMembers = grantPaidSeats(team);
+    team.maxMembers = maxMembersOf(team);
   }
 }
 
@@ -78,7 +78,7 @@ export class MonthPasses extends Event {
     await world.stripe.advance(32 * DAY_MS);
     await world.stripe.delivered();
     for (const team of model.teams.filter(({ billing, deleted }) => !deleted && billing.status === "active")) {
-      team.maxMembers = grantPaidSeats(team);
+      team.maxMembers = maxMembersOf(team);
       const { seats, nextSeats, ending } = team.billing;
       Object.assign(team.billing, { seats: ending ? seats : (nextSeats ?? seats), nextSeats: null });
       if (ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
@@ -112,6 +112,6 @@ export class NewsAgain extends Event {
       const { status } = await ask(`${url}/billing/stripe-webhook`, { headers, body });
       if (status !== wanted) throw new Disagreement(`The webhook answered ${status}, not ${wanted}.`);
     }
-    if (!team.deleted) team.maxMembers = grantPaidSeats(team);
+    if (!team.deleted) team.maxMembers = maxMembersOf(team);
   }
 }

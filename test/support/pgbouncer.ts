@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import pg from "pg";
-import { freePort } from "./server-process.js";
+import { freePort, untilAnswers } from "./server-process.js";
 
 /** PgBouncer in transaction mode, before one PostgreSQL. */
 export interface PgBouncer extends AsyncDisposable {
@@ -92,24 +92,10 @@ export async function startPgBouncer(
     },
   };
   try {
-    await answers(console, child);
+    await untilAnswers(console, child);
     return bouncer;
   } catch (error) {
     await bouncer[Symbol.asyncDispose]();
     throw new Error(`PgBouncer does not answer:\n${printed}`, { cause: error });
   }
-}
-
-async function answers(url: string, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; child.exitCode === null && attempt < 500; attempt++) {
-    const client = new pg.Client(url);
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      return await client.end();
-    } catch {
-      await new Promise((done) => setTimeout(done, 20));
-    }
-  }
-  throw new Error("It does not listen.");
 }

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { freePort } from "./server-process.js";
+import { freePort, untilAnswers } from "./server-process.js";
 
 /** A PostgreSQL and its streaming replica. */
 export interface Replicated extends AsyncDisposable {
@@ -42,7 +42,7 @@ export async function startReplicated(programs: string): Promise<Replicated> {
     const child = spawn(join(programs, "postgres"), words, { ...as, cwd: folder, stdio: "ignore" });
     started.push(child);
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-    await answers(url, child);
+    await untilAnswers(url, child);
     return { url, child };
   };
   const stop = async (child: ChildProcess) => {
@@ -77,18 +77,4 @@ export async function startReplicated(programs: string): Promise<Replicated> {
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-async function answers(url: string, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; child.exitCode === null && attempt < 1_000; attempt++) {
-    const client = new pg.Client(url);
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      return await client.end();
-    } catch {
-      await new Promise((done) => setTimeout(done, 20));
-    }
-  }
-  throw new Error("PostgreSQL does not start.");
 }

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import pg from "pg";
 import { ask } from "./http.js";
 import { environmentForProcess } from "./environment.js";
 import type { SomeLimits } from "./limits.js";
@@ -104,4 +105,19 @@ export async function freePort(): Promise<number> {
     await once(server, "close");
     return port;
   }
+}
+
+/** Waits until the database server that a program starts answers at this address. */
+export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
+  for (let attempt = 0; child.exitCode === null && attempt < 1_000; attempt++) {
+    const client = new pg.Client(url);
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return await client.end();
+    } catch {
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+  throw new Error("It does not answer.");
 }

@@ -19,7 +19,6 @@ import type { RequestLog } from "./request-log.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
-
 import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,

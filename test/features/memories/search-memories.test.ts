@@ -9,6 +9,8 @@ import { type Actor, createWorld } from "../../support/world.js";
 const found = async (actor: Actor, query: string, wishes: object = {}) =>
   (await actor.did(searchMemories, { query, ...wishes })).memories.map(({ title }) => title);
 
+const NOTHING = { memories: [], total: 0, totalIsCapped: false, truncated: false, meaning: false };
+
 it("finds words in title, tags, summary and content, in any order and any form", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -134,13 +136,7 @@ it("answers without a fault, whatever is asked", async () => {
   const marks = ["'; DROP TABLE memory; --", '"'.repeat(7), "<->", "a:b:c & (", "\u{1f600}", "\\'", "the of and"];
 
   for (const query of [...marks, regex, "\u{20000}".repeat(1_000), "a ".repeat(500)]) {
-    expect(await ann.did(searchMemories, { query }), query).toEqual({
-      memories: [],
-      total: 0,
-      totalIsCapped: false,
-      truncated: false,
-      meaning: false,
-    });
+    expect(await ann.did(searchMemories, { query }), query).toEqual(NOTHING);
   }
 });
 
@@ -256,13 +252,7 @@ it("never finds another's words, nor lets them change what is found of one's own
   await aMemory(ann, { title: "Something of her own" });
 
   for (const query of ["zanzibar", "zanzibr", "zanzibar giraffes", "\u00a7"]) {
-    expect(await ann.did(searchMemories, { query }), query).toEqual({
-      memories: [],
-      total: 0,
-      totalIsCapped: false,
-      truncated: false,
-      meaning: false,
-    });
+    expect(await ann.did(searchMemories, { query }), query).toEqual(NOTHING);
     expect(await found(bob, query), query).toEqual(["Zanzibar \u00a7 elephants"]);
   }
 
