@@ -32,6 +32,7 @@ export interface FoundRelationship {
   readonly context: readonly string[];
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
+  readonly createdAt?: Date | undefined;
   /** A text that is a relationship if a memory has this name, and otherwise a line of the memory that contains it. */
   readonly line?: { readonly of: Entry; readonly text: string };
 }
@@ -227,7 +228,7 @@ export class GraphDraft {
     const place = JSON.stringify([from.key, type, to.key]);
     const same = links.get(place);
     if (same) this.#relationships.merged++;
-    const { strength, confidence } = found;
+    const { strength, confidence, createdAt } = found;
     for (const [name, value, first] of [
       ["strength", strength, same?.strength],
       ["confidence", confidence, same?.confidence],
@@ -246,6 +247,7 @@ export class GraphDraft {
     links.set(place, {
       ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
       ...{ strength: same?.strength ?? strength, confidence: same?.confidence ?? confidence },
+      createdAt: same?.createdAt ?? createdAt,
       context: context === undefined ? undefined : cut(context, CONTEXT_MAX),
     });
   }

@@ -7,6 +7,15 @@ import { PAGE_LIMIT, type ServiceClient } from "./service-client.js";
  */
 export function dryRun(client: ServiceClient | undefined, linksTotal: number): GraphStore {
   let exists: Promise<Exists> | undefined;
+  const countExisting = async (links: readonly PlacedLink[]): Promise<number> => {
+    const known = links.filter(({ fromId, toId }) => fromId !== "" && toId !== "");
+    if (!client || known.length === 0) return 0;
+    exists ??= existsBy(client, linksTotal);
+    const isThere = await exists;
+    let existing = 0;
+    for (const link of known) if (await isThere(link)) existing++;
+    return existing;
+  };
   return {
     async *memories(tag) {
       if (client) yield* client.memories(tag);
@@ -18,15 +27,8 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
     createMemories: async (notes) => notes.map(() => ""),
     createDated: async (notes) => notes.map(() => ""),
     update: async () => {},
-    async createRelationships(links) {
-      const known = links.filter(({ fromId, toId }) => fromId !== "" && toId !== "");
-      if (!client || known.length === 0) return 0;
-      exists ??= existsBy(client, linksTotal);
-      const isThere = await exists;
-      let existing = 0;
-      for (const link of known) if (await isThere(link)) existing++;
-      return existing;
-    },
+    createRelationships: countExisting,
+    createDatedRelationships: countExisting,
   };
 }
 

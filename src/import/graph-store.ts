@@ -22,6 +22,13 @@ export interface PlacedLink extends Link {
   readonly toId: string;
 }
 
+/** A relationship of which it is known when it was created. */
+export interface DatedLink extends PlacedLink {
+  readonly createdAt: Date;
+}
+
+export const isDatedLink = (link: PlacedLink): link is DatedLink => link.createdAt !== undefined;
+
 /** What an import reads and writes. Every method may throw `Refused` for one item, or `ImportStopped` for all. */
 export interface GraphStore {
   /** All memories, or all that have the tag. */
@@ -35,6 +42,8 @@ export interface GraphStore {
   update(memory: StoredMemory, change: Change): Promise<void>;
   /** Creates all that do not exist, or none; returns how many existed. */
   createRelationships(links: readonly PlacedLink[]): Promise<number>;
+  /** The same with the times that they say. */
+  createDatedRelationships(links: readonly DatedLink[]): Promise<number>;
 }
 
 /** One item was refused; the import continues. */

@@ -47,6 +47,7 @@ export interface Link {
   readonly context?: string | undefined;
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
+  readonly createdAt?: Date | undefined;
   /** Its name in reports. */
   readonly label: string;
 }
@@ -79,7 +80,7 @@ export interface ImportedGraph {
   readonly notTaken: readonly NotTaken[];
   /** Lines without data, such as the marker of a tool or a comment. */
   readonly ignored: readonly NotTaken[];
-  /** Fields that the service sets itself, such as times, and how often they occurred. */
+  /** Fields that the service sets itself, such as versions, and how often they occurred. */
   readonly notCarried: ReadonlyMap<string, number>;
 }
 

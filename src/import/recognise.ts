@@ -314,12 +314,14 @@ function readRelationship(
   const strength = fields.take(["strength", "weight"], asShare);
   const confidence = fields.take(["confidence", "certainty"], asShare);
   const context = fields.take(["context"], asText);
+  const createdAt = fields.take(["createdat"], asPast);
   leaveToService(fields, draft);
   for (const { label } of fields.takeAll(({ name, isInner }) => ["id", "uuid"].includes(name) && !isInner)) {
     draft.notCarry(label);
   }
   draft.addRelationship({
-    ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to", strength, confidence },
+    ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to" },
+    ...{ strength, confidence, createdAt },
     context: [
       ...(context === undefined ? [] : [context]),
       ...(from?.rest ?? []),

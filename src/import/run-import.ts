@@ -1,6 +1,13 @@
 import { type ImportedGraph, type Kind, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
 import { batchesOf, storeAll } from "./batches.js";
-import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
+import {
+  type Change,
+  type GraphStore,
+  type PlacedLink,
+  Refused,
+  type StoredMemory,
+  isDatedLink,
+} from "./graph-store.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
 
 /** The result for what was read: at the end, the other numbers add up to `read`. */
@@ -105,15 +112,26 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
     fresh.filter((note) => !isDated(note)),
     (some) => store.createMemories(some),
   );
-  const createRelationships = async (some: readonly PlacedLink[]) => {
-    const existing = await store.createRelationships(some);
-    report.relationships.existing += existing;
-    report.relationships.created += some.length - existing;
-    onStep(some.length);
+  const linkAll = async <Some extends PlacedLink>(
+    all: readonly Some[],
+    create: (some: readonly Some[]) => Promise<number>,
+  ) => {
+    const createSome = async (some: readonly Some[]) => {
+      const existing = await create(some);
+      report.relationships.existing += existing;
+      report.relationships.created += some.length - existing;
+      onStep(some.length);
+    };
+    for (const batch of batchesOf(all)) {
+      await storeAll(batch, createSome, (link, failure) => leaveOut("relationship", link.label, failure));
+    }
   };
-  for (const batch of batchesOf(placeLinks(graph, ids, leaveOut))) {
-    await storeAll(batch, createRelationships, (link, failure) => leaveOut("relationship", link.label, failure));
-  }
+  const links = placeLinks(graph, ids, leaveOut);
+  await linkAll(links.filter(isDatedLink), (some) => store.createDatedRelationships(some));
+  await linkAll(
+    links.filter((link) => !isDatedLink(link)),
+    (some) => store.createRelationships(some),
+  );
 }
 
 /** The relationships of which both memories are stored by now. */

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
-import { type Change, type GraphStore, type PlacedLink, Refused, type StoredMemory } from "./graph-store.js";
+import {
+  type Change,
+  type DatedLink,
+  type GraphStore,
+  type PlacedLink,
+  Refused,
+  type StoredMemory,
+} from "./graph-store.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { isObject } from "./text.js";
@@ -98,7 +105,7 @@ export class ServiceClient implements GraphStore {
       const { createdAt: created_at, updatedAt: updated_at = created_at } = note.kept;
       return { id: uuidv7({ msecs: created_at.getTime() }), ...contentsOf(note), created_at, updated_at };
     });
-    await this.restore("memories", records);
+    await this.restore("memories", records).catch(refuseWithoutPlace);
     return records.map(({ id }) => id);
   }
 
@@ -113,20 +120,22 @@ export class ServiceClient implements GraphStore {
     return (await this.#askBulk({ relationships })).existing_relationships;
   }
 
+  async createDatedRelationships(links: readonly DatedLink[]): Promise<number> {
+    const records = links.map(({ fromId: from, toId: to, type, context, strength, confidence, createdAt }) => {
+      const id = uuidv7({ msecs: createdAt.getTime() });
+      return { id, from, to, type, context, strength, confidence, created_at: createdAt };
+    });
+    return (await this.restore("relationships", records).catch(refuseWithoutPlace)).existing;
+  }
+
   /** Restores records of an export; all of them or none. */
   async restore(list: "memories" | "relationships", records: readonly object[]) {
     const answer = await this.#ask<RestoreAnswer>("POST", "/v1/memories/restore", { body: { [list]: records } });
     return { restored: answer[list], existing: answer[`existing_${list}`] };
   }
 
-  /** Says of a single item what is wrong with it without its place in the list. */
-  async #askBulk(body: object): Promise<BulkAnswer> {
-    try {
-      return await this.#ask<BulkAnswer>("POST", "/v1/memories/bulk", { body });
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      throw new Refused(error.message.replaceAll(/\b(?:memories|relationships)\.0\./g, ""), error.reason);
-    }
+  #askBulk(body: object): Promise<BulkAnswer> {
+    return this.#ask<BulkAnswer>("POST", "/v1/memories/bulk", { body }).catch(refuseWithoutPlace);
   }
 
   /** Whether a memory already leads to another by a relationship of this type, among the first hundred that do. */
@@ -238,6 +247,12 @@ export class ServiceClient implements GraphStore {
     if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or use --graph personal.`);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
+}
+
+/** Says of a single item what is wrong with it without its place in the list. */
+function refuseWithoutPlace(error: unknown): never {
+  if (!(error instanceof Refused)) throw error;
+  throw new Refused(error.message.replaceAll(/\b(?:memories|relationships)\.0\./g, ""), error.reason);
 }
 
 const contentsOf = ({ type, title, content, summary, tags, importance, kept = {} }: Note) => {

@@ -108,6 +108,36 @@ describe("importing into the service", () => {
     expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
   });
 
+  it("keeps the times that a file says of relationships, in any order and any number of runs", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const [earlier, later] = ["2025-11-30T10:00:00.123Z", "2026-01-02T03:04:05.678Z"];
+    const text = JSON.stringify({
+      memories: ["A", "B", "C"].map((title) => ({ title, content: "x" })),
+      relationships: [
+        { from: "A", to: "B", type: "SOLVES", created_at: later, context: "why", strength: 0.7 },
+        { from: "B", to: "C", type: "CAUSES" },
+        { from: "A", to: "C", type: "FIXES", created_at: earlier },
+        { from: "A", to: "C", type: "FIXES", created_at: later },
+        { from: "C", to: "A", type: "FIXES", created_at: "soon" },
+        { from: "C", to: "A", type: "SOLVES", created_at: "2999-01-01" },
+      ],
+    });
+
+    const begun = new Date();
+    const [first, again] = [await importInto(url, ann, text), await importInto(url, ann, text)];
+
+    expect(first.relationships).toEqual({ read: 6, merged: 1, created: 5, existing: 0 });
+    expect(again.relationships).toEqual({ read: 6, merged: 1, created: 0, existing: 5 });
+    const stored = await world.database.models.relationship.findMany({ orderBy: { createdAt: "asc" } });
+    expect(stored.slice(0, 2)).toMatchObject([
+      { type: "FIXES", createdAt: new Date(earlier) },
+      { type: "SOLVES", createdAt: new Date(later), context: "why", strength: 0.7 },
+    ]);
+    expect(stored.slice(2).map(({ createdAt }) => createdAt >= begun)).toEqual([true, true, true]);
+  });
+
   it("keeps of memories with the same id, and of a memory with several, the first", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
