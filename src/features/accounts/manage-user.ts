@@ -2,9 +2,8 @@ import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import type { Database, Models } from "../../platform/database.js";
-import { UserError, normalEmail } from "../access/index.js";
-import { withdrawInvitationsBy } from "../teams/index.js";
-import { OwnerMustTransfer } from "../teams/index.js";
+import { UserError, normalEmail, notEnded } from "../access/index.js";
+import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";
 
 /** A command of an operator has no caller: its audit entry has no actor and the door `operator`. */
@@ -107,9 +106,8 @@ export interface ShownUser extends User {
 export async function showUser({ database, now }: Services, address: string): Promise<ShownUser> {
   const { models } = database;
   const user = await readUser(database, address);
-  const usable = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now() } }] };
   const [keys, membership, graph] = await Promise.all([
-    models.apiKey.count({ where: { userId: user.id, ...usable } }),
+    models.apiKey.count({ where: { userId: user.id, ...notEnded(now()) } }),
     models.teamMember.findUnique({ where: { userId: user.id }, include: { team: true } }),
     models.graph.findUnique({ where: { userId: user.id } }),
   ]);

@@ -21,7 +21,7 @@ export const any = (queries: readonly string[]): string =>
 export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
 
 /** What has a variant, or any of some, in a place. The index does not say where signs beside words stand. */
-export const variantQuery = ({ lexemes }: Variant, mark = ""): string =>
+export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
 export const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
   any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);

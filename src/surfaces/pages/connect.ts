@@ -79,6 +79,6 @@ export const connectProblemPage = (message: string): string =>
 export const connectHeaders = (redirectUri?: string) =>
   pageHeaders(redirectUri === undefined ? [] : [formTarget(new URL(redirectUri))]);
 
-/** The origin; the scheme if there is none that a policy can name, as for apps, or if it could say something else there. */
+/** What forms may lead to, for a policy: an origin; the scheme for apps, and for hosts that could break the policy. */
 const formTarget = ({ protocol, origin, host }: URL): string =>
   /^https?:$/.test(protocol) && /^[a-z\d.-]+(?::\d+)?$/.test(host) ? origin : protocol;
