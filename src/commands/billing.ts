@@ -2,8 +2,13 @@ import "reflect-metadata";
 import { InvalidArgumentError } from "commander";
 import { Stripe } from "stripe";
 import { configOfProcess } from "../environment.js";
-import { type AccountSetup, type SetupWishes, setUpAccount } from "../features/billing/index.js";
-import { type Reconciled, reconcileAccounts } from "../features/billing/index.js";
+import {
+  type AccountSetup,
+  type SetupWishes,
+  setUpAccount,
+  type Reconciled,
+  reconcileAccounts,
+} from "../features/billing/index.js";
 import { UUID } from "../operation/bounds.js";
 import { stripeClient } from "../platform/payments.js";
 import { UserError } from "../features/access/index.js";

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ImportedGraph, Kept, Kind, Link, Note, NotTaken } from "./graph.js";
-import { labelOf } from "./graph.js";
+import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
 import { type Entry, TAG, noteOf, noteProblem } from "./note.js";
 import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, relationshipType } from "./type-names.js";

@@ -1,12 +1,11 @@
 import type { GraphQLField } from "graphql";
 import type { FieldResolver } from "type-graphql";
-import type { Context } from "./context.js";
+import type { Context, TeamRole } from "./context.js";
 import { assertDeclared, requireScope } from "./execute.js";
 import { Failure, type FailureClass } from "./failure.js";
 import type { Class } from "./operation.js";
 import { type Permission, scopesOf } from "./permission.js";
 import { failuresOfRule, teamNow } from "./standing.js";
-import type { TeamRole } from "./context.js";
 
 /** The names of the fields that are selected in a relation's result, or within one of its fields. */
 export type AskedFields = (within?: string) => ReadonlySet<string>;

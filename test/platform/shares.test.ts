@@ -1,9 +1,8 @@
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { TooManyAtOnce } from "../../src/operation/failure.js";
+import { TooManyAtOnce, Unavailable } from "../../src/operation/failure.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
-import { Unavailable } from "../../src/operation/failure.js";
 import { Patience } from "../../src/operation/patience.js";
 import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database-errors.js";
 import { type Statement, openDatabase } from "../../src/platform/database.js";

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Stripe } from "stripe";
-import type { StandInOptions, StandInStripe } from "../../src/stand-in/stripe/index.js";
-import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { type StandInOptions, type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 
 /** A request to somewhere that events are sent to. */
 export interface Received {

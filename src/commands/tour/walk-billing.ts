@@ -1,6 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import type { Guide, Step } from "./guide.js";
-import { TourStopped } from "./guide.js";
+import { type Guide, type Step, TourStopped } from "./guide.js";
 import { type Company, type Crew, foundTeam, invite, isWord } from "./walk-team.js";
 
 const SEATS = 6;

@@ -3,10 +3,9 @@ import type { Context } from "../../operation/context.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, cursorOf, placeOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey } from "../access/index.js";
-import { Invitation } from "../teams/index.js";
+import { Invitation, AuditEntry, TeamRoleName } from "../teams/index.js";
 import { Memory, MemoryVersion } from "../memories/index.js";
 import { Relationship } from "../relationships/index.js";
-import { AuditEntry, TeamRoleName } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
 import { type Lists, PLACE_FORM, pageOfLists, readPlace, writePlace } from "./export-lists.js";
 

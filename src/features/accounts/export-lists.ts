@@ -2,10 +2,9 @@ import { LIMITS } from "../../limits.js";
 import { NIL_ID, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
-import { type Invitation, receivedInvitations, sentInvitations } from "../teams/index.js";
+import { type Invitation, receivedInvitations, sentInvitations, type AuditEntry } from "../teams/index.js";
 import type { Memory, MemoryVersion } from "../memories/index.js";
 import type { Relationship } from "../relationships/index.js";
-import type { AuditEntry } from "../teams/index.js";
 
 /** The lists of an export, in their order. */
 export interface Lists {

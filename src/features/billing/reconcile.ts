@@ -1,6 +1,5 @@
 import { NIL_ID } from "../../operation/bounds.js";
-import type { BillingAccount, BillingServices } from "./account.js";
-import { accountOf } from "./account.js";
+import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
 import { PaymentProviderError } from "./failures.js";
 import { type BillingSession, withBillingSession } from "./session.js";

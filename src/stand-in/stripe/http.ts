@@ -5,16 +5,8 @@ import { passTime } from "./due.js";
 import { ApiError, invalidRequest } from "./errors.js";
 import { invoicePdf } from "./invoice-pdf.js";
 import type { StandInStripe } from "./stand-in-stripe.js";
-import {
-  assertOpen,
-  cancelInPortal,
-  declineInvoice,
-  payInvoice,
-  paySession,
-  resumeInPortal,
-  switchInPortal,
-  voidInvoice,
-} from "./lifecycle.js";
+import { declineInvoice, payInvoice, voidInvoice } from "./billing.js";
+import { assertOpen, cancelInPortal, paySession, resumeInPortal, switchInPortal } from "./lifecycle.js";
 import { checkoutPage, invoicePage, portalPage, problemPage } from "./pages.js";
 import { atAddress } from "./routes/route.js";
 import type { Scene } from "./scene.js";

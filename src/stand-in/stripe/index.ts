@@ -24,14 +24,8 @@ import { Courier } from "./delivery.js";
 import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
-import {
-  assertOpen,
-  cancelInPortal,
-  giveUpSubscription,
-  pauseSubscription,
-  payInvoice,
-  paySession,
-} from "./lifecycle.js";
+import { payInvoice } from "./billing.js";
+import { assertOpen, cancelInPortal, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
 import { atAddress } from "./routes/route.js";
 import { Scene } from "./scene.js";

@@ -2,13 +2,11 @@ import {
   anchorOf,
   announceInvoice,
   cardAccepts,
-  declineInvoice,
   endOfPeriod,
   isOwed,
   makeInvoice,
   markFailed,
   markPaid,
-  payInvoice,
   periodLines,
   prorationLines,
   voidInvoice,
@@ -40,8 +38,6 @@ const DAY_SECONDS = 86_400;
 
 /** How long an update, or the first invoice of a subscription, may wait for its payment. */
 export const WAITING_SECONDS = 23 * 3_600;
-
-export { declineInvoice, payInvoice, voidInvoice };
 
 export function createCustomer(
   scene: Scene,

@@ -1,5 +1,4 @@
-import type { GraphQLRequestContext, GraphQLResponse } from "@apollo/server";
-import { HeaderMap } from "@apollo/server";
+import { type GraphQLRequestContext, type GraphQLResponse, HeaderMap } from "@apollo/server";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
 import { type FormattedExecutionResult, Kind, type SelectionNode } from "graphql";
 

@@ -1,7 +1,6 @@
-import { cardAccepts, previewInvoice } from "../billing.js";
+import { cardAccepts, declineInvoice, payInvoice, previewInvoice, voidInvoice } from "../billing.js";
 import { cardDeclined } from "../errors.js";
 import { invoiceObject, lineObject } from "../invoice-object.js";
-import { declineInvoice, payInvoice, voidInvoice } from "../lifecycle.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
 import { type Route, atAddress, listOf, route, findNamed } from "./route.js";
