@@ -59,19 +59,26 @@ const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
 
 /** As many of the items as fit into a page, but at least the first. */
 export function withinPage<Item extends object>(items: readonly Item[]): Item[] {
+  const share = PAGE_BYTES / items.length / BYTES_PER_UNIT;
   let bytes = 0;
   const end = items.findIndex((item, index) => {
     // Few pages come near the limit, so items are written as JSON only on those that might exceed it.
-    const most = BYTES_PER_UNIT * unitsOf(item);
-    bytes += most * items.length < PAGE_BYTES ? most : Buffer.byteLength(JSON.stringify(item));
+    const units = unitsOf(item, share);
+    bytes += units < share ? BYTES_PER_UNIT * units : Buffer.byteLength(JSON.stringify(item));
     return bytes > PAGE_BYTES && index > 0;
   });
   return end < 0 ? [...items] : items.slice(0, end);
 }
 
-/** An estimate of the UTF-16 units of an item as JSON, including its names. */
-function unitsOf(value: unknown): number {
+/** An estimate of the UTF-16 units of an item as JSON, including its names; it ends at `most`. */
+function unitsOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length + 3;
   if (typeof value !== "object" || value === null) return 24;
-  return Object.entries(value).reduce((sum, [name, inner]) => sum + name.length + 4 + unitsOf(inner), 2);
+  const fields = value as Readonly<Record<string, unknown>>;
+  let units = 2;
+  for (const name of Object.keys(fields)) {
+    if (units >= most) break;
+    units += name.length + 4 + unitsOf(fields[name], most - units);
+  }
+  return units;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { AnswerBudget, AnswerTooLarge } from "../../src/operation/answer-budget.js";
+import { withinPage } from "../../src/operation/page.js";
 import { type Answer, ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
 import { type World, createWorld } from "../support/world.js";
@@ -35,6 +36,22 @@ it.each([
   expect(new Set(ids).size).toBe(101);
   expect(ids.length).toBe(101);
   expect(pages).toBeGreaterThan(1);
+});
+
+it("reads the values of large items once to find out how many a page has room for", () => {
+  let read = 0;
+  const count: ProxyHandler<object> = {
+    get(target, name) {
+      read++;
+      return Reflect.get(target, name);
+    },
+  };
+  const values = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`key${n}`, n]));
+  const items = Array.from({ length: 100 }, () => ({ context: new Proxy(values, count) }));
+
+  expect(withinPage(items)).toHaveLength(100);
+
+  expect(read / items.length).toBeLessThan(2_500);
 });
 
 it("refuses a GraphQL answer whose relations multiply it, and says what to do", async () => {

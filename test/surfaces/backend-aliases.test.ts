@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { manyLinks, manyMemories } from "../support/memories.js";
 import { LIMITS } from "../../src/limits.js";
+import { backendMemoryOf } from "../../src/surfaces/rest/aliases/forms.js";
 import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -146,6 +147,12 @@ it("shows of a context what the published parser takes, and keeps the rest", asy
 
   expect((shown.body as Fields)["context"]).toEqual(fit);
   expect((kept.body as Fields)["context"]).toEqual({ ...fit, ...unfit });
+});
+
+it("makes no other context of one that the published parser takes: there may be hundreds, each of 2,000 entries", () => {
+  const context = { project_path: "/a", ...Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [n, n])) };
+
+  expect(backendMemoryOf({ context })["context"]).toBe(context);
 });
 
 it("answers at the paths that earlier versions call", async () => {

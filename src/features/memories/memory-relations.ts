@@ -4,6 +4,7 @@ import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
+import { textOf } from "./memory-columns.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 import { LONG_FIELDS, type Place, type Wanted, readMemories, readSuperseding } from "./read-memories.js";
 import { SupersedingMemory } from "./superseding-memory.js";
@@ -112,7 +113,7 @@ export async function withMemories<Item extends { readonly graphId: string; read
     for (const [index, item] of batch.entries()) {
       const memory = memories[index];
       if (memory) whole.push({ ...item, memory });
-      units += memory?.content.length ?? 0;
+      units += memory ? memory.content.length + textOf(memory.context).length : 0;
     }
   }
   return whole;

@@ -297,16 +297,22 @@ it("answers with whole memories where that is asked for", async () => {
   expect(plain.memories[0]?.memory).toBeUndefined();
 });
 
-it("reads no more whole memories than a page has room for", async () => {
+it.each([
+  ["contents", { content: `Lighthouse. ${"x".repeat(49_000)}` }],
+  ["contexts", { content: "Lighthouse.", context: { note: "x".repeat(16_000) } }],
+])("reads no more whole memories than a page has room for: %s", async (_what, { content, context = null }) => {
   await using world = await createWorld();
   const ann = await world.user();
-  await manyMemories(world, ann, 200, `Lighthouse. ${"x".repeat(49_000)}`);
+  await manyMemories(world, ann, 400, content);
+  await world.database.pool.query("UPDATE memory SET context = $1", [context]);
   const read = vi.spyOn(world.database, "run");
 
   const { memories, total } = await ann.did(searchMemories, { query: "lighthouse", limit: 1_000, full: true });
 
-  expect(total).toBe(200);
+  expect(total).toBe(400);
   expect(memories.length).toBeGreaterThan(50);
-  expect(Buffer.byteLength(JSON.stringify(memories))).toBeLessThan(LIMITS.answer.restPageBytes);
-  expect(read.mock.calls.filter(([{ name }]) => name === "memories_alone")).toHaveLength(2);
+  const bytes = Buffer.byteLength(JSON.stringify(memories));
+  expect(bytes).toBeLessThan(LIMITS.answer.restPageBytes);
+  const batches = read.mock.calls.filter(([{ name }]) => name === "memories_alone").length;
+  expect(batches * 50).toBeLessThan(memories.length + 100);
 });

@@ -10,8 +10,8 @@ const DAYS = [1, 365] as const;
 const SEARCHES = ["/search/advanced", "/memories/search"] as const;
 const RECALLS = ["/search/recall", "/memories/recall"] as const;
 const WALKS = ["/search/memories/:id/related", "/memories/:id/related"] as const;
-const SEARCH = { tagsMatch: "any", listsAll: true } as const;
-const RECALL = { tagsMatch: "any", listsAll: false } as const;
+const SEARCH = { tagsMatch: "any", listsAll: true, form: backendMemoryOf } as const;
+const RECALL = { tagsMatch: "any", listsAll: false, form: backendMemoryOf } as const;
 
 /** What the cloud backend of the published MCP server calls. */
 export const backendAliases: readonly Alias[] = [
@@ -44,11 +44,11 @@ export const backendAliases: readonly Alias[] = [
   },
   ...SEARCHES.map((path): Alias => ({
     ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, SEARCH)).map(backendMemoryOf) }),
+    answer: async ({ body }, run) => ok({ memories: await findMemories(run, body, SEARCH) }),
   })),
   ...RECALLS.map((path): Alias => ({
     ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: (await findMemories(run, body, RECALL)).map(backendMemoryOf) }),
+    answer: async ({ body }, run) => ok({ memories: await findMemories(run, body, RECALL) }),
   })),
   {
     ...{ method: "POST", path: "/relationships", standsFor: ["createRelationship", "relationship"] },

@@ -47,10 +47,16 @@ interface Find {
   readonly tagsMatch: "all" | "any";
   /** Whether the call lists all that there is where it names nothing to look for, as exporters do. */
   readonly listsAll: boolean;
+  /** What the client gets of a memory: made of each page by itself, so that no turn of the event loop makes all. */
+  readonly form: (memory: Plain) => Plain;
 }
 
 /** Memories that match, best first; the newest first without a query. */
-export function findMemories(run: RunNamed, wishes: Plain, { tagsMatch, listsAll }: Find): Promise<readonly Plain[]> {
+export async function findMemories(
+  run: RunNamed,
+  wishes: Plain,
+  { tagsMatch, listsAll, form }: Find,
+): Promise<readonly Plain[]> {
   const { query, memory_types, tags, min_importance, project_path: project } = wishes;
   const narrowed = withoutBlanks({
     ...{ types: typesOf(memory_types), tags: listOf(tags) },
@@ -60,10 +66,10 @@ export function findMemories(run: RunNamed, wishes: Plain, { tagsMatch, listsAll
   const most = cutTo([1, LIST_MAX], wishes["limit"], LIMIT_DEFAULT);
   const start = cutTo([0, storage.team.memories], wishes["offset"], 0);
   const isBlank = query == null || (typeof query === "string" && query.trim() === "");
-  if (!isBlank) return searchMemories(run, { ...filter, query }, start, most);
+  if (!isBlank) return (await searchMemories(run, { ...filter, query }, start, most)).map(form);
   // An export that lacks the memories that have expired would lose them without a word.
   const include_expired = listsAll && Object.keys(narrowed).length === 0;
-  return listMemories(run, { ...filter, include_expired }, start, most);
+  return listMemories(run, { ...filter, include_expired }, { start, most, form });
 }
 
 async function searchMemories(run: RunNamed, wishes: Plain, offset: number, limit: number): Promise<readonly Plain[]> {
@@ -78,13 +84,17 @@ async function searchMemories(run: RunNamed, wishes: Plain, offset: number, limi
 }
 
 /** As many as are asked for, page by page: exporters take a page that is shorter for the last one. */
-async function listMemories(run: RunNamed, filter: Plain, start: number, most: number): Promise<readonly Plain[]> {
+async function listMemories(
+  run: RunNamed,
+  filter: Plain,
+  { start, most, form }: Pick<Find, "form"> & { readonly start: number; readonly most: number },
+): Promise<readonly Plain[]> {
   const found: Plain[] = [];
   let [place, bytes]: [Plain, number] = [start > 0 ? { offset: start } : {}, 0];
   for (;;) {
     const limit = Math.min(answer.pageItems, most - found.length);
     const { memories, next_cursor: cursor } = await run("memories", { ...filter, ...place, limit });
-    found.push(...(memories as Plain[]));
+    found.push(...(memories as Plain[]).map(form));
     if (cursor === null || found.length >= most) return found;
     bytes += Buffer.byteLength(JSON.stringify(memories));
     if (bytes > BYTES_MAX) refuseTooLarge(BYTES_MAX);

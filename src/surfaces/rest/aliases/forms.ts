@@ -1,5 +1,5 @@
 import type { Plain } from "../../run.js";
-import { onlyWhere, pick, shorten } from "./values.js";
+import { pick, shorten } from "./values.js";
 
 const MEMORY_FIELDS = ["type", "title", "content", "summary", "tags", "importance", "confidence", "context"] as const;
 const RELATIONSHIP_FIELDS = [
@@ -38,8 +38,16 @@ export function backendMemoryOf(memory: Plain): Plain {
   const { title, summary, context, ...others } = memoryOf(memory);
   return {
     ...{ ...others, title: shorten(title, TEXTS_MAX.title), summary: shorten(summary, TEXTS_MAX.summary) },
-    context: context && onlyWhere(context as Plain, (name, value) => CONTEXT_KINDS.get(name)?.(value) ?? true),
+    context: context && contextOf(context as Plain),
   };
+}
+
+/** Without what has another form than the parser takes. Most contexts stay as they are: they may have 2,000 entries. */
+function contextOf(context: Plain): Plain {
+  const wrong = [...CONTEXT_KINDS].filter(([name, isRight]) => Object.hasOwn(context, name) && !isRight(context[name]));
+  if (wrong.length === 0) return context;
+  // JSON leaves out what is undefined.
+  return { ...context, ...Object.fromEntries(wrong.map(([name]) => [name, undefined])) };
 }
 
 /** Whether one of these texts may have been cut for the parser. */

@@ -5,8 +5,8 @@ import { memoryInput, memoryOf } from "./forms.js";
 
 const MEMORIES = "/api/v1/memories";
 const MEMORY = `${MEMORIES}/:id`;
-const SEARCH = { tagsMatch: "all", listsAll: true } as const;
-const RECALL = { tagsMatch: "all", listsAll: false } as const;
+const SEARCH = { tagsMatch: "all", listsAll: true, form: memoryOf } as const;
+const RECALL = { tagsMatch: "all", listsAll: false, form: memoryOf } as const;
 
 /** What the published SDKs for Python and TypeScript call, and the adapters on top of them. */
 export const sdkAliases: readonly Alias[] = [
@@ -16,11 +16,11 @@ export const sdkAliases: readonly Alias[] = [
   },
   {
     ...{ method: "GET", path: MEMORIES, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ query }, run) => ok({ memories: (await findMemories(run, query, SEARCH)).map(memoryOf) }),
+    answer: async ({ query }, run) => ok({ memories: await findMemories(run, query, SEARCH) }),
   },
   {
     ...{ method: "GET", path: `${MEMORIES}/recall`, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ query }, run) => ok({ memories: (await findMemories(run, query, RECALL)).map(memoryOf) }),
+    answer: async ({ query }, run) => ok({ memories: await findMemories(run, query, RECALL) }),
   },
   {
     ...{ method: "GET", path: MEMORY, standsFor: ["memory"] },
