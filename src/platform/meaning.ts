@@ -20,24 +20,22 @@ export class Meaning implements AsyncDisposable {
   /** The vector of a query, kept by its text; a failure is not kept. */
   vectorOf(query: string, model: string): Promise<Vector> {
     const key = `${model}\n${query}`;
-    const kept = this.#queries.get(key) ?? this.#embed(query, model, key);
+    const kept = this.#queries.get(key) ?? this.#embed(query, model);
     this.#queries.delete(key);
     this.#queries.set(key, kept);
+    kept.catch(() => this.#queries.get(key) === kept && this.#queries.delete(key));
     const [oldest] = this.#queries.keys();
     if (this.#queries.size > queriesKept && oldest !== undefined) this.#queries.delete(oldest);
     return kept;
   }
 
   /** It may take longer than a search waits: then a later one has it. */
-  async #embed(query: string, model: string, key: string): Promise<Vector> {
+  async #embed(query: string, model: string): Promise<Vector> {
     if (this.#asked >= queriesAtOnce) throw new EmbeddingsFailed("too many queries wait for it");
     this.#asked++;
     try {
       const [vector] = await this.server.embed([query], queryMs, model);
       return vector as Vector;
-    } catch (error) {
-      this.#queries.delete(key);
-      throw error;
     } finally {
       this.#asked--;
     }

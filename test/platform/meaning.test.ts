@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { EmbeddingsServer, type Vector } from "../../src/platform/embeddings.js";
+import { Meaning } from "../../src/platform/meaning.js";
+
+const VECTOR: Vector = { values: Int8Array.of(127), scale: 1 / 127 };
+
+/** A server that answers when it is told to. */
+class SlowServer extends EmbeddingsServer {
+  answer: (() => void)[] = [];
+
+  constructor() {
+    super({ url: "http://127.0.0.1:1", model: "one", key: undefined });
+  }
+
+  override async embed(): Promise<Vector[]> {
+    await new Promise<void>((resolve) => this.answer.push(resolve));
+    return [VECTOR];
+  }
+}
+
+it("asks again for a query that was not asked for while too many waited", async () => {
+  const server = new SlowServer();
+  await using meaning = new Meaning(server);
+  const first = Array.from({ length: LIMITS.embeddings.queriesAtOnce }, (_, n) =>
+    meaning.vectorOf(`query ${n}`, "one"),
+  );
+  await expect(meaning.vectorOf("another", "one")).rejects.toThrow("too many queries");
+  for (const answer of server.answer) answer();
+  await Promise.all(first);
+
+  const again = meaning.vectorOf("another", "one");
+  for (const answer of server.answer) answer();
+
+  expect(await again).toEqual(VECTOR);
+});
