@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { callTool } from "../support/mcp.js";
 import { memoriesTitled } from "../support/memories.js";
@@ -112,4 +113,14 @@ it.each([
   const { types: read } = readArguments({ types }, [list], { isReading: true });
 
   expect(Array.isArray(read) ? read : [read]).toEqual([types]);
+});
+
+it("leaves a list alone that has too many items to be taken", () => {
+  const types = Array.from({ length: LIMITS.text.itemsUnlessDeclared + 1 }, () => "Code Pattern");
+  const field = {
+    ...{ name: "types", description: "", required: false, nullable: false },
+    schema: { type: "array", items: { type: "string", pattern: "^[a-z_]+$" } },
+  };
+
+  expect(readArguments({ types }, [field], { isReading: true })["types"]).toBe(types);
 });

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { listOf } from "../../src/surfaces/rest/aliases/values.js";
 import { aMemory } from "../support/memories.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -246,4 +248,8 @@ it("lets nobody reach another's memories", async () => {
 
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
   expect(titlesOf(await call("/memories?query=secret"))).toEqual([]);
+});
+
+it("takes no more of a list apart than it needs to refuse it", () => {
+  expect(listOf(",".repeat(500_000))).toHaveLength(LIMITS.text.itemsUnlessDeclared + 1);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
@@ -21,8 +22,8 @@ import type { SupersedingMemory } from "./superseding-memory.js";
 const { mergedWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
 
-/** Hits whose snippets are made in one turn of the event loop. */
-const PAUSE_AFTER = 20;
+/** Snippets that are made in one turn of the event loop: those of so many hits, with so many characters of texts. */
+const PAUSE_AFTER = { hits: 20, characters: 100_000 };
 
 @ArgsType()
 export class SearchMemoriesInput extends MemoryFilterInput {
@@ -186,13 +187,18 @@ export const searchMemories = defineOperation({
     const { meaning, hits, total, concepts } = await searchBoth(context, graphId, wishes);
     const find = finderOf(concepts);
     const found: SearchHit[] = [];
+    let characters = 0;
     for (const hit of hits) {
       const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer } = hit;
       const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn: continues === true }, find) };
       const supersededBy = newer as SupersedingMemory | null;
       const said = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
       found.push({ ...said, ...snippet });
-      if (found.length % PAUSE_AFTER === 0) await context.pause?.();
+      characters += text?.length ?? 0;
+      const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
+      if (!isEnough || found.length === hits.length) continue;
+      characters = 0;
+      await (context.pause ?? nextTurn)();
     }
     const wanted = input.full ? await withMemories(context, found) : found;
     const memories = withinPage(wanted);

@@ -37,6 +37,8 @@ function readValue(value: unknown, { name, schema }: PlainField, { isReading }: 
   if (isReading && schema["format"] === "date-time") return completeTime(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
+  // Refused where it is read, whatever its items are.
+  if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
   return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
 }
 

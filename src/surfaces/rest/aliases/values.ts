@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../limits.js";
 import type { Plain } from "../../run.js";
 
 /** Some fields of what was sent. These clients say nothing of what is null. */
@@ -11,13 +12,19 @@ export const onlyWhere = (source: Plain, holds: (name: string, value: unknown) =
 /** What a list is narrowed by: an empty text is no filter. */
 export const withoutBlanks = (source: Plain): Plain => onlyWhere(source, (_, value) => value != null && value !== "");
 
+/** No list may have more items, and what has more is refused where it is read. */
+const ITEMS_MAX = LIMITS.text.itemsUnlessDeclared;
+
 /**
  * A list, or a text in which its items are joined by commas, and a comma of their own is written `%2C`. An empty one is no
- * filter.
+ * filter. Of a text with too many items only so many are taken apart that it is refused.
  */
 export function listOf(value: unknown): readonly unknown[] | undefined {
   const items: readonly unknown[] =
-    typeof value === "string" ? value.split(",").map((item) => item.replaceAll(/%2c/gi, ",")) : [value].flat();
+    typeof value === "string"
+      ? value.split(",", ITEMS_MAX + 1).map((item) => item.replaceAll(/%2c/gi, ","))
+      : [value].flat();
+  if (items.length > ITEMS_MAX) return items;
   const given = items.filter((item) => item != null && item !== "");
   return given.length > 0 ? given : undefined;
 }
