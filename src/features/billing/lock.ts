@@ -31,11 +31,9 @@ export async function withAccountLock<T>(
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
   const holder = randomUUID();
+  const now = startClock(await timeOf(database));
   let waitedSince: Date | undefined;
-  let now: AccountLock["now"];
-  for (;;) {
-    now = startClock(await timeOf(database));
-    if (await take(database, { teamId, holder, now })) break;
+  while (!(await take(database, { teamId, holder, now }))) {
     waitedSince ??= now();
     if (deadline.remainingMs === 0) throw new PaymentProviderError();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
