@@ -85,9 +85,10 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
   app.use(requestScope({ log, meter, tracer, work, waitMs }));
+  // First, so that pages of other origins can read any refusal, too.
+  app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600, preflightContinue: true }));
   app.use(assertHeadFits(http));
   app.use(knownMethods);
-  app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600 }));
   app.use(admitAddress(work, http));
   if (config.publicUrl !== undefined) app.use(oauth(config.publicUrl, services));
   app.use(DISCOVERY, noSuchPath);
@@ -187,7 +188,9 @@ function unlessCalled(routers: Handler[]): Handler {
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
+/** Every OPTIONS is answered alike; `cors` has set what a page is allowed. */
 const knownMethods: Handler = (request, response, next) => {
+  if (request.method === "OPTIONS") return void response.status(204).end();
   if (METHODS.has(request.method)) return next();
   const error = {
     code: "method_not_allowed",

@@ -4,6 +4,7 @@ import { memory } from "../../src/features/memories/get-memory.js";
 import { putMemory } from "../../src/features/memories/put-memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import { relationship } from "../../src/features/relationships/get-relationship.js";
+import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
@@ -355,6 +356,23 @@ it("lets pages of allowed origins call, and no others", async () => {
   expect(await allowed("https://evil.example.com")).toBeNull();
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type,idempotency-key");
+});
+
+it("lets pages of allowed origins read why the head of a request is refused", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
+  const origin = "https://app.example.com";
+  const { urlBytes, mediaTypesBytes, headers } = LIMITS.http;
+  const many = Object.fromEntries(Array.from({ length: headers + 1 }, (_, index) => [`x-${index}`, "1"]));
+  const refused = [
+    await ask(`${url}/graphql?query=${"a".repeat(urlBytes)}`, { headers: { origin } }),
+    await ask(`${url}/graphql`, { headers: { origin, accept: "a".repeat(mediaTypesBytes + 1) } }),
+    await ask(`${url}/me`, { headers: { origin, ...many } }),
+  ];
+
+  for (const { status, headers: told } of refused) {
+    expect([status, told.get("access-control-allow-origin")]).toEqual([413, origin]);
+  }
 });
 
 it.each(["development", "production"])(
