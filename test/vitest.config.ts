@@ -6,7 +6,9 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Tests of what stands in the code: they need no database and take seconds. */
-const STATIC = ["test/contract/{aliases,boundaries,documentation,input-errors,openapi,operations,schema}.test.ts"];
+const STATIC = [
+  "test/contract/{aliases,boundaries,documentation,input-errors,openapi,operations,schema,tools}.test.ts",
+];
 
 /**
  * What another PostgreSQL, a Redis or a browser can tell anew: statements, races and faults of services. The strict run

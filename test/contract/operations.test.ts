@@ -1,10 +1,11 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { graphqlSchema, operations } from "../../src/operations.js";
+import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import { methodsOf, takesBody } from "../../src/operation/operation.js";
+import { rightsTable } from "../../src/operation/rights.js";
 import { moves } from "../model/moves.js";
 import { type Things, exampleInput } from "../support/examples.js";
 
@@ -94,4 +95,16 @@ it("are tried by a test of their rules", () => {
     names.filter((name) => !imported.has(name)),
     "Write its test in test/features/, where its file is in src/features/.",
   ).toEqual([]);
+});
+
+it("have the rights that docs/rights.md says; `npm run contract` writes it anew", () => {
+  expect(rightsTable(operations, relations), "The rights changed. If that is meant, run: npm run contract").toBe(
+    readFileSync("docs/rights.md", "utf8"),
+  );
+});
+
+it("are about the team that their path names", () => {
+  const onTeam = operations.filter(({ rest }) => rest.path.includes("/:team_id"));
+  expect(onTeam.length).toBeGreaterThan(10);
+  expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);
 });

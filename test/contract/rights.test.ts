@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunningApp } from "../../src/app.js";
-import { graphqlSchema, operations, relations } from "../../src/operations.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { ASKERS, type Asker, rightOf, rightsTable } from "../../src/operation/rights.js";
+import { ASKERS, type Asker, rightOf } from "../../src/operation/rights.js";
 import { NotInTeam, TeamNotFound } from "../../src/operation/standing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { askGraphQL, askRest } from "../support/operations.js";
@@ -17,18 +16,6 @@ beforeAll(async () => {
   app = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-it("is what docs/rights.md says; `npm run contract` writes it anew", () => {
-  expect(rightsTable(operations, relations), "The rights changed. If that is meant, run: npm run contract").toBe(
-    readFileSync("docs/rights.md", "utf8"),
-  );
-});
-
-it("knows the team of every operation whose path names one", () => {
-  const onTeam = operations.filter(({ rest }) => rest.path.includes("/:team_id"));
-  expect(onTeam.length).toBeGreaterThan(10);
-  expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);
-});
 
 const doors = {
   async rest(key: string | undefined, operation: Operation, input: Record<string, unknown>) {
