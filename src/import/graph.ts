@@ -11,7 +11,7 @@ export interface Kept {
   readonly expiresAt?: Date | undefined;
 }
 
-/** What has a time of a change alone was there by then. */
+/** Where only the last change has a time, it is the time of the creation, too. */
 export const timesOf = (createdAt: Date | undefined, updatedAt: Date | undefined): Kept => ({
   createdAt: createdAt ?? updatedAt,
   updatedAt,

@@ -54,7 +54,7 @@ class FolderReader {
   ) {}
 
   async read(): Promise<GraphDraft> {
-    // Level by level, so that a name that several notes have is that of the note nearest to the top.
+    // Level by level, so that of several notes with the same name links lead to the one nearest to the top.
     let folders = [""];
     for (let depth = 0; folders.length > 0; depth++) {
       const deeper: string[] = [];
@@ -71,7 +71,7 @@ class FolderReader {
 
   /** Reads the notes of a folder; returns its folders. */
   async #readFolder(folder: string): Promise<string[]> {
-    const entries = await this.#trying(folder, () => readdir(join(this.root, folder), { withFileTypes: true }));
+    const entries = await this.#attempt(folder, () => readdir(join(this.root, folder), { withFileTypes: true }));
     const folders: string[] = [];
     for (const entry of (entries ?? []).sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
@@ -100,7 +100,7 @@ class FolderReader {
   async #readNote(path: string): Promise<void> {
     const place = join(this.root, path);
     const { fileBytes, bytes } = this.bounds;
-    const size = (await this.#trying(path, () => stat(place)))?.size;
+    const size = (await this.#attempt(path, () => stat(place)))?.size;
     if (size === undefined) return;
     if (size > fileBytes) return this.#refuse(path, `it has more than ${fileBytes} bytes: divide it`);
     this.#bytes += size;
@@ -109,7 +109,7 @@ class FolderReader {
         `The notes in ${this.root} have more than ${bytes} bytes. Import its folders one by one.`,
       );
     }
-    const content = await this.#trying(path, () => readFile(place));
+    const content = await this.#attempt(path, () => readFile(place));
     const text = content && decode(content);
     if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
     else if (content) this.#refuse(path, "it is not text in UTF-8: save it as UTF-8 and try again");
@@ -146,7 +146,7 @@ class FolderReader {
   }
 
   /** Reports what cannot be read, and continues. */
-  async #trying<Value>(path: string, read: () => Promise<Value>): Promise<Value | undefined> {
+  async #attempt<Value>(path: string, read: () => Promise<Value>): Promise<Value | undefined> {
     try {
       return await read();
     } catch (error) {

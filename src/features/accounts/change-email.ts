@@ -77,18 +77,18 @@ async function moveTo(context: Context, email: string): Promise<AccountProfile> 
   // Who is in the team needs no invitation to it, which would hold a second seat.
   if (membership) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
   // An address that was never verified may belong to a stranger.
-  if (caller.emailIsVerified) await notify(context, before, CHANGED_FROM(email));
-  await notify(context, email, CHANGED_TO);
+  if (caller.emailIsVerified) await notify(context, before, noticeToOld(email));
+  await notify(context, email, NOTICE_TO_NEW);
   return toProfile(user);
 }
 
 const notify = ({ database, newId }: Context, email: string, body: string): Promise<void> =>
   queueNotice(database, { id: newId(), email, subject: "The address of your Memory Graph account has changed", body });
 
-const CHANGED_FROM = (
+const noticeToOld = (
   email: string,
 ): string => `The address of your Memory Graph account is now ${email}. This address is no longer used.
 
 If this was not you, somebody has one of your API keys. Contact whoever runs this service, so that they revoke your keys and restore your address.`;
 
-const CHANGED_TO = `This is now the address of your Memory Graph account. Your API keys, memories and team stay as they are.`;
+const NOTICE_TO_NEW = `This is now the address of your Memory Graph account. Your API keys, memories and team stay as they are.`;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Request } from "express";
 
-/** Describe the connection and the body's form, which both are other ones inside; and a session, of which there is none. */
+/** Headers that are wrong for the inner request: its connection is another one, and its body was read. */
 const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
 
 /**

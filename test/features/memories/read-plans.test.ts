@@ -27,7 +27,7 @@ async function unlikeGraphs() {
   return { world, ann, bob, anns, bobs };
 }
 
-/** From each to one that comes later. */
+/** Links each to the one that is `step` places behind it. */
 const ring = (ids: readonly string[], step = 1) =>
   ids.map((id, at) => [id, ids[(at + step) % ids.length] ?? id] as const);
 
