@@ -84,7 +84,7 @@ const nameOf = (query: unknown): string => {
 };
 
 const SEARCH = ["search_words", "search_words_alike", "search_hits"];
-const page = (list: string) => ["SET without a name", `${list}_between`, "RESET without a name"];
+const page = (table: string) => ["SET without a name", `${table}_between`, "RESET without a name"];
 const NEW = ["BEGIN", "idempotency_lock_results", "create_memory", "idempotency_keep_result", "COMMIT"];
 const LINK = [
   "BEGIN",
@@ -143,7 +143,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
     "GraphQL nested": { trips: 3, statements: ["memories_with_relationships", "memories_with_relationships"] },
     "GraphQL create": { trips: 2, statements: ["create_memory"] },
     "MCP get": { trips: 2, statements: ["memories_with_links"] },
-    "REST export": { trips: 10, statements: ["SELECT", "SELECT", ...page("memories"), ...page("relationships")] },
+    "REST export": { trips: 10, statements: ["SELECT", "SELECT", ...page("memory"), ...page("relationship")] },
     "REST link": { trips: 8, statements: LINK },
     "REST create with a new key": { trips: 4, statements: NEW },
     "REST create with a key again": { trips: 3, statements: REPEATED },
