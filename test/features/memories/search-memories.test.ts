@@ -298,9 +298,9 @@ it("answers with whole memories where that is asked for", async () => {
 });
 
 it.each([
-  ["contents", { content: `Lighthouse. ${"x".repeat(49_000)}` }],
+  ["contents", { content: `Lighthouse. ${"x".repeat(49_000)}`, context: null }],
   ["contexts", { content: "Lighthouse.", context: { note: "x".repeat(16_000) } }],
-])("reads no more whole memories than a page has room for: %s", async (_what, { content, context = null }) => {
+])("reads no more whole memories than a page has room for: %s", async (_what, { content, context }) => {
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, 400, content);
