@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { built } from "./built.js";
@@ -112,11 +112,13 @@ async function benchServers(serverUrl: string, options: Options, say: (message: 
   const cases = options.case.length > 0 ? options.case : CASES;
   const plan: Plan = { ...(quick ? QUICK : FULL), ...(rounds === undefined ? {} : { rounds }), connections };
   const wishes = { cases, plan, inserts, peers: peers ? PEERS : [], onlyAnswers: options.compare ?? false };
+  const out = options.out ?? (peers && !quick && cases === CASES ? join(PROJECT, "docs") : undefined);
+  // Before the measurement, which takes long: a folder that cannot be made ends it at once.
+  if (out !== undefined) mkdirSync(out, { recursive: true });
   const report = await compare(serverUrl, wishes, say);
   if (!report) return;
   console.log(json ? JSON.stringify(report) : reportOf(report));
   if (quick && !json) console.log("These rounds are too few and too short to rely on.");
-  const out = options.out ?? (peers && !quick && cases === CASES ? join(PROJECT, "docs") : undefined);
   if (out === undefined) return;
   for (const [name, text] of Object.entries({ "speed.md": documentOf(report), "speed.svg": chartOf(report) })) {
     writeFileSync(join(out, name), text);
