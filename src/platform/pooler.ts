@@ -22,6 +22,7 @@ const LOCK = 7_301_984_266;
 /** What every connection of the service needs. Where others open them, a pooler or the nodes of Citus, they belong to the role. */
 export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
   TimeZone: "UTC",
+  jit: "off",
   statement_timeout: String(waits.statementTimeoutMs),
   lock_timeout: String(waits.lockWaitMs),
   idle_in_transaction_session_timeout: String(LIMITS.database.idleInTransactionMs),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { expect, it } from "vitest";
+import { openDatabase } from "../../src/platform/database.js";
 import { isMigrated, migrate } from "../../src/platform/migrations.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -133,6 +134,18 @@ function modelsIn(schema: string) {
 }
 
 const columnOf = (name: string, rest: string): string => /@map\("(\w+)"\)/.exec(rest)?.[1] ?? name;
+
+it("has no plan compiled, whatever the database's setting", async () => {
+  await using world = await createWorld({ fresh: true });
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  await world.database.pool.query(`ALTER DATABASE "${name}" SET jit TO on`);
+  await using database = openDatabase(() => world.databaseUrl);
+  const settings: unknown[] = [];
+  for (const pool of [database.pool, database.reservedPool, database.searchPool]) {
+    settings.push(...(await pool.query("SELECT current_setting('jit') AS jit")).rows);
+  }
+  expect(settings).toEqual([{ jit: "off" }, { jit: "off" }, { jit: "off" }]);
+});
 
 it.each(["Asia/Tokyo", "America/New_York"])("tells the time in UTC, whatever the database's zone: %s", async (zone) => {
   await using world = await createWorld();

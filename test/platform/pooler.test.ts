@@ -46,7 +46,7 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
   await using database = openDatabase(pooled, () => {}, LIMITS.database, pooler);
 
   expect(pooler).toEqual({ keepsNames });
-  const usual = { timeout: "10s", locks: "1500ms", idle: "5s", zone: "UTC" };
+  const usual = { timeout: "10s", locks: "1500ms", idle: "5s", zone: "UTC", jit: "off" };
   expect(await settingsOf(database)).toEqual(usual);
   const late = await database.search((run) => run(sleep(60), [])).catch((error: unknown) => error);
   expect(isTimeout(late)).toBe(true);
@@ -68,7 +68,7 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
 const SETTINGS = {
   name: "settings",
   text: `SELECT current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS locks,
-                current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`,
+                current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone, current_setting('jit') AS jit`,
 };
 const sleep = (seconds: number) => ({ name: "sleep", text: `SELECT pg_sleep(${seconds})` });
 
