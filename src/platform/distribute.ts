@@ -5,7 +5,7 @@ import { missingSettings, settingsFor, storeSettings } from "./pooler.js";
 import { StartError } from "./start-error.js";
 
 /** Called alone, these run as a whole on the node that has the graph. Inside a transaction, their statements do. */
-const DELEGATED = ["create_memory", "search_hits", "search_words", "words_alike"] as const;
+const DELEGATED = ["create_memory", "narrowed_memories", "search_hits", "search_words", "words_alike"] as const;
 
 /** What a distribution did. */
 export interface Distributed {

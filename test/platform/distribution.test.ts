@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { readBacklog } from "../../src/backlog.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { deleteMemories } from "../../src/features/bulk/delete-memories.js";
 import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { memoryChores } from "../../src/features/memories/chores.js";
 import { relationships } from "../../src/features/relationships/list-relationships.js";
@@ -196,6 +197,7 @@ async function doOtherThings(world: World): Promise<void> {
   await ann.did(createMemory, { type: "general", title: "Words", content: words, externalId: "words" });
   await aLink(ann, first, second, { relationshipType: "REPLACES" });
   await ann.did(relationships, { memoryId: first.id });
+  await ann.did(deleteMemories, { tags: ["none"], dryRun: true });
   await doChores(world);
 
   const filter = { tags: ["a"], minImportance: 0.1, project: "/a", createdAfter: "2026-01-01T00:00:00Z" };

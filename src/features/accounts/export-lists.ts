@@ -56,7 +56,7 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   },
   memories: async ({ caller, database }, after, take) => {
     const where = { graphId: caller.personalGraphId, ...afterId(after) };
-    return byId(await database.models.memory.findMany({ where, orderBy: { id: "asc" }, take }));
+    return byId(await database.readPages(({ memory }) => memory.findMany({ where, orderBy: { id: "asc" }, take })));
   },
   versions: async ({ caller, database }, after, take) => {
     const { id: memoryId, version } = after ?? START;
@@ -64,12 +64,16 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
     // The range of the index, in which PostgreSQL cannot see that `OR` is one.
     const where = { graphId: caller.personalGraphId, memoryId: { gte: memoryId }, OR: isAfter };
     const orderBy = [{ memoryId: "asc" }, { version: "asc" }] as const;
-    const rows = await database.models.memoryVersion.findMany({ where, orderBy: [...orderBy], take });
+    const rows = await database.readPages(({ memoryVersion }) =>
+      memoryVersion.findMany({ where, orderBy: [...orderBy], take }),
+    );
     return rows.map((item) => ({ item, place: { id: item.memoryId, version: item.version } }));
   },
   relationships: async ({ caller, database }, after, take) => {
     const where = { graphId: caller.personalGraphId, ...afterId(after) };
-    const rows = await database.models.relationship.findMany({ where, orderBy: { id: "asc" }, take });
+    const rows = await database.readPages(({ relationship }) =>
+      relationship.findMany({ where, orderBy: { id: "asc" }, take }),
+    );
     return byId(rows.map(({ fromId: from, toId: to, ...rest }) => ({ ...rest, from, to })));
   },
 };

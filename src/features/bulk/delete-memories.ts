@@ -12,12 +12,14 @@ import {
   chosenGraphId,
   chosenTeamId,
   filterOf,
+  findNarrowed,
   idsMeant,
   measure,
   relationshipsOfAll,
   removeMemories,
   settle,
   tagsAskedFor,
+  wordsOf,
 } from "../memories/index.js";
 import { costOfItems } from "./create-memories.js";
 
@@ -98,7 +100,7 @@ export const deleteMemories = defineOperation({
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks them. If somebody has just deleted or changed one, so that it is no longer meant, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
-      const meant = await stillMeant(context, graphId, input, memoryIds);
+      const meant = new Set((await chosenMemories(context, graphId, input)).memoryIds);
       if (memoryIds.every((id) => meant.has(id))) {
         await database.run(removeMemories, deleting);
         await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
@@ -126,6 +128,12 @@ async function chosenMemories(context: Context, graphId: string, input: DeleteMe
     if (input.ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
     return { memoryIds: [...new Set(meant.values())].sort(), remaining: 0 };
   }
+  const words = wordsOf(input);
+  if (words !== null) {
+    const part = { isNewestFirst: false, limit: ITEMS_MAX };
+    const found = await findNarrowed(context, graphId, { ...input, words }, part);
+    return { memoryIds: found.map(({ id }) => id), remaining: (found[0]?.total ?? 0) - found.length };
+  }
   const where = { graphId, ...filterOf(context, input) };
   return context.database.readPages(async ({ memory }) => {
     const found = await memory.findMany({ where, ...OLDEST_FIRST, take: ITEMS_MAX });
@@ -135,18 +143,3 @@ async function chosenMemories(context: Context, graphId: string, input: DeleteMe
 }
 
 const OLDEST_FIRST = { select: { id: true }, orderBy: { id: "asc" } } as const;
-
-/** The ids of what is meant now, among those that were chosen before: between the first and the last of them. */
-async function stillMeant(
-  context: Context,
-  graphId: string,
-  input: DeleteMemoriesInput,
-  chosen: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (input.ids) return new Set((await idsMeant(context, graphId, input.ids)).values());
-  const [first, last] = [chosen[0], chosen.at(-1)];
-  if (first === undefined || last === undefined) return new Set();
-  const where = { graphId, ...filterOf(context, input), id: { gte: first, lte: last } };
-  const found = await context.database.readPages(({ memory }) => memory.findMany({ where, ...OLDEST_FIRST }));
-  return new Set(found.map(({ id }) => id));
-}

@@ -1,14 +1,15 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * What memories take with all that hangs on them, which is locked from then on; without ids, what the whole graph takes.
+ * What memories take with all that hangs on them, which is locked from then on, and how many earlier versions they have;
+ * without ids, what the whole graph takes.
  * SQL, since no model measures texts where they are, or locks rows.
  */
 export const measureMemories = defineStatement({
   name: "measure_memories",
   values: { graphId: "uuid", ids: "uuid[]?" },
-  row: { memories: "int4", bytes: "float8" },
-  text: "SELECT memories, bytes::float8 FROM measure_memories(:graphId, :ids)",
+  row: { memories: "int4", bytes: "float8", versions: "int4?" },
+  text: "SELECT memories, bytes::float8, versions FROM measure_memories(:graphId, :ids)",
 });
 
 /**

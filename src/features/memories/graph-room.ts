@@ -81,9 +81,9 @@ export async function measure(
   { database }: Pick<Context, "database">,
   graphId: string,
   ids: readonly string[] | null,
-): Promise<Required<Growth>> {
+): Promise<Required<Growth> & { readonly versions: number }> {
   const [held] = await database.run(measureMemories, { graphId, ids });
-  return held ?? { memories: 0, bytes: 0 };
+  return { memories: held?.memories ?? 0, bytes: held?.bytes ?? 0, versions: held?.versions ?? 0 };
 }
 
 /**

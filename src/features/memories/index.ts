@@ -38,6 +38,7 @@ export {
   linkChangesOf,
   linkContentsOf,
 } from "./relationship-columns.js";
+export { findNarrowed, wordsOf } from "./find-narrowed.js";
 export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
 export {
   ExternalIdField,

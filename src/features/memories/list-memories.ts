@@ -1,6 +1,7 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, UUID } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf, withinPage } from "../../operation/page.js";
@@ -8,7 +9,8 @@ import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
-import { LONG_FIELDS, readMemories } from "./read-memories.js";
+import { findNarrowed, wordsOf } from "./find-narrowed.js";
+import { LONG_FIELDS, type Place, readMemories } from "./read-memories.js";
 import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 
 /** As many as the largest graph holds. */
@@ -70,11 +72,7 @@ export const memories = defineOperation({
       const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
       return { memories: items, nextCursor };
     }
-    // An index alone says which memories most filters let through: of 100,000 in a tenth of the time.
-    const select = { graphId: true, id: true } as const;
-    const chosen = await database.readPages(({ memory }) =>
-      memory.findMany({ ...page, select, skip: offset, take: limit + 1 }),
-    );
+    const chosen = await chosenMemories(context, input, page);
     const read = await readMemories(context, chosen.slice(0, limit), { withContent: !isShort });
     const rows = read.filter((row) => row !== undefined);
     const items = withinPage(rows);
@@ -82,6 +80,37 @@ export const memories = defineOperation({
     return { memories: items, nextCursor: last ? cursorOf(last.id) : null };
   },
 });
+
+interface MemoriesPage {
+  readonly where: { readonly graphId: string; readonly id?: { readonly lt: string } };
+  readonly orderBy: { readonly id: "desc" };
+}
+
+/** One more than a page of the memories that a filter lets through. */
+async function chosenMemories(context: Context, input: MemoriesInput, page: MemoriesPage): Promise<Place[]> {
+  const { database } = context;
+  const { limit, offset } = input;
+  const { graphId, id } = page.where;
+  const wanted = { select: { graphId: true, id: true }, skip: offset, take: limit + 1 } as const;
+  const words = wordsOf(input);
+  // An index alone says which memories these filters let through: of 100,000 in a tenth of the time.
+  if (words === null) return database.readPages(({ memory }) => memory.findMany({ ...page, ...wanted }));
+  // Of what is common the newest fill a page.
+  const near = await database.readPages(async ({ memory }) => {
+    const where = { graphId, ...(id && { id }) };
+    const [edge] = await memory.findMany({ where, orderBy: page.orderBy, select: { id: true }, skip: NEAR, take: 1 });
+    const within = { ...page.where, id: { ...id, ...(edge && { gt: edge.id }) } };
+    const found = await memory.findMany({ ...page, where: within, ...wanted });
+    return edge && found.length <= limit ? undefined : found;
+  });
+  if (near) return near;
+  const part = { before: id?.lt ?? null, isNewestFirst: true, limit: limit + 1, offset };
+  const found = await findNarrowed(context, graphId, { ...input, words }, part);
+  return found.map((row) => ({ graphId, id: row.id }));
+}
+
+/** Memories that are looked through before the index of the search is asked, which reads all that have a tag or a type. */
+const NEAR = 1_000;
 
 const NOT_READ = { content: "", context: null };
 

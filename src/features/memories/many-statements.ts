@@ -9,12 +9,15 @@ export const among = (list: string, type = "uuid"): string => `ANY((SELECT :${li
 
 const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
 
-/** Looks each of a list up by itself: `OFFSET 0` keeps the planner from looking for all of them at once. */
+/** The rows that have a value: for each value by itself, since `OFFSET 0` keeps the planner from joining the whole graph. */
+export const rowsWith = (table: "memory" | "relationship", column: string, value: string, columns = "*"): string =>
+  `SELECT ${columns} FROM ${table} WHERE graph_id = :graphId AND ${column} = ${value} OFFSET 0`;
+
 const eachOf = (list: string, table: "memory" | "relationship", column: string): string => `
     SELECT own.* FROM unnest((SELECT :${list})) AS wanted(value)
-    CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE graph_id = :graphId AND ${column} = wanted.value OFFSET 0) own`;
+    CROSS JOIN LATERAL (${rowsWith(table, column, "wanted.value")}) own`;
 
-/** The memories that have one of these ids, or one of these external ids. SQL for `eachOf`. */
+/** The memories that have one of these ids, or one of these external ids. SQL for `rowsWith`. */
 export const meantMemories = defineStatement({
   name: "meant_memories",
   values: { ...OF_MANY, externalIds: "text[]" },
@@ -36,7 +39,7 @@ export const relationshipsOfEach = defineStatement({
     FROM unnest((SELECT :ids)) AS wanted(id)`,
 });
 
-/** How many relationships begin or end at some memories. SQL for `eachOf`. */
+/** How many relationships begin or end at some memories. SQL for `rowsWith`. */
 export const relationshipsOfAll = defineStatement({
   name: "relationships_of_all",
   values: OF_MANY,
@@ -53,12 +56,4 @@ export const removeMemories = defineStatement({
   values: OF_MANY,
   row: { id: "uuid" },
   text: `DELETE FROM memory WHERE graph_id = :graphId AND id = ${among("ids")} RETURNING id`,
-});
-
-/** Deletes the earlier versions of memories. SQL for `among`. */
-export const removeVersions = defineStatement({
-  name: "remove_versions",
-  values: OF_MANY,
-  row: { version: "int4" },
-  text: `DELETE FROM memory_version WHERE graph_id = :graphId AND memory_id = ${among("ids")} RETURNING version`,
 });

@@ -1,6 +1,6 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
-import { among } from "./many-statements.js";
+import { among, rowsWith } from "./many-statements.js";
 import { LINK_COLUMNS } from "./relationship-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
@@ -53,7 +53,7 @@ export const writeContext = defineStatement({
  */
 const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
   (SELECT *, '${direction}' AS direction, ${other} AS other_id
-   FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = m.id OFFSET 0) own
+   FROM (${rowsWith("relationship", end, "m.id")}) own
    ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX})`;
 
 const relationshipsWith = (further: "" | "'context', r.context, ") => `
@@ -100,7 +100,7 @@ const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
     text: `
       SELECT ${[...READ.values(), ...columns].join(", ")}
       FROM unnest((SELECT :ids)) AS wanted(id)
-      CROSS JOIN LATERAL (SELECT * FROM memory WHERE graph_id = :graphId AND id = wanted.id OFFSET 0) m`,
+      CROSS JOIN LATERAL (${rowsWith("memory", "id", "wanted.id")}) m`,
   });
 
 export const memoriesAlone = readStatement("memories_alone", {});

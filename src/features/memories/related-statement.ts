@@ -1,4 +1,5 @@
 import { LIMITS } from "../../limits.js";
+import { rowsWith } from "./many-statements.js";
 import { newestInPlaceOf } from "./memory-statements.js";
 import { type RowOf, defineStatement, oneOf } from "../../platform/statement.js";
 
@@ -23,7 +24,7 @@ const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?",
 const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
 
 const LINK_JOINS = `
-    LEFT JOIN relationship r ON r.graph_id = :graphId AND r.id = best.relationship_id
+    LEFT JOIN LATERAL (${rowsWith("relationship", "id", "best.relationship_id")}) r ON true
     LEFT JOIN LATERAL (
       SELECT json_build_object('memoryId', m.id, 'title', m.title) AS memory
       FROM (${newestInPlaceOf("best.id")}) AS newest
@@ -43,16 +44,17 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
     WITH level_0 AS MATERIALIZED (
       SELECT id FROM memory WHERE graph_id = :graphId AND id = :start
     ), ${levels.map((depth) => `step_${depth} AS ${step(depth)}, level_${depth} AS ${level(depth)}`).join(", ")}
-    SELECT best.id, best.type, best.title, best.relationship, best.direction, best.depth, best.via AS "viaMemoryId",
+    SELECT best.id, m.type, m.title, best.relationship, best.direction, best.depth, best.via AS "viaMemoryId",
       best.strength${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context, newer.memory AS "supersededBy"'}
     FROM level_0 LEFT JOIN (
-      SELECT m.id, m.type, m.title, m.importance,
+      SELECT m.id, m.importance,
         near.type AS relationship, near.direction, near.depth, near.strength, near.via, near.relationship_id
       FROM (${levels.map((depth) => `SELECT *, ${depth} AS depth FROM ${OF_ROWS[rows]}_${depth}`).join(" UNION ALL ")}) near
-      JOIN memory m ON m.graph_id = :graphId AND m.id = near.id
-        AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)
+      CROSS JOIN LATERAL (${rowsWith("memory", "id", "near.id", "id, importance, expires_at")}) m
+      WHERE :now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now
       ORDER BY near.depth, near.strength DESC, m.importance DESC, m.id, near.relationship_id LIMIT :limit
     ) best ON true
+    LEFT JOIN LATERAL (${rowsWith("memory", "id", "best.id")}) m ON true
     ${rows === "memories" ? "" : LINK_JOINS}
     ORDER BY best.depth, best.strength DESC, best.importance DESC, best.id, best.relationship_id`,
   });
@@ -97,6 +99,6 @@ function leading(
   const via = depth === 1 ? "NULL::uuid" : `r.${here}`;
   return `
         SELECT r.${there} AS id, ${via} AS via, r.id AS relationship_id, r.type, '${direction}' AS direction, r.strength
-        FROM level_${depth - 1} JOIN relationship r ON r.graph_id = :graphId AND r.${here} = level_${depth - 1}.id
+        FROM level_${depth - 1} CROSS JOIN LATERAL (${rowsWith("relationship", here, `level_${depth - 1}.id`)}) r
         WHERE :direction <> '${direction === "out" ? "in" : "out"}' AND (:types IS NULL OR r.type = ANY(:types))`;
 }

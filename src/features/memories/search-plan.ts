@@ -168,7 +168,8 @@ function sureVariants({ variants }: Concept): readonly Variant[] {
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
 }
 
-function narrowingQueries({ types, tags, anyTag }: Narrowing): string[] {
+/** What they ask of the index; all of it must hold. */
+export function narrowingQueries({ types, tags, anyTag }: Narrowing): string[] {
   const tagged = tags.map((tag) => quote(`=${tag}`));
   return [
     ...(types.length > 0 ? [any(types.map((type) => quote(`:${type}`)))] : []),

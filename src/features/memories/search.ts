@@ -101,7 +101,7 @@ async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[],
   });
 }
 
-const narrowingOf = ({ types, tags, tagsMatch }: SearchWishes): Narrowing => ({
+export const narrowingOf = ({ types, tags, tagsMatch }: Partial<MemoryFilterInput>): Narrowing => ({
   types: types ?? [],
   tags: tagsAskedFor(tags),
   anyTag: tagsMatch === TagsMatch.ANY,

@@ -8,13 +8,7 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import {
-  meantMemories,
-  relationshipsOfAll,
-  relationshipsOfEach,
-  removeMemories,
-  removeVersions,
-} from "./many-statements.js";
+import { meantMemories, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
 import { idsMeant } from "./meant-memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
@@ -126,9 +120,8 @@ export const shareMemories = defineOperation({
     if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
-      // The team gets the present version alone: earlier ones may say what the author has taken back.
-      const versions = await database.run(removeVersions, sharing);
-      // Copied, since the team's graph may be on another node.
+      // Copied, since the team's graph may be on another node: the present version alone, as earlier ones may say what the
+      // author has taken back.
       const copying = { ...sharing, toGraphId: shared };
       const { length: memories } = await database.run(copyMemories, copying);
       const { length: relationships } = await database.run(copyRelationships, copying);
@@ -136,7 +129,7 @@ export const shareMemories = defineOperation({
       const { bytes } = await measure(context, shared, wanted);
       await settle(context, own, { memories: -memories, bytes: -freed.bytes });
       await settle(context, shared, { memories, bytes, written: wanted });
-      return { memories, relationships, droppedRelationships: lost, droppedVersions: versions.length };
+      return { memories, relationships, droppedRelationships: lost, droppedVersions: freed.versions };
     } catch (error) {
       refuseTakenId(error);
     }

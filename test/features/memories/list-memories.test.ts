@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
+import { deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
-import { memories } from "../../../src/features/memories/list-memories.js";
+import { type MemoryPage, memories } from "../../../src/features/memories/list-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
-import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 it("lists newest first, twenty unless told otherwise", async () => {
   await using world = await createWorld();
@@ -53,6 +55,63 @@ it("has no further page when a page ends with the list", async () => {
 
   expect((await ann.did(memories, { limit: 2 })).nextCursor).toBeNull();
   expect((await ann.did(memories, { limit: 1 })).nextCursor).toEqual(expect.any(String));
+});
+
+it("finds what is rare or common among many, in the same order and pages, and so does deleting", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 2_500);
+  await world.database.pool.query(
+    `UPDATE memory SET type = CASE WHEN n % 500 = 7 THEN 'task' ELSE 'general' END, importance = (n % 4)::float8 / 4,
+       created_at = now() - n * interval '1 minute', expires_at = CASE WHEN n % 3 = 0 THEN now() END,
+       tags = CASE WHEN n % 700 = 5 THEN ARRAY['it''s \\', 'rare']
+         WHEN n % 2 = 0 THEN ARRAY['common', 'even'] ELSE ARRAY['common'] END
+     FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS n FROM memory) placed WHERE placed.id = memory.id`,
+  );
+  const { rows } = await world.database.pool.query<{ id: string; n: number }>(
+    "SELECT id, row_number() OVER (ORDER BY id DESC)::int AS n FROM memory",
+  );
+  const isRare = (n: number) => n % 700 === 5;
+  const isEven = (n: number) => n % 2 === 0 && !isRare(n);
+  const filters: ReadonlyArray<readonly [filter: object, lets: (n: number) => boolean]> = [
+    [{ tags: ["rare"] }, isRare],
+    [{ tags: ["IT's \\", "rare"] }, isRare],
+    [{ tags: ["rare", "even"] }, () => false],
+    [{ tags: ["rare", "none"], tagsMatch: "any" }, isRare],
+    [{ tags: ["even"] }, isEven],
+    [{ types: ["task", "none"] }, (n) => n % 500 === 7],
+    [{ types: ["task"], tags: ["even", "rare"], tagsMatch: "any" }, (n) => n % 500 === 7 && isEven(n)],
+    [{ tags: ["common"], minImportance: 0.75 }, (n) => !isRare(n) && n % 4 === 3],
+    [
+      { tags: ["rare"], createdBefore: new Date(Date.now() - 1_000 * MINUTE_MS).toISOString() },
+      (n) => isRare(n) && n >= 1_000,
+    ],
+    [
+      { tags: ["rare"], createdAfter: new Date(Date.now() - 1_000 * MINUTE_MS).toISOString() },
+      (n) => isRare(n) && n < 1_000,
+    ],
+    [{ tags: ["rare"], project: "none" }, () => false],
+  ];
+
+  for (const [filter, lets] of filters) {
+    for (const includeExpired of [false, true]) {
+      const input = { ...filter, includeExpired };
+      const expected = rows.filter(({ n }) => lets(n) && (includeExpired || n % 3 !== 0)).map(({ id }) => id);
+      const seen: string[] = [];
+      for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages++) {
+        const page: MemoryPage = await ann.did(memories, { ...input, limit: 100, cursor });
+        seen.push(...page.memories.map(({ id }) => id));
+        cursor = page.nextCursor;
+      }
+      expect([filter, seen]).toEqual([filter, expected]);
+      const offset = Math.min(3, expected.length);
+      const later = await ann.did(memories, { ...input, limit: 2, offset });
+      expect(later.memories.map(({ id }) => id)).toEqual(expected.slice(offset, offset + 2));
+      const { memoryIds, remaining } = await ann.did(deleteMemories, { ...input, dryRun: true });
+      const oldest = expected.toReversed().slice(0, 500);
+      expect([filter, memoryIds, remaining]).toEqual([filter, oldest, expected.length - oldest.length]);
+    }
+  }
 });
 
 it("can be narrowed by type, tags, importance and time, all of which must hold", async () => {

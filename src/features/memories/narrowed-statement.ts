@@ -1,0 +1,18 @@
+import { defineStatement } from "../../platform/statement.js";
+
+/**
+ * The ids of memories that have certain words in the index of the search, and how many there are; see the migration
+ * `rare_in_large_graphs`. SQL, since no model knows this index.
+ */
+export const narrowedMemories = defineStatement({
+  name: "narrowed_memories",
+  values: {
+    ...{ graphId: "uuid", words: "text", minImportance: "float8?", createdAfter: "timestamptz?" },
+    ...{ createdBefore: "timestamptz?", project: "text?", now: "timestamptz?", before: "uuid?", isNewestFirst: "bool" },
+    ...{ limit: "int4", offset: "int4" },
+  },
+  row: { id: "uuid", total: "int4" },
+  text: `
+    SELECT * FROM narrowed_memories(:graphId, :words, :minImportance, :createdAfter, :createdBefore, :project, :now,
+      :before, :isNewestFirst, :limit, :offset)`,
+});
