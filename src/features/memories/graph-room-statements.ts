@@ -26,7 +26,10 @@ export const settleChange = defineStatement({
   text: "SELECT settle_change(:graphId, :written, :memories, :bytes, :memoriesMax, :bytesMax)::text AS settled",
 });
 
-/** Deletes some rows of a graph; none where it is empty. SQL, since a model would look for them on every node. */
+/**
+ * Deletes some rows of a graph; none where it is empty. SQL, since what a model deletes up to a limit does not name the
+ * graph, so every node would be asked.
+ */
 export const emptyGraph = defineStatement({
   name: "empty_graph",
   values: { graphId: "uuid", rows: "int4" },
