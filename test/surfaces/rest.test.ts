@@ -5,6 +5,7 @@ import { putMemory } from "../../src/features/memories/put-memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import { relationship } from "../../src/features/relationships/get-relationship.js";
 import { LIMITS } from "../../src/limits.js";
+import { operations } from "../../src/operations.js";
 import { ask } from "../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
@@ -162,6 +163,21 @@ it("says of a query string what is wrong with it: a value given twice, and a plu
   const time = "2026-01-01T00:00:00+02:00";
   expect(await problemsOf(`created_after=${time}`)).toEqual([400, expect.stringContaining("%2B") as string]);
   expect(await problemsOf(`created_after=${encodeURIComponent(time)}`)).toEqual([200, undefined]);
+});
+
+it("finds memories whose external ids are words of paths as the document says", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const words = operations.flatMap(({ rest }) => /^\/v1\/memories\/([\w-]+)$/.exec(rest.path)?.[1] ?? []);
+
+  expect(words).toEqual(expect.arrayContaining(["search", "bulk"]));
+  for (const word of words) {
+    const { id } = await ann.did(putMemory, { ...NOTE, externalId: word });
+    const encoded = `%${word.charCodeAt(0).toString(16)}${word.slice(1)}`;
+    const found = await ask(`${url}/v1/memories/${encoded}`, { key: ann.key });
+    expect(found).toMatchObject({ status: 200, body: { id, external_id: word } });
+  }
 });
 
 it("reads numbers as doubles, and the last of a name that stands twice, as the document says", async () => {
