@@ -51,7 +51,8 @@ const verifyGraph = (database: Database, graphId: string, repair: boolean): Prom
     // The graph was deleted meanwhile.
     if (!usage) return undefined;
     const counted = { memories: usage.memories, bytes: Number(usage.bytes) };
-    const held = await measure({ database: inner }, graphId, null);
+    const { memories, bytes } = await measure({ database: inner }, graphId, null);
+    const held = { memories, bytes };
     if (counted.memories === held.memories && counted.bytes === held.bytes) return undefined;
     if (repair) await graphUsage.updateMany({ where: { graphId }, data: held });
     return { graphId, counted, held };
