@@ -284,7 +284,7 @@ export const LIMITS = {
     types: 100,
     /** The most recently changed memories, which recent activity covers. */
     changed: 100_000,
-    /** Problems among them of which it is checked whether something solves them. */
+    /** Problems among them that are checked for a solution. */
     problems: 10_000,
     /** Relationships that the search for a path looks at, in all. Two memories have no more together. */
     pathRelationships: 20_000,

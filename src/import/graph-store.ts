@@ -22,7 +22,7 @@ export interface PlacedLink extends Link {
   readonly toId: string;
 }
 
-/** A relationship of which it is known when it was created. */
+/** A relationship whose time of creation is known. */
 export interface DatedLink extends PlacedLink {
   readonly createdAt: Date;
 }

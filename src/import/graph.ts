@@ -32,7 +32,7 @@ export interface Note {
   readonly lines?: readonly string[];
 }
 
-/** A memory of which it is known when it was created. */
+/** A memory whose time of creation is known. */
 export interface DatedNote extends Note {
   readonly kept: Kept & { readonly createdAt: Date };
 }

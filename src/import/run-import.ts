@@ -134,7 +134,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   );
 }
 
-/** The relationships of which both memories are stored by now. */
+/** The relationships between memories that are stored; others are reported. */
 function placeLinks(
   graph: ImportedGraph,
   ids: ReadonlyMap<string, string>,

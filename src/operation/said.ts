@@ -7,8 +7,8 @@ interface SaidOptions {
 }
 
 /**
- * Declares a field of what is said of a thing, for two inputs: that of a new thing, and that of a change, in which every
- * field may be left out, and null removes what may be null.
+ * Declares a field that two inputs have: that of a new thing, and that of a change to it. In a change every field may
+ * be left out, and null removes what may be null.
  */
 export const saidField =
   (of: "new" | "change") =>
@@ -18,7 +18,7 @@ export const saidField =
     return Field(type, { nullable: true, description: nullable ? `${description} Null removes it.` : description });
   };
 
-/** The fields that an input lacks of what is said of a thing. To ask for these as well does not compile, and names them. */
+/** The fields of a thing that an input lacks. To require them of it does not compile, and the error names them. */
 export type Whole<Said, Input> = Record<Exclude<keyof Said, keyof Input>, unknown>;
 
 /** What is said of a new thing: each of these fields, null where it is left out. */

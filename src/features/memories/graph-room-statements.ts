@@ -13,8 +13,8 @@ export const measureMemories = defineStatement({
 });
 
 /**
- * The last step of a change: lets the words of written memories be known and counts. SQL, since words are told by the
- * index of the search, and a count never goes below nought or beyond a bound, whoever else changes the graph.
+ * The last step of a change: lets the words of written memories be known, and counts. SQL, since the words come from
+ * the index of the search, and no count may go below zero or over a bound, also while others change the graph.
  */
 export const settleChange = defineStatement({
   name: "settle_change",

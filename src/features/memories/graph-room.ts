@@ -62,8 +62,8 @@ export async function assertRoom(
 }
 
 /**
- * The last step of a change, since others wait from here on for its end: counts it, exactly, whoever else changes the
- * graph, and lets the words of the memories that it wrote be found.
+ * Counts a change, exactly, also while others change the graph, and lets the words of the memories that it wrote be
+ * found. The last step of a change: from here on, others wait for the end of its transaction.
  * @throws what `refuseWithoutRoom` does.
  */
 export async function settle(

@@ -43,7 +43,7 @@ export function signedNamesOf(text: string): SignedName[] {
 /** Whether a sign tells something: prose has the others, too. */
 export const isTelling = (sign: string): boolean => !PROSE.test(sign);
 
-/** Without quotes, the end of a sentence, and brackets around the term or of which it has one alone. */
+/** A term without quotes, without what ends a sentence, and without brackets around it or without their other half. */
 function withoutProse(term: string): string {
   let [text, before] = [term, ""];
   while (text !== before) {

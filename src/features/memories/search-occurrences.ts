@@ -36,8 +36,9 @@ const SHORT = 3;
 const ENDING_MAX = 6;
 
 /**
- * A finder for concepts of a search. The index has stems, of which no text says where they stand, so a place counts that
- * begins like a part of a name or word, and ends not much later. In the worst case it marks a word that only looks alike.
+ * A finder for concepts of a search. The index has stems, and does not say where in a text they stand. So a place
+ * counts if a name or word begins there like the stem, and ends not much later. At worst, this marks a word that only
+ * looks alike.
  */
 export function finderOf(concepts: readonly Concept[]): Finder {
   const owners = new Map<string, Sought>();

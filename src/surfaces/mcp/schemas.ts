@@ -55,8 +55,8 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
 const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? { required: names } : {});
 
 /**
- * Without patterns, of which some clients take only anchored ones, and without sizes that hardly any call comes near: every
- * agent has each word in its context, and refusals explain them.
+ * A schema in few words, since every agent has each of them in its context. It leaves out patterns, since some clients
+ * take only anchored ones, and sizes that hardly any call reaches: refusals explain both.
  */
 function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([name]) => !LEFT_TO_REFUSALS.has(name));
@@ -115,8 +115,8 @@ export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
 }
 
 /**
- * What agents get of an answer: what this schema has, without null, and without objects of which nothing is left. What is
- * in a JSON object of a client's stays.
+ * What agents get of an answer: the fields of this schema, without null, and without objects that are empty then. A
+ * JSON object of a client's own stays as it is.
  */
 export function pick(value: unknown, { items, properties }: JsonSchema): unknown {
   if (Array.isArray(value)) return items ? value.map((item) => pick(item, items as JsonSchema)) : value;
