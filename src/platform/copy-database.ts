@@ -87,7 +87,7 @@ interface Move extends Required<ReadOptions> {
   readonly to: Address;
 }
 
-/** Moves all data to another migrated and empty database. Whoever changes the first one meanwhile waits in vain. */
+/** Moves all data to another migrated and empty database. A lock lets changes of the first one wait until the end. */
 export function moveDatabase({ from, to, ...options }: Move): Promise<RowCounts> {
   return onPatientConnection(from, async (holder) => {
     await holder.query(`BEGIN; LOCK TABLE ${(await namesOfTables(holder)).join(", ")} IN SHARE MODE`);

@@ -205,7 +205,7 @@ function assertRestorable({ newId, now }: Context, { memories, relationships }: 
   }
 }
 
-/** Who is believed to have made something: nobody signs for others but those who run the team. */
+/** Who is recorded as the author: a member of the team, if its owner or an admin says so; else the caller. */
 async function authorsKnown(
   { caller, database }: Context,
   graphId: string,

@@ -127,8 +127,8 @@ async function idsOfLinks(
 }
 
 /**
- * Counts what is there with those that were just made. Who links a memory at the same moment is not waited for, so it
- * may end with a few relationships more.
+ * Counts what is there, with those that were just made. It does not wait for requests that link the same memory at the
+ * same moment, so a memory may end with a few relationships more.
  */
 async function assertFewRelationships(
   { database }: Context,

@@ -3,7 +3,7 @@ import type { Context } from "../../operation/context.js";
 import { meantMemories } from "./many-statements.js";
 import type { Place } from "./read-memories.js";
 
-/** A memory, and the name by which it was meant, if that is not its id: who changes it makes sure that it has it still. */
+/** A memory. `externalId` is what it was called by, if not by its id: a change must check that it still has that. */
 export interface MeantPlace extends Place {
   readonly externalId?: string;
 }

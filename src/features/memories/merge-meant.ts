@@ -42,7 +42,7 @@ export async function mergeMeant(
   return { ...found, hits, total: Math.max(found.total, hits.length) };
 }
 
-/** Of the memories that are meant, those that the filter lets through and that still are what was embedded. */
+/** The memories that mean the same as the query, pass the filter, and have not changed since they were embedded. */
 export async function memoriesMeant(
   { database, now }: Merging,
   graphId: string,

@@ -137,8 +137,8 @@ export const shareMemories = defineOperation({
 });
 
 /**
- * The graph of the caller's team, which stays until the end: whoever changes or deletes the team locks its row. It is
- * read anew, since into the graph of a team that is left or deleted by now, memories would move to be lost.
+ * Locks the caller's team until the end, so that nobody deletes it meanwhile, and returns its graph. The membership is
+ * read anew: memories moved to a team that the caller has left or that was deleted would be lost to them.
  */
 async function holdTeamGraph({ caller, database }: Context, teamId: string): Promise<string> {
   await lockRow(database, "team", { id: teamId }, { strength: "KEY SHARE" });
