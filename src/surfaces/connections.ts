@@ -86,8 +86,11 @@ export class Connections {
     return this.#countsAddresses && peers !== undefined && sizeOf(peers) > this.#limits.connectionsPerAddress;
   }
 
-  /** Counts a large answer as unsent. Too many unsent bytes close the connection that made no progress for longest. */
-  trackUnsent(socket: Socket, response: ServerResponse, bytes: number): void {
+  /**
+   * Counts a large answer, or a large part of one, as unsent until this event. Too many unsent bytes close the connection
+   * that made no progress for longest.
+   */
+  trackUnsent(socket: Socket, response: ServerResponse, bytes: number, until: "close" | "drain" = "close"): void {
     const connection = this.#all.get(socket);
     if (!connection) return;
     const add = (more: number) => {
@@ -96,7 +99,11 @@ export class Connections {
       this.#unsent += more;
     };
     add(bytes);
-    response.once("close", () => add(-bytes));
+    const release = () => {
+      response.off("close", release).off(until, release);
+      add(-bytes);
+    };
+    response.once("close", release).once(until, release);
     const { unsentBytes, unsentBytesPerAddress } = this.#limits;
     if (this.#countsAddresses && connection.peers.unsent > unsentBytesPerAddress)
       endLongestUnread(connection.peers.busy);

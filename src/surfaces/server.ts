@@ -45,6 +45,15 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
       return super.writeHead(status, ...rest);
     }
 
+    /** A part of an answer that is streamed waits in memory, too, until the client has read it. */
+    override write(...args: readonly unknown[]): boolean {
+      const hasRoom = super.write(...(args as [string]));
+      const [data] = args;
+      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
+      if (isLarge && !hasRoom) connections.trackUnsent(this.req.socket, this, Buffer.byteLength(data), "drain");
+      return hasRoom;
+    }
+
     /** Writes a large answer in pieces as the client reads it, so that a client that stops reading is noticed. */
     override end(...args: readonly unknown[]): this {
       this.emit("answered");

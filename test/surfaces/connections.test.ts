@@ -2,6 +2,7 @@ import { Agent, get } from "node:http";
 import type { Socket } from "node:net";
 import express from "express";
 import { expect, it, onTestFinished } from "vitest";
+import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
@@ -58,6 +59,21 @@ it("limits unread answers in memory, and serves other clients of the same addres
 
   await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
   expect((await ask(`${url}${LARGE}`)).status).toBe(200);
+});
+
+it("counts parts of answers that are streamed among those that are unread", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 6_000_000, stalledAnswerMs: 600_000 });
+  const ann = await world.user();
+  // Their pages have more than 4 MB each.
+  const note = { type: "general", title: "A note", content: "x".repeat(40_000) };
+  for (let call = 0; call < 6; call++)
+    await ann.did(createMemories, { memories: Array.from({ length: 20 }, () => note) });
+  const asked = `GET /v1/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\n\r\n`;
+
+  for (let n = 0; n < 3; n++) opened(url).write(asked);
+
+  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
 });
 
 it("serves pipelined requests up to the limit, and closes the connection at one more", async () => {

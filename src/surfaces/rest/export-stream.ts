@@ -94,8 +94,10 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
   if (request.method === "HEAD") return void response.end();
   try {
     for (;;) {
-      const text = writer.write(page.records);
-      if (!response.write(text) && !(await isTaken(response, stalledAnswerMs))) return;
+      const hasRoom = response.write(writer.write(page.records));
+      // What is written already is not kept while a slow client reads it.
+      page = { records: [], nextCursor: page.nextCursor };
+      if (!hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       if (page.nextCursor === null) break;
       await scope.work.turns.waitForTurn(response);
       page = await readPage(page.nextCursor);
