@@ -10,7 +10,6 @@ import {
   GraphInput,
   MemoryNotFound,
   NoTeamGraph,
-  assertRoom,
   chosenGraphId,
   idsMeant,
   relationshipsOfEach,
@@ -19,6 +18,7 @@ import {
   settle,
 } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
+import type { Prisma } from "../../platform/prisma/client.js";
 import { betterTypeFor } from "./relationship-types.js";
 import { NewRelationship } from "./relationship-input.js";
 
@@ -114,20 +114,15 @@ export const createRelationship = defineOperation({
     for (;;) {
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
-      await assertPossible(database, link);
+      const full = await fullEnd(database, link);
       if (context.door === "mcp") await assertNotReplaced(database, link);
-      await assertRoom(context, graphId, { bytes });
-      const made = await database.models.relationship
-        .createMany({ data: { ...link, ...row }, skipDuplicates: true })
-        .catch((error: unknown) => {
-          // A memory that is deleted between the check and the insert violates the foreign key.
-          throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
-        });
-      // If not created, another request has just done so. If that one is not deleted again, the next check finds it.
-      if (made.count > 0) {
+      if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
         await settle(context, graphId, { bytes });
         return { graphId, id, from, to, type, ...said, createdAt };
       }
+      await refuseExisting(database, link);
+      if (full !== undefined) throw new TooManyRelationships(full);
+      // The one that was in its way is deleted by now.
     }
   },
 });
@@ -180,16 +175,24 @@ interface Link {
   readonly toId: string;
 }
 
-/**
- * Does not wait for others who link the same memory at the same time, so it may get slightly more than the maximum.
- * @throws RelationshipExists or TooManyRelationships.
- */
-async function assertPossible(database: Database, link: Link): Promise<void> {
-  const { graphId, fromId, toId } = link;
+/** The end that has as many relationships as it may. Others who link it meanwhile may get it slightly more. */
+async function fullEnd(database: Database, { graphId, fromId, toId }: Link): Promise<string | undefined> {
+  const counted = await database.run(relationshipsOfEach, { graphId, ids: [fromId, toId] });
+  return counted.find(({ count }) => count >= RELATIONSHIPS_MAX)?.id;
+}
+
+/** False where there is such a relationship already. */
+async function makeLink({ models }: Database, data: Prisma.RelationshipCreateManyInput): Promise<boolean> {
+  const made = await models.relationship.createMany({ data, skipDuplicates: true }).catch((error: unknown) => {
+    // A memory that is deleted between the check and the insert violates the foreign key.
+    throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
+  });
+  return made.count > 0;
+}
+
+/** @throws RelationshipExists */
+async function refuseExisting({ models }: Database, link: Link): Promise<void> {
   const key = { graphId_fromId_type_toId: link };
-  const existing = await database.models.relationship.findUnique({ where: key, select: { id: true } });
+  const existing = await models.relationship.findUnique({ where: key, select: { id: true } });
   if (existing) throw new RelationshipExists(existing.id);
-  for (const { id, count } of await database.run(relationshipsOfEach, { graphId, ids: [fromId, toId] })) {
-    if (count >= RELATIONSHIPS_MAX) throw new TooManyRelationships(id);
-  }
 }
