@@ -117,14 +117,21 @@ export const memoriesWithLinks = readStatement(
   relationshipsWith("'context', r.context, "),
 );
 
-/** The id of the memory that has taken the place of one. */
+/** Rows of two columns are compared, since only the index that begins with the end of a relationship can do that. */
+const ofType = (end: "from_id" | "to_id", id: string, type: string): string =>
+  `(${end}, type) >= (${id}, '${type}') AND (${end}, type) <= (${id}, '${type}')`;
+
+/**
+ * The id of the memory that has taken the place of one. With an index that begins with the type, PostgreSQL would look
+ * through all that a graph has of this type, which it may take for few.
+ */
 export const newestInPlaceOf = (id: string) => `
       SELECT either.other_id AS id FROM (
         (SELECT id, from_id AS other_id FROM relationship
-          WHERE graph_id = :graphId AND to_id = ${id} AND type = 'REPLACES' LIMIT 20)
+          WHERE graph_id = :graphId AND ${ofType("to_id", id, "REPLACES")} LIMIT 20)
         UNION ALL
         (SELECT id, to_id FROM relationship
-          WHERE graph_id = :graphId AND from_id = ${id} AND type = 'DEPRECATED_BY' LIMIT 20)) AS either
+          WHERE graph_id = :graphId AND ${ofType("from_id", id, "DEPRECATED_BY")} LIMIT 20)) AS either
       ORDER BY either.id DESC LIMIT 1`;
 
 /**

@@ -95,6 +95,19 @@ it("reads little of a graph that the statistics do not know yet, in each operati
   expect(much).toEqual([]);
 });
 
+it("finds what replaces a memory by that memory, where the statistics do not know yet that others are replaced", async () => {
+  const { world, ann, anns } = await unlikeGraphs();
+  await using _world = world;
+  const { database } = world;
+  await database.pool.query("UPDATE relationship SET type = 'REPLACES'");
+  const before = await rowsRead(world);
+
+  const replaced = { graphId: ann.caller.personalGraphId, ids: anns.slice(0, 10) };
+  expect(await database.run(supersedingMemories, replaced)).toHaveLength(10);
+
+  expect((await rowsRead(world)) - before).toBeLessThan(100);
+});
+
 it("reads for each page of an export that page alone", async () => {
   const { world, ann } = await unlikeGraphs();
   await using _world = world;
