@@ -133,8 +133,9 @@ describe("a connected client", () => {
 
     const { body } = await walker.register();
     const { location } = await walker.begin(body.client_id, { scope: "openid" });
-    const back = await walker.visit((await walker.visit(location)).location);
-    expect(back.location).toMatch(/error=invalid_scope/);
+    const page = await walker.visit(location);
+    expect([page.status, page.location]).toEqual([400, ""]);
+    expect(page.text).toContain("nothing to allow");
   });
 
   it("gets new tokens for each refresh token once; a second use ends the connection", async () => {
@@ -288,12 +289,23 @@ describe("a request of a client", () => {
     ["another audience", { resource: "https://other.example.com/mcp" }, "invalid_target"],
     ["another kind of answer", { response_type: "token" }, "unsupported_response_type"],
     ["nobody to be asked", { prompt: "none" }, "login_required"],
-  ])("is refused with %s, and the client is told", async (_name, changed, error) => {
-    const { body: client } = await walker.register();
-    const { location } = await walker.begin(client.client_id, changed);
+  ])(
+    "is refused with %s, and a client on the person's machine is told; nobody is led to a site",
+    async (_name, changed, error) => {
+      const uris = { local: "http://127.0.0.1:6/callback", app: "com.example.app:/callback", site: CALLBACK };
+      const { body: client } = await walker.register({ redirect_uris: Object.values(uris) });
+      const begin = (redirect_uri: string) => walker.begin(client.client_id, { ...changed, redirect_uri });
 
-    expect(location).toMatch(new RegExp(`^${CALLBACK}[?#]error=${error}&`));
-  });
+      for (const uri of [uris.local, uris.app])
+        expect((await begin(uri)).location).toMatch(new RegExp(`^${uri}[?#]error=${error}&`));
+      for (const mode of [{}, { response_mode: "form_post" }, { response_mode: "fragment" }]) {
+        const { status, location, text } = await walker.begin(client.client_id, { ...changed, ...mode });
+        expect([status, location]).toEqual([400, ""]);
+        expect(text).toContain("cannot be answered");
+        expect(text).not.toContain(CALLBACK);
+      }
+    },
+  );
 
   it("reads a document about a client from no internal address", async () => {
     let connections = 0;

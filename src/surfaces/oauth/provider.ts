@@ -35,6 +35,12 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
   const provider = new Provider(parts.urls.issuer, configurationOf(parts));
   const handle = provider.callback();
   provider.on("server_error", (context, error) => parts.note(error, context.res));
+  // Anybody may register a client. So who follows a link to this server gets to another site only by answering: RFC 9700,
+  // 4.11.2. Programs on the person's own machine are told at once; else they would wait.
+  provider.on("authorization.error", ({ oidc }, error) => {
+    if (oidc.route === "authorization" && /^https:/i.test(String(oidc.params?.["redirect_uri"])))
+      error.allow_redirect = false;
+  });
   (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
     if (context) parts.note(error, context.res);
   });
@@ -80,6 +86,8 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
         `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
       );
       context.set({ ...headers });
+      // That of an error which a redirect would have told.
+      if (context.status < 400) context.status = 400;
       context.type = "html";
       context.body = html;
     },
@@ -195,6 +203,6 @@ async function findPending(
       await grant.save();
       await finish({ login: { accountId: userId, remember: false }, consent: { grantId: keyId } });
     },
-    refuse: (error, description) => finish({ error, error_description: description }),
+    refuse: (description) => finish({ error: "access_denied", error_description: description }),
   };
 }

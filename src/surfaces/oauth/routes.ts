@@ -172,7 +172,9 @@ class ConnectPage {
     const shown = "address" in request.query ? { ...pending, email: undefined } : pending;
     if (pending.scopes.length > 0) return this.#send(response, shown);
     const offered = this.#parts.scopes.join(", ");
-    await pending.refuse("invalid_scope", `There is nothing to allow. Ask for one of these: ${offered}.`);
+    throw new InvalidInput([
+      { path: "", message: `There is nothing to allow. The program must ask for one of these: ${offered}.` },
+    ]);
   };
 
   readonly sendCode: Handler = async (request, response) => {
@@ -193,7 +195,7 @@ class ConnectPage {
   readonly answer: Handler = async (request, response) => {
     const pending = await this.#pending(request, response);
     const form = formIn(request);
-    if (form.get("answer") === "refuse") return pending.refuse("access_denied", "The person refused.");
+    if (form.get("answer") === "refuse") return pending.refuse("The person refused.");
     const { email, scopes, clientName } = pending;
     if (form.get("answer") !== "allow" || email === undefined) return this.#send(response, pending);
     // People copy codes with spaces, and mobile keyboards add them.

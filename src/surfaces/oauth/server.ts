@@ -35,7 +35,7 @@ export interface PendingRequest {
   rememberEmail(email: string): Promise<void>;
   /** Both answers redirect the person. */
   agree(connected: { readonly keyId: string; readonly userId: string }): Promise<void>;
-  refuse(error: "access_denied" | "invalid_scope", description: string): Promise<void>;
+  refuse(description: string): Promise<void>;
 }
 
 /** The authorization server, loaded when it is needed first. */
