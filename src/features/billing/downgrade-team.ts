@@ -86,22 +86,32 @@ export const downgradeTeam = defineTeamOperation({
 });
 
 /** Stripe charges the smaller quantity at the renewal, and until then knows from the metadata what is paid. */
-function buildDowngrade({ subscriptionId: id, itemId, ...account }: ResizableAccount, quantity: number) {
-  const { seats, nextSeats, periodEnd } = account;
-  const isFewer = seats !== null && quantity < seats && periodEnd !== null;
+function buildDowngrade(account: ResizableAccount, quantity: number): Requests["downgrade"] {
+  const { subscriptionId: id, seats, nextSeats, periodEnd } = account;
+  const end = periodEnd && periodEnd.getTime() / 1_000;
+  const keptSeats = seats !== null && quantity < seats && end !== null ? { seats, until: end } : undefined;
+  const seatsBefore = nextSeats ?? seats;
+  const isTied = end !== null && seatsBefore !== null;
   return {
     id,
-    params: {
-      items: [{ id: itemId, quantity }],
-      proration_behavior: "none",
-      metadata: {
-        [KEPT_SEATS.seats]: isFewer ? String(seats) : "",
-        [KEPT_SEATS.until]: isFewer ? String(periodEnd.getTime() / 1_000) : "",
-      },
-    },
-    seatsBefore: nextSeats ?? seats,
-  } satisfies Requests["downgrade"];
+    params: withNextSeats(account, quantity, keptSeats),
+    seatsBefore,
+    ...(isTied && { period: { end, undo: withNextSeats(account, seatsBefore) } }),
+  };
 }
+
+const withNextSeats = (
+  { itemId }: ResizableAccount,
+  quantity: number,
+  kept?: { readonly seats: number; readonly until: number },
+): Requests["downgrade"]["params"] => ({
+  items: [{ id: itemId, quantity }],
+  proration_behavior: "none",
+  metadata: {
+    [KEPT_SEATS.seats]: kept ? String(kept.seats) : "",
+    [KEPT_SEATS.until]: kept ? String(kept.until) : "",
+  },
+});
 
 /**
  * Lowers the team's size before Stripe is asked, while the team's row is locked: whoever joined in between would stay

@@ -18,6 +18,8 @@ export interface Requests {
     readonly params: Stripe.SubscriptionUpdateParams;
     /** For the audit. */
     readonly seatsBefore?: number | null;
+    /** The end of the period that it is meant for, in Stripe's seconds, and what takes it back in another one. */
+    readonly period?: { readonly end: number; readonly undo: Stripe.SubscriptionUpdateParams };
   };
   cancel: {
     readonly id: string;
@@ -71,6 +73,25 @@ async function endStalled(
   return stripe.subscriptions.cancel(id, {}, options);
 }
 
+/**
+ * Changes the seats of the next period. If the renewal came first, the change would be one of the new period without a
+ * charge or a credit, so it is taken back. A repeated request gets the first answer again, so it is taken back then, too.
+ */
+async function changeNextSeats(
+  stripe: Stripe,
+  { id, params, period }: Requests["downgrade"],
+  options: Stripe.RequestOptions,
+): Promise<Stripe.Response<Stripe.Subscription>> {
+  const answer = await stripe.subscriptions.update(id, params, options);
+  if (!period || answer.items.data.some(({ current_period_end: end }) => end === period.end)) return answer;
+  const undo = { ...options, idempotencyKey: `${options.idempotencyKey}-undo` };
+  await stripe.subscriptions.update(id, period.undo, undo).catch((error: unknown) => {
+    // The request must stay open, so that it is repeated until it is taken back.
+    throw new PaymentsError("unknown", `A change that came after the renewal is not taken back: ${String(error)}`);
+  });
+  throw new PaymentsError("refused", "The subscription was renewed before its next seats were changed.");
+}
+
 export const CALLS: Calls = {
   customer: { object: "customer", send: (stripe, { params }, options) => stripe.customers.create(params, options) },
   checkout: {
@@ -82,7 +103,7 @@ export const CALLS: Calls = {
     send: (stripe, { id, params }, options) => stripe.checkout.sessions.expire(id, params, options),
   },
   upgrade: UPDATE,
-  downgrade: UPDATE,
+  downgrade: { object: "subscription", send: changeNextSeats },
   cancel: {
     object: "subscription",
     send: (stripe, request, options) =>

@@ -47,6 +47,29 @@ it("takes the decrease back without a charge, after which more seats can be boug
   expect(await owner.did(upgradeTeam, { maxMembers: 9 })).toMatchObject({ seats: 9, nextSeats: null });
 });
 
+it.each([
+  { wanted: 8, before: 2, why: "nobody has paid for more seats" },
+  { wanted: 2, before: 8, why: "more are paid for" },
+])("is undone if it arrives only after the renewal, when $why", async ({ wanted, before }) => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 8 });
+  const { owner } = payer;
+  if (before < 8) await owner.did(downgradeTeam, { maxMembers: before });
+  world.stripe.fail({ kind: "cut-before", times: 2, method: "POST", path: /subscriptions\/sub_/ });
+  expect(await owner.does(downgradeTeam, { maxMembers: wanted })).toBeRefused("payment_provider_error");
+  await world.stripe.advance(MONTH_MS);
+  await world.stripe.delivered();
+  // The provider does it, but its answers get lost.
+  world.stripe.fail({ kind: "cut-after", times: 2, method: "POST", path: /subscriptions\/sub_/ });
+
+  await owner.does(teamSubscription);
+  await owner.does(teamSubscription);
+
+  expect((await owner.did(teamInvoices)).invoices[0]).toMatchObject({ amount: before * 800, status: "paid" });
+  expect(await owner.did(teamSubscription)).toMatchObject({ seats: before, nextSeats: null, stale: false });
+  expect(await seatsOf(world, payer)).toBe(before);
+});
+
 it("leaves a seat for every member and pending invitation, and lets nobody join beyond the new number", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 8 });
