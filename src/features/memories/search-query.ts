@@ -50,7 +50,8 @@ export interface SearchQuery {
 
 const RUN = new RegExp(`${UNSPACED}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-const NAME = /[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
+/** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
+const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });

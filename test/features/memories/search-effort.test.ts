@@ -1,0 +1,82 @@
+import { runInNewContext } from "node:vm";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { type Lookups, resolve } from "../../../src/features/memories/search-concepts.js";
+import { finderOf } from "../../../src/features/memories/search-occurrences.js";
+import { planSearch } from "../../../src/features/memories/search-plan.js";
+import { readQuery } from "../../../src/features/memories/search-query.js";
+import { snippetOf } from "../../../src/features/memories/search-snippet.js";
+import { LIMITS } from "../../../src/limits.js";
+import { roundsOf } from "../../support/rounds.js";
+
+/** Of processor time, for work that takes up to 0.1 s: one request must not hold up all others. */
+const EFFORT_MAX_MS = 1_000;
+/** Work without end is stopped then. */
+const STOPPED_AFTER_MS = 10_000;
+/** Longer than a query may be: what takes the square of its length takes sixteen times as long. */
+const QUERY_LENGTH = 4 * LIMITS.search.queryLength;
+const TEXT_LENGTH = 10_000;
+
+/** What a search reads in different ways: letters, joints, signs, brackets, quotes, other scripts, letters for several. */
+const PARTS = ["a", "B", "1", "中", "ก", "㌖", "ﷺ", "。", "\u0301", "-", ".", "+", "(", "]", '"', ",", " "];
+
+/** How a query is made of runs of two parts with something behind them. */
+interface Recipe {
+  readonly one: string;
+  readonly other: string;
+  readonly end: string;
+  readonly between: string;
+}
+
+const recipes: fc.Arbitrary<Recipe> = fc.record({
+  one: fc.constantFrom(...PARTS),
+  other: fc.constantFrom(...PARTS),
+  end: fc.constantFrom("", "x", "+x", '"'),
+  between: fc.constantFrom("", " ", "-"),
+});
+/** Each part alone, and within brackets that are taken off one by one. */
+const PLAIN = ["", "("].flatMap((one) => PARTS.map((other): [Recipe] => [{ one, other, end: "+x", between: " " }]));
+
+/** A query with runs of so many, and a text that nearly has it everywhere. */
+function prepare({ one, other, end, between }: Recipe, times: number) {
+  const run = one.repeat(times) + other.repeat(times);
+  const query = (run + end + between).repeat(QUERY_LENGTH / times / 2).slice(0, QUERY_LENGTH - end.length) + end;
+  const text = `${run.repeat(2)}${between}x`;
+  return { query, text: text.repeat(TEXT_LENGTH / text.length + 1).slice(0, TEXT_LENGTH) };
+}
+
+/** A graph that has each word. */
+const EVERY_WORD: Lookups = {
+  words: async (pieces) =>
+    pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 1, known: true, memories: 1 })),
+  alike: async (_words, spellings) =>
+    spellings.map((word) => ({ asked: "", word, stem: [word], documents: 1, begins: false })),
+};
+
+const ANYWHERE = { types: [], tags: [], anyTag: false };
+
+/** Does some work that takes little time of the processor; what other programs do meanwhile does not count. */
+function withinEffort<Result>(work: () => Result): Result {
+  const before = process.cpuUsage();
+  try {
+    return runInNewContext("work()", { work }, { timeout: STOPPED_AFTER_MS }) as Result;
+  } finally {
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(EFFORT_MAX_MS);
+  }
+}
+
+it("reads queries, and finds what texts have of them, in little time whatever they are", async () => {
+  await fc.assert(
+    fc.asyncProperty(recipes, async (recipe) => {
+      for (const times of [30, QUERY_LENGTH / 2]) {
+        const { query, text } = prepare(recipe, times);
+        const read = withinEffort(() => readQuery(query));
+        const resolved = await resolve(read, EVERY_WORD);
+        const { scored } = planSearch(resolved, ANYWHERE, { isPhrase: false, bounds: LIMITS.search });
+        withinEffort(() => snippetOf({ text, goesOn: false, summary: null }, finderOf(scored)));
+      }
+    }),
+    { numRuns: PLAIN.length + roundsOf(100), examples: PLAIN, endOnFailure: true },
+  );
+});
