@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../limits.js";
@@ -127,6 +128,8 @@ export class PaymentsError extends Error {
 /** The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls. */
 export const ANSWERED_WITHIN_S = { change: 15, read: 4 } as const;
 
+/** Many times the largest answer: a hundred subscriptions with an invoice each. */
+const ANSWER_MAX_BYTES = 33_554_432;
 /** How long to wait before a retry while Stripe is busy. */
 const BUSY_WAIT_MS = 300;
 /** Stripe still processes the same request, or another one holds the object: https://docs.stripe.com/error-codes */
@@ -162,7 +165,7 @@ export class Payments {
     this.prices = { month: priceId, year: yearlyPriceId };
     this.portalId = portalId;
     this.#webhookSecret = webhookSecret;
-    this.#stripe = stripeClient(secretKey, apiBase, tracer);
+    this.#stripe = stripeClient(secretKey, apiBase, tracer, waits.changeMs);
   }
 
   /**
@@ -225,7 +228,12 @@ const isWhole = (answer: { readonly object: string; readonly id?: unknown; reado
   answer.object === "list" ? Array.isArray(answer.data) : typeof answer.id === "string" && answer.id !== "";
 
 /** A client of Stripe, or of the stand-in at another address. */
-export function stripeClient(secretKey: string, apiBase: string | undefined, tracer?: Tracer): Stripe {
+export function stripeClient(
+  secretKey: string,
+  apiBase: string | undefined,
+  tracer?: Tracer,
+  longestMs: number = LIMITS.payments.changeMs,
+): Stripe {
   const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
   return new Stripe(secretKey, {
     protocol: protocol === "http:" ? "http" : "https",
@@ -234,21 +242,25 @@ export function stripeClient(secretKey: string, apiBase: string | undefined, tra
     timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
-    httpClient: traceRequests(objectsOnly(Stripe.createNodeHttpClient()), tracer),
+    httpClient: traceRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), tracer),
     appInfo: { name: "memory-graph-gateway" },
   });
 }
 
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 
-/** Stripe's package expects a JSON object; for other JSON (`5`) it throws an error that cannot be caught. */
-function objectsOnly(client: HttpClient): HttpClient {
+/**
+ * Stripe's package expects a JSON object; for other JSON (`5`) it throws an error that cannot be caught. It also keeps
+ * whatever arrives, so an answer of any size or length would use up the memory, even after nobody waits for it.
+ */
+function boundedObjects(client: HttpClient, longestMs: number): HttpClient {
   return {
     getClientName: () => client.getClientName(),
     async makeRequest(...request) {
       const response = await client.makeRequest(...request);
       const read = response.toJSON.bind(response);
       response.toJSON = async () => {
+        boundAnswer(response.getRawResponse() as IncomingMessage, longestMs);
         const json: unknown = await read();
         if (typeof json !== "object" || json === null) throw new SyntaxError("The answer is not a JSON object.");
         return json;
@@ -256,6 +268,18 @@ function objectsOnly(client: HttpClient): HttpClient {
       return response;
     },
   };
+}
+
+/** Cuts an answer that is too large, or not complete when no operation waits for it any more. */
+function boundAnswer(answer: IncomingMessage, longestMs: number): void {
+  const cut = () => answer.destroy(new Error("The answer is too large or too slow."));
+  const late = setTimeout(cut, longestMs);
+  answer.once("close", () => clearTimeout(late));
+  let size = 0;
+  answer.on("data", (part: Buffer | string) => {
+    size += part.length;
+    if (size > ANSWER_MAX_BYTES) cut();
+  });
 }
 
 /** A span for each request, retries as well. Ids are left out of its name. */
