@@ -77,7 +77,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   }
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request) as Express["request"];
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response) as Express["response"];
-  const { headBytes, headers, headTimeoutMs, bodyTimeoutMs } = limits;
+  const { headBytes, headTimeoutMs, bodyTimeoutMs } = limits;
   const options = {
     // The parser does not count the characters between names and values; `assertHeadFits` counts all.
     maxHeaderSize: headBytes,
@@ -103,8 +103,9 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
-  // Node silently drops further headers, so it must read one more than the limit for `assertHeadFits` to see it.
-  server.maxHeadersCount = headers + 1;
+  // Any number, which the size of a head bounds: `assertHeadFits` refuses too many of them with the headers that browsers
+  // need. Node would drop further ones or, in newer versions, refuse the request before that.
+  server.maxHeadersCount = 0;
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
   // An unknown `Expect` is ignored; RFC 9110 lets a server do so.

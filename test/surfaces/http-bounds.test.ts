@@ -46,7 +46,7 @@ it("accepts the largest allowed head, and refuses a larger one", async () => {
 it("refuses a URL that cannot be parsed", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  for (const target of ["http://[/graphql", "http://xn--/"]) {
+  for (const target of ["http://[/graphql", "http://[1::2:3/"]) {
     const answer = await exchange(url, `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, {
       silenceMs: 10_000,
     });

@@ -21,7 +21,7 @@ const TARGETS: readonly Row[] = [
   ["another one's address", get("http://other.example.com:99999/healthz"), 200],
   ["an address without a host", get("http:///healthz"), 200],
   ["an address that cannot be read", get("http://[/"), 400],
-  ["an address in an encoding that cannot be read", get("http://xn--/"), 400],
+  ["an address in an encoding that cannot be read", get("http://xn--\u00fc/"), 400],
   ["an address that cannot be read, two slashes first", get("//[/"), 404],
   ["no slash first", get("healthz"), 400],
   ["another scheme", get("javascript:alert(1)"), 400],
