@@ -54,14 +54,14 @@ export function inputReader<Input extends object>(
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
+        const mistake = field && source === query ? queryMistake(field.type, value) : undefined;
         if (!field) addUnknown(type, [name], reading);
         else if (source === query && belongsInBody(field.name))
           issues.add([name], "belongs in the body, not in the query");
         else if (raw.has(field.name)) issues.add([name], "is given twice");
         else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(inputClass, field.name)))
           issues.add([name], `must have at most ${itemsMaxOf(inputClass, field.name)} items`);
-        else if (source === query && queryMistake(field.type, value))
-          issues.add([name], queryMistake(field.type, value) ?? "");
+        else if (mistake !== undefined) issues.add([name], mistake);
         else raw.set(field.name, read(field.type, value));
       }
     };

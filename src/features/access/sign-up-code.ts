@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt } from "node:crypto";
 import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database.js";
 import { forgetCodes } from "./forget-statements.js";
@@ -82,7 +83,12 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
   const long = randomBytes(32).toString("base64url");
   const createdAt = await timeOf(database);
   const expiresAt = new Date(createdAt.getTime() + codeMinutes * 60_000);
-  const code = { hash: hashCode(email, short), longHash: hashCode(email, long), createdAt, expiresAt };
+  const code = {
+    hash: hashCode(email, short),
+    longHash: hashCode(email, long),
+    createdAt,
+    expiresAt,
+  };
   await models.signUpCode.upsert({
     where: { mailId },
     create: { mailId, email, askedBy: mail.askedBy, ...code },
@@ -104,6 +110,8 @@ export async function isCodeRight(database: Database, email: string, code: strin
   return takeTry(database, { email, hash, asker });
 }
 
+const idsOf = (codes: ReadonlyArray<{ readonly mailId: string }>): string[] => codes.map(({ mailId }) => mailId);
+
 interface Try {
   readonly email: string;
   readonly hash: Uint8Array<ArrayBuffer>;
@@ -111,26 +119,28 @@ interface Try {
 }
 
 /**
- * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. Counting
- * it locks the code for attempts at the same time, in the same order for all of them; what is too many is taken back.
+ * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. The codes
+ * are locked in one order, so that attempts at the same time cannot deadlock.
  */
 function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
   return database.transaction(async (inner) => {
     const { signUpCode } = inner.models;
     const where = { email, expiresAt: { gt: await timeOf(inner) } };
-    const open = await signUpCode.findMany({ where, select: { mailId: true }, orderBy: { mailId: "asc" } });
-    let isRight = false;
-    for (const { mailId } of open) {
-      const counted = { where: { ...where, mailId }, data: { triedBy: { push: asker } } };
-      const [code] = await signUpCode.updateManyAndReturn(counted);
-      if (!code) continue;
-      const { triedBy } = code;
-      const own = triedBy.filter((one) => one === asker);
-      if (triedBy.length <= triesPerCode && own.length <= triesPerNetwork)
-        isRight ||= Buffer.compare(code.hash, hash) === 0;
-      else await signUpCode.update({ where: { mailId }, data: { triedBy: triedBy.slice(0, -1) } });
-    }
-    return isRight;
+    const open = await signUpCode.findMany({
+      where,
+      select: { mailId: true },
+      orderBy: { mailId: "asc" },
+    });
+    for (const { mailId } of open) await lockRow(inner, "sign_up_code", { mail_id: mailId });
+    const locked = await signUpCode.findMany({ where: { ...where, mailId: { in: idsOf(open) } } });
+    const tried = locked.filter(
+      ({ triedBy }) => triedBy.length < triesPerCode && triedBy.filter((one) => one === asker).length < triesPerNetwork,
+    );
+    await signUpCode.updateMany({
+      where: { mailId: { in: idsOf(tried) } },
+      data: { triedBy: { push: asker } },
+    });
+    return tried.some((code) => Buffer.compare(code.hash, hash) === 0);
   });
 }
 

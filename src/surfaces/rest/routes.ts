@@ -78,22 +78,24 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     if (operation.kind === "mutation") refuseConditions(request, takesVersion);
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = request.method === "GET" ? undefined : jsonBody(request);
-    const plain = await run(services, scope, { path: { ...request.params, ...headers }, query: request.query, body });
+    const plain = await run(services, scope, {
+      path: { ...request.params, ...headers },
+      query: request.query,
+      body,
+    });
     if (rest.status === 204) {
       response.status(204).end();
       return;
     }
     if (rest.location) {
-      const path = rest.location.replace(":id", String(plain["id"]));
-      response.set("Location", prefixOf(services.publicUrl()) + path);
+      // A proxy in front may add the path of the public URL to every path.
+      const { pathname } = new URL(services.publicUrl() + rest.location.replace(":id", String(plain["id"])));
+      response.set("Location", pathname);
     }
     if (typeof plain["version"] === "number") response.set("ETag", `"${plain["version"]}"`);
     await answerJson(response, rest.status ?? 200, plain);
   };
 }
-
-/** What a proxy in front adds to every path: the path of the public URL. */
-const prefixOf = (publicUrl: string): string => publicUrl.replace(/^\w+:\/\/[^/]*/, "");
 
 /** A change that ignored a condition would overwrite or delete what the client did not mean. */
 function refuseConditions(request: Request, takesVersion: boolean): void {

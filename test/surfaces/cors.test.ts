@@ -1,0 +1,70 @@
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+it("lets pages of allowed origins call, and no others", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
+  const ann = await world.user();
+  const allowed = async (origin: string) =>
+    (await ask(`${url}/me`, { key: ann.key, headers: { origin } })).headers.get("access-control-allow-origin");
+  const preflight = await ask(`${url}/v1/memories`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://app.example.com",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,content-type,idempotency-key",
+    },
+  });
+
+  expect(await allowed("https://app.example.com")).toBe("https://app.example.com");
+  expect(await allowed("https://evil.example.com")).toBeNull();
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type,idempotency-key");
+});
+
+it("lets pages of allowed origins read why the head of a request is refused", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
+  const origin = "https://app.example.com";
+  const { urlBytes, mediaTypesBytes, headers } = LIMITS.http;
+  const many = Object.fromEntries(Array.from({ length: headers + 1 }, (_, index) => [`x-${index}`, "1"]));
+  const refused = [
+    await ask(`${url}/graphql?query=${"a".repeat(urlBytes)}`, { headers: { origin } }),
+    await ask(`${url}/graphql`, { headers: { origin, accept: "a".repeat(mediaTypesBytes + 1) } }),
+    await ask(`${url}/me`, { headers: { origin, ...many } }),
+  ];
+
+  for (const { status, headers: told } of refused) {
+    expect([status, told.get("access-control-allow-origin")]).toEqual([413, origin]);
+  }
+});
+
+it.each(["development", "production"])(
+  "lets pages of the same machine in while developing, at every door: %s",
+  async (mode) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ NODE_ENV: mode });
+    const local = ["http://localhost:5173", "http://localhost", "http://127.0.0.1:3000", "http://[::1]:8080"];
+    const foreign = [
+      "http://localhost.example.com",
+      "http://localhost:5173.example.com",
+      "http://127.0.0.1.example.com:80",
+      "http://127.0.0.2:3000",
+      "https://localhost:5173",
+      "null",
+    ];
+    const allowed: string[] = [];
+    for (const path of ["/v1/memories", "/graphql", "/teams/me"]) {
+      for (const origin of [...local, ...foreign]) {
+        const headers = { origin, "access-control-request-method": "POST" };
+        const answer = await ask(url + path, { method: "OPTIONS", headers });
+        const told = answer.headers.get("access-control-allow-origin");
+        if (told !== null) allowed.push(told);
+      }
+    }
+
+    expect(allowed).toEqual(mode === "development" ? [...local, ...local, ...local] : []);
+  },
+);
