@@ -1,6 +1,7 @@
 /**
- * Copies what a server in production needs, and nothing else, to an empty folder: `node .config/gather.mjs TARGET`, after
- * `npm run build`. The embedded PostgreSQL stays behind, so DATABASE_URL is needed there. The image is made of it.
+ * Copies what a server in production needs, and nothing else, to an empty folder: `node .config/gather.mjs TARGET`,
+ * after `npm run build`. The embedded PostgreSQL stays behind, so DATABASE_URL is needed there. The image is made of
+ * it.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -44,7 +44,9 @@ export default defineConfig({
   logLevel: "warn",
 });
 
-/** The database client's query compiler is text in base64; from a file of its own it takes less than half the memory. */
+/**
+ * The database client's query compiler is text in base64; from a file of its own it takes less than half the memory.
+ */
 function keepAsFile(id) {
   return {
     name: "keep-as-file",

@@ -1,7 +1,9 @@
 import type { Services } from "./operation/context.js";
 import type { Backlog } from "./platform/metrics.js";
 
-/** What waits in the database to be done: mails, payment events, requests to the payment provider, memories to embed. */
+/**
+ * What waits in the database to be done: mails, payment events, requests to the payment provider, memories to embed.
+ */
 export async function readBacklog({
   database,
   meaning,

@@ -179,8 +179,8 @@ export const LIMITS = {
     /** Candidates for each way to match: one more than a search counts, to know whether there are more. */
     candidates: 1_001,
     /**
-     * The candidates' words are read if they have at most so many bytes together; else each word is looked up in the index
-     * once more, which does not depend on their size.
+     * The candidates' words are read if they have at most so many bytes together; else each word is looked up in the
+     * index once more, which does not depend on their size.
      */
     readBytes: 600_000,
     /** Memories that are looked at if the search has filters on importance or dates, which are not in the index. */
@@ -428,7 +428,9 @@ export const LIMITS = {
   signUp: {
     /** Codes that one network requests in an hour, for all addresses. */
     asksPerNetwork: { limit: 30, windowMs: 3_600_000 },
-    /** The same for one address. Not longer than a code is valid, so that users of one network do not block each other. */
+    /**
+     * The same for one address. Not longer than a code is valid, so that users of one network do not block each other.
+     */
     asksPerNetworkAndAddress: { limit: 5, windowMs: 900_000 },
     /** Attempts with short codes from one network in an hour, for all addresses. */
     guessesPerNetwork: { limit: 30, windowMs: 3_600_000 },
@@ -462,9 +464,13 @@ export const LIMITS = {
     /** Characters of a program's name; it is the name of its key. */
     nameLength: 100,
     registrationsPerNetwork: { limit: 60, windowMs: 3_600_000 },
-    /** Beginnings of a connection; each stores its request until it is answered, and may read a document about a client. */
+    /**
+     * Beginnings of a connection; each stores its request until it is answered, and may read a document about a client.
+     */
     startsPerNetwork: { limit: 60, windowMs: 600_000 },
-    /** Registered clients that nobody connected, and requests that wait for an answer; the oldest beyond are deleted. */
+    /**
+     * Registered clients that nobody connected, and requests that wait for an answer; the oldest beyond are deleted.
+     */
     waiting: 10_000,
     /** Tokens of a kind that are kept for one connection: beyond, the oldest are deleted. */
     tokensPerGrant: 10,

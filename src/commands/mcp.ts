@@ -29,7 +29,9 @@ async function pass(line: string, options: ServiceOptions): Promise<void> {
   if (message.id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", ...answer, id: message.id }));
 }
 
-/** Clients show an agent what a tool answers, but often hide errors: so a call of one is answered as one that failed. */
+/**
+ * Clients show an agent what a tool answers, but often hide errors: so a call of one is answered as one that failed.
+ */
 function answerTo({ method, params }: Message, text: string): object {
   if (method !== "tools/call") return { error: { code: -32_603, message: text } };
   const isModern = params?._meta?.[VERSION_KEY] !== undefined;

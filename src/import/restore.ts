@@ -75,8 +75,8 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
 }
 
 /**
- * Only relationships are left out: memories that were shared with a team while its graph was exported bring theirs, which
- * a later page has, while the page on which the memories would be was written already.
+ * Only relationships are left out: memories that were shared with a team while its graph was exported bring theirs,
+ * which a later page has, while the page on which the memories would be was written already.
  * @throws ImportStopped for every other refusal.
  */
 function stopUnlessDangling(error: unknown, kind: Kind): never {

@@ -176,8 +176,8 @@ async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Pr
 }
 
 /**
- * Whether a stored memory with the same title came from this note. A note that grows is identified by its title; if that
- * was cut, by the full title at the start of the content. Any other note is identified by its whole content.
+ * Whether a stored memory with the same title came from this note. A note that grows is identified by its title; if
+ * that was cut, by the full title at the start of the content. Any other note is identified by its whole content.
  */
 function isSame({ key, type, title, content, lines }: Note, memory: StoredMemory): boolean {
   if (!lines) return memory.type === type && memory.content === content;

@@ -12,7 +12,10 @@ export const lockResults = defineStatement({
   text: "SELECT locked, part, fingerprint, result FROM lock_results(:number, :userId, :keyHash, :keptHours)",
 });
 
-/** SQL, because it runs for every creation with an Idempotency-Key, and because no model can replace a row only if it is old. */
+/**
+ * SQL, because it runs for every creation with an Idempotency-Key, and because no model can replace a row only if it is
+ * old.
+ */
 export const keepResult = defineStatement({
   name: "idempotency_keep_result",
   values: { userId: "uuid", keyHash: "bytea", part: "text", fingerprint: "bytea", result: "bytea", keptHours: "int4" },

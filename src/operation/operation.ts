@@ -38,7 +38,8 @@ interface Facts<Input extends object, Output extends object> {
   /** A realistic input, without defaults if wanted, and its output: for documentation. */
   readonly example?: { readonly input: Partial<Input>; readonly output: Output };
   /**
-   * Checks that the bounds of single fields cannot express. Runs before anything is charged or read; uses no database or service.
+   * Checks that the bounds of single fields cannot express. Runs before anything is charged or read; uses no database
+   * or service.
    * @throws InvalidInput
    */
   check?(context: Context, input: Input): void;

@@ -6,8 +6,8 @@ export const isLeftOut = ({ input, mcp }: Pick<Operation, "input" | "mcp">, name
   isMarked(input, name, "notForAgents") || (mcp?.leftOut?.includes(name) ?? false);
 
 /**
- * How MCP offers an operation to agents. Inputs have their names in code, outputs those of REST in camelCase. A name that
- * does not exist stops the server at its start.
+ * How MCP offers an operation to agents. Inputs have their names in code, outputs those of REST in camelCase. A name
+ * that does not exist stops the server at its start.
  */
 export interface ToolRoute {
   /** In snake_case. It must not change, since people write it into the settings of their agents. */
@@ -32,7 +32,9 @@ export interface ToolRoute {
   readonly outputs?: readonly string[];
   /** An output with a long text, of which an agent can request the part from a given character. */
   readonly inParts?: string;
-  /** Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors. */
+  /**
+   * Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors.
+   */
   readonly ifCut?: string;
   /** Inputs that leave something out: an answer whose lists are all empty names those that were given. */
   readonly narrowing?: readonly string[];

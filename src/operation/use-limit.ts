@@ -113,8 +113,8 @@ function identitiesOf<Input extends object>(
 
 /**
  * A store for one decision. The library reads, decides and then writes, so many requests at the same time would all
- * read the same. Here the read also stores the new use if it is allowed, in one atomic step; the library gets the times of
- * the earlier uses, and comes to the same result.
+ * read the same. Here the read also stores the new use if it is allowed, in one atomic step; the library gets the times
+ * of the earlier uses, and comes to the same result.
  */
 class Uses extends Store {
   times: readonly number[] = [];

@@ -131,9 +131,9 @@ class Connection {
   }
 
   /**
-   * The answer to wait for. That to BEGIN is not: the transaction's first statement is sent right behind it, which saves a
-   * round trip. BEGIN can only fail with its connection, and then that statement fails, too. COMMIT is sent right behind a
-   * statement that stands `BEFORE_COMMIT`: it rolls back if that fails, and answers with the failure.
+   * The answer to wait for. That to BEGIN is not: the transaction's first statement is sent right behind it, which
+   * saves a round trip. BEGIN can only fail with its connection, and then that statement fails, too. COMMIT is sent
+   * right behind a statement that stands `BEFORE_COMMIT`: it rolls back if that fails, and answers with the failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
     // Only Prisma's adapter sends these texts; it takes answers as promises.

@@ -9,7 +9,8 @@ import { StartError } from "./start-error.js";
 /*
  * A copy of a whole database is text: a head with the newest migration, then for each table the line and the rows of
  * PostgreSQL's COPY, then an end with the number of rows. Rows of COPY never contain a line of only `\.`, which ends a
- * table. Generated columns and triggers are left out: the target computes the first and already has what the second did.
+ * table. Generated columns and triggers are left out: the target computes the first and already has what the second
+ * did.
  */
 
 /** How many rows each table has. */

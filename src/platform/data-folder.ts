@@ -5,7 +5,10 @@ import type { Logger } from "./logger.js";
 import type { AddressVariable } from "./start-error.js";
 
 export interface DataFolder extends AsyncDisposable {
-  /** The address of PostgreSQL itself, not of a pooler. It changes when the embedded PostgreSQL must restart on another port. */
+  /**
+   * The address of PostgreSQL itself, not of a pooler. It changes when the embedded PostgreSQL must restart on another
+   * port.
+   */
   readonly databaseUrl: string;
   /** Resolves when another server has taken over the data folder; this one must stop, with this error. */
   readonly lost: Promise<AnotherServer>;

@@ -28,8 +28,8 @@ export class DatabaseUnavailable extends Error {
 
 /**
  * Why the database failed, if neither the request nor the code caused it: then the same can be retried later. Undefined
- * for every other error. Also checks wrapped errors: node-postgres throws those of PostgreSQL and Node, Prisma's adapter
- * a `DriverAdapterError` with the cause as a plain object, Prisma's client that one in `meta`, and Node an
+ * for every other error. Also checks wrapped errors: node-postgres throws those of PostgreSQL and Node, Prisma's
+ * adapter a `DriverAdapterError` with the cause as a plain object, Prisma's client that one in `meta`, and Node an
  * `AggregateError` for several attempts to connect.
  */
 export function whyUnavailable(error: unknown): WhyUnavailable | undefined {

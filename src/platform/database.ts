@@ -36,15 +36,15 @@ export interface Database {
   ): Promise<Row[]>;
   /**
    * Runs the statements of one search, one after the other, on one of the connections reserved for searches. All
-   * together may take `LIMITS.database.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails, and
-   * so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
+   * together may take `LIMITS.database.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails,
+   * and so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
    */
   search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
   /**
-   * Reads pages of a graph by models, in the order of an index. PostgreSQL takes each graph for a small part of its table
-   * (see the migration `plans_for_any_graph`), and of one that is most of it, it would read and sort all for each page: of
-   * 100,000 memories those of one type took 170 ms instead of 10. Changes would be planned so, too: so in a transaction of
-   * its own, or only meanwhile inside another one.
+   * Reads pages of a graph by models, in the order of an index. PostgreSQL takes each graph for a small part of its
+   * table (see the migration `plans_for_any_graph`), and of one that is most of it, it would read and sort all for each
+   * page: of 100,000 memories those of one type took 170 ms instead of 10. Changes would be planned so, too: so in a
+   * transaction of its own, or only meanwhile inside another one.
    */
   readPages<T>(read: (models: Models) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */

@@ -18,8 +18,8 @@ export interface Distributed {
 type Tell = (message: string) => void;
 
 /**
- * Distributes what graphs hold over the nodes that Citus knows, with the rows that there are; what is distributed already
- * stays. Writing to a table waits while it is distributed.
+ * Distributes what graphs hold over the nodes that Citus knows, with the rows that there are; what is distributed
+ * already stays. Writing to a table waits while it is distributed.
  * @throws StartError where there is no Citus or no node, or the schema forbids it. Then nothing was changed.
  */
 export async function distribute(url: string, tell: Tell = () => {}): Promise<Distributed> {

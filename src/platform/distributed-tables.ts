@@ -21,8 +21,8 @@ export const REFERENCE_TABLES = ["embedding_model"] as const;
 export const ALL_GRAPHS = "/* all graphs */";
 
 /**
- * What a distribution by `graph_id` asks of the schema, read off the catalogue of any PostgreSQL: the rows say what stands
- * in its way. `$1` names the distributed tables, `$2` the reference tables.
+ * What a distribution by `graph_id` asks of the schema, read off the catalogue of any PostgreSQL: the rows say what
+ * stands in its way. `$1` names the distributed tables, `$2` the reference tables.
  */
 export const OBSTACLES = `
   WITH t AS (

@@ -18,7 +18,9 @@ export interface Message {
 }
 
 export interface Mailer {
-  /** Resolves when the next mail server has accepted the mail; rejects otherwise, after `SEND_TIMEOUT_MS` at the latest. */
+  /**
+   * Resolves when the next mail server has accepted the mail; rejects otherwise, after `SEND_TIMEOUT_MS` at the latest.
+   */
   send(message: Message): Promise<void>;
 }
 

@@ -4,7 +4,9 @@ import { VectorIndex } from "./vector-index.js";
 
 const { queriesAtOnce, queriesKept, queryMs } = LIMITS.embeddings;
 
-/** What finding by meaning needs of a process: the server that embeds, vectors in memory, and those of earlier queries. */
+/**
+ * What finding by meaning needs of a process: the server that embeds, vectors in memory, and those of earlier queries.
+ */
 export class Meaning implements AsyncDisposable {
   #asked = 0;
   readonly #queries = new Map<string, Promise<Vector>>();

@@ -40,8 +40,8 @@ const VERSION_MIN = 14;
 /**
  * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
  * one migrates and the others wait, with a message.
- * @throws StartError when the database cannot be used, is being or was moved, a migration failed earlier or was changed after
- * it was applied, or another server migrates for too long.
+ * @throws StartError when the database cannot be used, is being or was moved, a migration failed earlier or was changed
+ * after it was applied, or another server migrates for too long.
  */
 export async function migrate(
   url: string,

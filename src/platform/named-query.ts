@@ -24,8 +24,8 @@ interface Description {
 const { prepareValue: valueMapper } = (pg as unknown as { utils: { prepareValue: unknown } }).utils;
 
 /**
- * A statement under its name. PostgreSQL describes its rows only the first time on a connection. They stay the same, since
- * it refuses a statement whose rows have changed, and reading the description takes longer than reading a row.
+ * A statement under its name. PostgreSQL describes its rows only the first time on a connection. They stay the same,
+ * since it refuses a statement whose rows have changed, and reading the description takes longer than reading a row.
  */
 class NamedQuery extends (pg.Query as unknown as new (text: string, values: unknown[]) => Query) {
   #connection: Connection | undefined;

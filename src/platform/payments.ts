@@ -125,7 +125,9 @@ export class PaymentsError extends Error {
   }
 }
 
-/** The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls. */
+/**
+ * The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls.
+ */
 export const ANSWERED_WITHIN_S = { change: 15, read: 4 } as const;
 
 /** Many times the largest answer: a hundred subscriptions with an invoice each. */
@@ -306,8 +308,8 @@ async function tooLate(deadline: Deadline, signal: AbortSignal): Promise<never> 
 
 /**
  * Decides from an error what effect the request had. 409 and 429 had no effect, but can be retried under the same key;
- * a wrong API key says nothing about an earlier attempt. Stripe stores a server error under the idempotency key: when it
- * is returned a second time, further retries return the same.
+ * a wrong API key says nothing about an earlier attempt. Stripe stores a server error under the idempotency key: when
+ * it is returned a second time, further retries return the same.
  */
 function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): PaymentsError {
   const { statusCode = 0, type, code, param, requestId, message, headers } = error;

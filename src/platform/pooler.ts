@@ -19,7 +19,10 @@ const CONNECTION = {
 /** Two servers that start at the same time must not change the role at the same time. Any constant works. */
 const LOCK = 7_301_984_266;
 
-/** What every connection of the service needs. Where others open them, a pooler or the nodes of Citus, they belong to the role. */
+/**
+ * What every connection of the service needs. Where others open them, a pooler or the nodes of Citus, they belong to
+ * the role.
+ */
 export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
   TimeZone: "UTC",
   jit: "off",
@@ -29,8 +32,8 @@ export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>>
 });
 
 /**
- * Prepares the use of a pooler: stores the settings at the role, by a direct connection, and asks the pooler what it can
- * do.
+ * Prepares the use of a pooler: stores the settings at the role, by a direct connection, and asks the pooler what it
+ * can do.
  * @throws StartError when its connections do not have the settings, or one of the addresses cannot be used.
  */
 export async function preparePooler(

@@ -1,7 +1,8 @@
 import { defineStatement } from "./statement.js";
 
 /**
- * How far a primary has written, or a replica has replayed. SQL, because no model reads what PostgreSQL tells of itself.
+ * How far a primary has written, or a replica has replayed. SQL, because no model reads what PostgreSQL tells of
+ * itself.
  */
 export const walPosition = defineStatement({
   name: "wal_position",

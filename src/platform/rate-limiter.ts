@@ -37,8 +37,8 @@ export interface Budgets {
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 /**
- * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes those that ended,
- * then the oldest.
+ * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes those that
+ * ended, then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
 /** A longer name, such as one with a long e-mail address, is stored as its hash. */

@@ -14,12 +14,14 @@ export interface Statement<Values extends object = readonly unknown[], Row = nev
 }
 
 /**
- * Begins the text of a statement that is the last of its transaction, and whose answer has no rows: it is not waited for
- * before COMMIT is sent, which saves a round trip. If it fails, so does COMMIT.
+ * Begins the text of a statement that is the last of its transaction, and whose answer has no rows: it is not waited
+ * for before COMMIT is sent, which saves a round trip. If it fails, so does COMMIT.
  */
 export const BEFORE_COMMIT = "/* before COMMIT */";
 
-/** What it takes and answers with is declared; `test/contract/statement-types.test.ts` compares that with the database. */
+/**
+ * What it takes and answers with is declared; `test/contract/statement-types.test.ts` compares that with the database.
+ */
 export interface DeclaredStatement<Values extends object = never, Row = unknown> extends Statement<Values, Row> {
   readonly names: readonly string[];
   readonly values: Types;

@@ -33,7 +33,9 @@ export type VectorQuestion =
       readonly most: number;
     };
 
-/** For `add` whether the matrix is there now; for `find` undefined where it is not, false where it has other dimensions. */
+/**
+ * For `add` whether the matrix is there now; for `find` undefined where it is not, false where it has other dimensions.
+ */
 export type VectorAnswer = boolean | readonly NearVector[] | undefined;
 
 export interface VectorWorkerData {

@@ -87,8 +87,8 @@ export class Connections {
   }
 
   /**
-   * Counts a large answer, or a large part of one, as unsent until this event. Too many unsent bytes close the connection
-   * that made no progress for longest.
+   * Counts a large answer, or a large part of one, as unsent until this event. Too many unsent bytes close the
+   * connection that made no progress for longest.
    */
   trackUnsent(socket: Socket, response: ServerResponse, bytes: number, until: "close" | "drain" = "close"): void {
     const connection = this.#all.get(socket);

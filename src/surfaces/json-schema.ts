@@ -195,7 +195,9 @@ function presentSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema
   return { $ref: `#/components/schemas/${type.name}` };
 }
 
-/** The schema of an object with the fields in `only`, or with all that REST answers contain. Others may be added later. */
+/**
+ * The schema of an object with the fields in `only`, or with all that REST answers contain. Others may be added later.
+ */
 function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonly string[]): JsonSchema {
   const followed = followedFields(type);
   const partsOf = ({ extensions }: Field) => extensions["embedded"] as readonly string[] | undefined;

@@ -19,7 +19,9 @@ interface ServerParts extends RefusalParts {
   /** Whether connections come from proxies; then the client's address is known only per request. */
   readonly behindProxies: boolean;
   readonly turns: Turns;
-  /** Whether the server goes down: then clients leave with their answers, so that no request meets a closed connection. */
+  /**
+   * Whether the server goes down: then clients leave with their answers, so that no request meets a closed connection.
+   */
   isStopping(): boolean;
 }
 
@@ -32,7 +34,9 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   const { limits, behindProxies, turns, isStopping } = parts;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
-    /** If the answer comes before the end of the body, the rest is discarded, or the connection closed if it is large. */
+    /**
+     * If the answer comes before the end of the body, the rest is discarded, or the connection closed if it is large.
+     */
     override writeHead(status: number, ...rest: []): this {
       if (!this.req.complete) {
         this.req.resume();
@@ -103,8 +107,8 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
-  // Any number, which the size of a head bounds: `assertHeadFits` refuses too many of them with the headers that browsers
-  // need. Node would drop further ones or, in newer versions, refuse the request before that.
+  // Any number, which the size of a head bounds: `assertHeadFits` refuses too many of them with the headers that
+  // browsers need. Node would drop further ones or, in newer versions, refuse the request before that.
   server.maxHeadersCount = 0;
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));

@@ -10,7 +10,10 @@ export interface Reply {
 /** The service bounds what one address may do at once, so more connections are those of several clients. */
 const CONNECTIONS_OF_ADDRESS = 32;
 
-/** Asks one server, over so many connections that are kept. More than 32 need Linux, where 127.0.0.2 is this machine too. */
+/**
+ * Asks one server, over so many connections that are kept. More than 32 need Linux, where 127.0.0.2 is this machine
+ * too.
+ */
 export class Client {
   readonly #agent: Agent;
   /** How far each case's requests have been sent; they are sent round and round. */
@@ -65,7 +68,9 @@ export class Client {
     await this.#work(bench, () => ++done < times);
   }
 
-  /** Asks on all connections, each time until told to stop. Throws at the first answer that is not what it should be. */
+  /**
+   * Asks on all connections, each time until told to stop. Throws at the first answer that is not what it should be.
+   */
   async #work(bench: Case, goesOn: (begin: number, end: number) => boolean): Promise<void> {
     const worker = async (_none: unknown, index: number) => {
       const address = Math.floor(index / CONNECTIONS_OF_ADDRESS);

@@ -3,7 +3,9 @@ import type { GraphQLResolveInfo, SelectionNode } from "graphql";
 import { newMemory } from "./floor-input.js";
 import type { Caller, Memory, Related, Relationship, Work } from "./floor-work.js";
 
-/** What the cases' documents need of the service's schema; defaults are the resolvers', since graphql-jit knows none. */
+/**
+ * What the cases' documents need of the service's schema; defaults are the resolvers', since graphql-jit knows none.
+ */
 export const SCHEMA = `
 scalar DateTimeISO
 scalar JSONObject

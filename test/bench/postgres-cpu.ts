@@ -21,7 +21,10 @@ export async function backendTimes(monitor: pg.Client): Promise<BackendTimes | u
   }
 }
 
-/** proc_pid_stat(5): after the name in parentheses come the state and the numbers, user and system time the 12th and 13th. */
+/**
+ * proc_pid_stat(5): after the name in parentheses come the state and the numbers, user and system time the 12th and
+ * 13th.
+ */
 function timeOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   if (!stat.includes("(postgres)")) throw new Error("The process is another's.");

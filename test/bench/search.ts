@@ -86,7 +86,9 @@ const wishesOf = ({ name: _name, limit = 20, ...wishes }: SearchQuestion): Searc
   ...wishes,
 });
 
-/** How long a process has run on a CPU, by the scheduler's own count; the other counts are in hundredths of a second. */
+/**
+ * How long a process has run on a CPU, by the scheduler's own count; the other counts are in hundredths of a second.
+ */
 const cpuMs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
 
 export function tableOfCosts(results: ReadonlyMap<number, readonly SearchCost[]>): string {

@@ -78,7 +78,9 @@ function makeVocabulary(): string[] {
   return [...words];
 }
 
-/** How much of all text the words up to each rank are: the word of rank n is about 1/n as common as the first (Zipf). */
+/**
+ * How much of all text the words up to each rank are: the word of rank n is about 1/n as common as the first (Zipf).
+ */
 const SHARES: readonly number[] = makeShares();
 
 function makeShares(): number[] {

@@ -1,6 +1,7 @@
 /**
  * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
- * the type of the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer holds are made to match nothing, which keeps it small.
+ * the type of the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer holds
+ * are made to match nothing, which keeps it small.
  */
 import { fileURLToPath } from "node:url";
 import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";

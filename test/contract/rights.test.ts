@@ -65,7 +65,9 @@ async function keysAround(owner: string, teamId: string): Promise<Record<Asker, 
 
 const ABSENT = [new TeamNotFound(), new NotInTeam()].map(({ message }) => message.split(".")[0] ?? "");
 
-/** What was refused for who asked; anything else is about the state of things, such as that there is no team's graph. */
+/**
+ * What was refused for who asked; anything else is about the state of things, such as that there is no team's graph.
+ */
 function rightMet(told: Told | undefined): string {
   if (told?.reason === "role_too_small") return told.reason;
   if (told?.code === "unauthorized") return told.code;

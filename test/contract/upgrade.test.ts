@@ -77,7 +77,9 @@ async function databaseOfFirstVersion(): Promise<string> {
   return database;
 }
 
-/** Somebody with a key, a team and a graph of their own with memories, versions and relationships; an invitation too. */
+/**
+ * Somebody with a key, a team and a graph of their own with memories, versions and relationships; an invitation too.
+ */
 async function fill(client: pg.Client, key: string): Promise<void> {
   const [user, graph, team] = [randomUUID(), randomUUID(), randomUUID()];
   await client.query("BEGIN");

@@ -245,7 +245,9 @@ export const rotateApiKey = defineMove<{ id: string; graceSeconds?: number | und
 /** How long after its first look at the clock the service may have written down that a key was made. */
 const CLOCKS_APART_MS = 5_000;
 
-/** Ends are set by a clock that was looked at a moment earlier or later: as they are stored, if they are about right. */
+/**
+ * Ends are set by a clock that was looked at a moment earlier or later: as they are stored, if they are about right.
+ */
 async function takeEnds(model: Model, { world }: Real, ends: ReadonlyMap<Key, number | null>): Promise<void> {
   for (const [key, about] of ends) {
     const { expiresAt } = await world.database.models.apiKey.findUniqueOrThrow({ where: { id: key.id } });

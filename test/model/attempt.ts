@@ -29,7 +29,9 @@ const STEPS_OF_A_WORLD = 1_500;
 const INVARIANTS_EVERY = 40;
 const FEW = 12;
 
-/** A service that is used by run after run; anew when it holds much, and after each failure, which may have broken it. */
+/**
+ * A service that is used by run after run; anew when it holds much, and after each failure, which may have broken it.
+ */
 export class Place implements AsyncDisposable {
   #real: Real | undefined;
   #steps = 0;

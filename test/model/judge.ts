@@ -14,7 +14,9 @@ const PAGES_MAX = 200;
 const BUSY_TRIES = 5;
 const BUSY_PAUSE_MS = 2_000;
 
-/** On a machine that is busy the service may say so, and has done nothing then: asked again, as it wants, it answers. */
+/**
+ * On a machine that is busy the service may say so, and has done nothing then: asked again, as it wants, it answers.
+ */
 async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
   for (let tries = 1; ; tries++) {
     const verdict = await ask();

@@ -135,8 +135,8 @@ function statusOf({ status, environ }: Told): Status {
 }
 
 /**
- * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. Where the project
- * itself is, perhaps only root may enter.
+ * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. Where the
+ * project itself is, perhaps only root may enter.
  */
 function copyPrograms(mode: number): string {
   const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
@@ -163,7 +163,9 @@ function withDependencies(names: string[]): string[] {
   return [...new Set([...names, ...below])];
 }
 
-/** Starts PostgreSQL by the build in `home`, runs this there, and answers with its processes as {@link statusesOf} does. */
+/**
+ * Starts PostgreSQL by the build in `home`, runs this there, and answers with its processes as {@link statusesOf} does.
+ */
 function runThere(home: string, dataDir: string, sql: string, identity: { uid?: number; gid?: number } = {}) {
   const script = `
     import { readFileSync } from "node:fs";

@@ -55,8 +55,8 @@ it(
 );
 
 /**
- * Asks every 100 ms whether the server lives; answers at the end with the slowest answer, in milliseconds. Time in which
- * the machine did other things than the server's work does not count.
+ * Asks every 100 ms whether the server lives; answers at the end with the slowest answer, in milliseconds. Time in
+ * which the machine did other things than the server's work does not count.
  */
 function takePulse({ url, child: { pid } }: ServerProcess): { stop(): Promise<number> } {
   let slowest = 0;

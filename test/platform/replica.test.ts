@@ -51,7 +51,8 @@ it.skipIf(programs === undefined)(
     const second = await store("second", ANY);
 
     expect(await store("third", {})).toBeNull();
-    // The replica is behind: it has the first, and those who have seen the second, or say nothing, are served elsewhere.
+    // The replica is behind: it has the first, and those who have seen the second, or say nothing, are served
+    // elsewhere.
     expect(await titles("0/0")).toEqual(["first"]);
     expect(await titles(first ?? "")).toEqual(["first"]);
     expect(await titles(second ?? "")).toEqual(["third", "second", "first"]);

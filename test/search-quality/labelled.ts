@@ -32,9 +32,9 @@ const lines = <Item>(file: string): Item[] =>
     .map((line) => JSON.parse(line) as Item);
 
 /**
- * `first`: 394 memories of developers and agents, with queries in six classes. `own`: 72 memories with queries as people
- * type them: parts of identifiers, beginnings of words, pasted errors, Chinese, Japanese and Korean, abbreviations,
- * questions. Half of its memories' queries are held back.
+ * `first`: 394 memories of developers and agents, with queries in six classes. `own`: 72 memories with queries as
+ * people type them: parts of identifiers, beginnings of words, pasted errors, Chinese, Japanese and Korean,
+ * abbreviations, questions. Half of its memories' queries are held back.
  */
 export const labelledSet = (name: "first" | "own"): LabelledSet => ({
   name,

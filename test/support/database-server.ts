@@ -35,7 +35,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const CLUSTER = "node_modules/.cache/test-postgres";
 
-/** Without durability an interrupted run may damage the cluster; it contains nothing to keep, so it is created again. */
+/**
+ * Without durability an interrupted run may damage the cluster; it contains nothing to keep, so it is created again.
+ */
 async function startOwn() {
   const start = () => startEmbeddedPostgres({ dataDir: CLUSTER, settings: IN_HASTE });
   try {

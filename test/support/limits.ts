@@ -5,7 +5,9 @@ type Rooms = typeof LIMITS;
 /** Some of the limits, by section. */
 export type SomeLimits = { readonly [Room in keyof Rooms]?: { readonly [Name in keyof Rooms[Room]]?: number } };
 
-/** Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one. */
+/**
+ * Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one.
+ */
 export function useLimits<Room extends "mails" | "budgets">(room: Room, limits: SomeLimits[Room]): void {
   let limited: Disposable;
   beforeAll(() => void (limited = withLimits(room, limits)));

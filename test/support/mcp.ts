@@ -23,7 +23,9 @@ export const isOffered = (operation: Operation, input: Readonly<Record<string, u
     ([name, most]) => !(typeof input[name] === "number" && input[name] > most),
   );
 
-/** Whether a tool reads these inputs as they are: it makes something of other forms, too, which the other doors refuse. */
+/**
+ * Whether a tool reads these inputs as they are: it makes something of other forms, too, which the other doors refuse.
+ */
 export function isReadAsIs(schema: GraphQLSchema, operation: Operation, input: Readonly<Record<string, unknown>>) {
   const args = argumentsOf(input);
   const fields = plainFieldsOf(inputTypeOf(schema, operation), operation);

@@ -14,8 +14,8 @@ const EXPLAINED = {
 };
 
 /**
- * Makes the tables of graphs hash partitions by `graph_id`, as they would stand on several nodes. New connections tell how
- * each statement is planned; others are closed.
+ * Makes the tables of graphs hash partitions by `graph_id`, as they would stand on several nodes. New connections tell
+ * how each statement is planned; others are closed.
  */
 export async function partitionGraphs(url: string): Promise<void> {
   await onServer(url, async (client) => {
@@ -59,7 +59,9 @@ export interface Plans extends Disposable {
   readonly parts: ReadonlyMap<string, number>;
 }
 
-/** Hears how statements are planned on connections that this process makes from now on; of one application, if named. */
+/**
+ * Hears how statements are planned on connections that this process makes from now on; of one application, if named.
+ */
 export function hearPlans({ pathname, searchParams }: URL): Plans {
   const parts = new Map<string, number>();
   const application = searchParams.get("application_name");

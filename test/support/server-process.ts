@@ -20,8 +20,8 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 /**
- * Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits, from another folder
- * or as another user where given.
+ * Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits, from another
+ * folder or as another user where given.
  */
 export async function startServerProcess(
   environment: Record<string, string>,
@@ -88,8 +88,8 @@ async function ready({ url, child, printed }: ServerProcess): Promise<void> {
 let portsGiven = 0;
 
 /**
- * A port that only this process of tests gives out. One that the system chooses could be chosen again for another test's
- * server or connection before ours listens: then that server would be asked, which knows none of our keys.
+ * A port that only this process of tests gives out. One that the system chooses could be chosen again for another
+ * test's server or connection before ours listens: then that server would be asked, which knows none of our keys.
  */
 export async function freePort(): Promise<number> {
   const [first, perProcess, processes] = [10_000, 100, 200];

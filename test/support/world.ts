@@ -227,7 +227,9 @@ export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: Worlds
   ALLOWED_ORIGINS: "https://app.example.com",
 });
 
-/** Past `createUser`: a test needs several users, and each took a transaction of seven statements by Prisma's models. */
+/**
+ * Past `createUser`: a test needs several users, and each took a transaction of seven statements by Prisma's models.
+ */
 async function makeUser(
   services: Services,
   database: OpenDatabase,

@@ -56,8 +56,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 });
 
 /**
- * What a tool answers. Tools leave some inputs out, have smaller limits, and read some values in another way: what a tool
- * refuses or reads otherwise, this asks for by REST.
+ * What a tool answers. Tools leave some inputs out, have smaller limits, and read some values in another way: what a
+ * tool refuses or reads otherwise, this asks for by REST.
  */
 async function saidToAgent(...[url, key, operation, input]: Parameters<typeof saidByMcp>): Promise<Said> {
   if (!isReadAsIs(schema, operation, input)) return saidByRest(url, key, operation, input);

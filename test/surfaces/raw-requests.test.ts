@@ -122,7 +122,9 @@ it.each([
   expect(world.bugs).toEqual([]);
 });
 
-/** The final answer: its status, whether it has an id, and whether what is refused is refused in the documented form. */
+/**
+ * The final answer: its status, whether it has an id, and whether what is refused is refused in the documented form.
+ */
 function whatItIs(answer: string): unknown[] {
   const [head = "", ...rest] = answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").split("\r\n\r\n");
   const body = rest.join("\r\n\r\n");

@@ -15,8 +15,8 @@ export const callerOf = (authorization: string | undefined, database: Database):
   callerWithKey(hashApiKey(bearerToken(authorization)), database);
 
 /**
- * The same by an access token that was issued for this audience: it acts as the key of its grant, within its own scopes.
- * A key is not understood here, nor a token by `callerOf`.
+ * The same by an access token that was issued for this audience: it acts as the key of its grant, within its own
+ * scopes. A key is not understood here, nor a token by `callerOf`.
  */
 export async function callerOfToken(
   authorization: string | undefined,

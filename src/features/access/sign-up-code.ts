@@ -119,8 +119,8 @@ interface Try {
 }
 
 /**
- * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. The codes
- * are locked in one order, so that attempts at the same time cannot deadlock.
+ * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. The
+ * codes are locked in one order, so that attempts at the same time cannot deadlock.
  */
 function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
   return database.transaction(async (inner) => {

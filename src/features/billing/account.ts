@@ -76,7 +76,9 @@ export const isStalled = ({ status }: Status): boolean => STALLED.includes(statu
 export const givesPlan = (account: Pick<BillingAccount, "status" | "graceUntil">, now: Date): boolean =>
   isPaid(account) || (account.status === "past_due" && account.graceUntil !== null && account.graceUntil > now);
 
-/** When a cancelled subscription ends; null for one that is renewed. Stripe says it by a flag, by a time, or by both. */
+/**
+ * When a cancelled subscription ends; null for one that is renewed. Stripe says it by a flag, by a time, or by both.
+ */
 export const endOf = ({ cancelAt, cancelAtPeriodEnd, periodEnd }: BillingAccount): Date | null =>
   cancelAt ?? (cancelAtPeriodEnd ? periodEnd : null);
 

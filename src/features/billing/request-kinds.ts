@@ -75,7 +75,8 @@ async function endStalled(
 
 /**
  * Changes the seats of the next period. If the renewal came first, the change would be one of the new period without a
- * charge or a credit, so it is taken back. A repeated request gets the first answer again, so it is taken back then, too.
+ * charge or a credit, so it is taken back. A repeated request gets the first answer again, so it is taken back then,
+ * too.
  */
 async function changeNextSeats(
   stripe: Stripe,

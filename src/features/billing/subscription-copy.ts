@@ -33,8 +33,8 @@ export class SubscriptionCopy {
   async refresh(closing?: RecordedRequest): Promise<BillingAccount> {
     const { session } = this;
     const known = await session.account();
-    // First, since a server with the previous prices may have read the copy meanwhile. A request that is being closed is
-    // still open: another one cannot be sent now.
+    // First, since a server with the previous prices may have read the copy meanwhile. A request that is being closed
+    // is still open: another one cannot be sent now.
     if (!closing && !known.hasOpenRequest) await session.checkouts.withdrawOutdated(known);
     if (!closing && session.isSinceWaiting(known.copiedAt)) return known;
     session.touch();

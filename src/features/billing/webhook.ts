@@ -25,7 +25,8 @@ function isEvent(event: unknown): event is PaymentEvent {
 
 /**
  * Receives what Stripe sends to the webhook.
- * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe retries.
+ * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe
+ * retries.
  */
 export async function receivePaymentWebhook(services: BillingServices, body: Buffer, signature: string): Promise<void> {
   const { payments } = services.billing;

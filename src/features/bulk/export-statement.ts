@@ -2,8 +2,8 @@ import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
 /**
- * Rows of a graph behind one and up to another, in the order of their ids. SQL, since a stream of a whole graph reads them
- * by the thousand, and Prisma's models take several times the memory for each.
+ * Rows of a graph behind one and up to another, in the order of their ids. SQL, since a stream of a whole graph reads
+ * them by the thousand, and Prisma's models take several times the memory for each.
  */
 const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
   table: "memory" | "relationship",

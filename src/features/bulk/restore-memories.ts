@@ -177,7 +177,9 @@ export const restoreMemories = defineOperation({
 /** Clocks of servers may differ by so much. */
 const SKEW_MS = 60_000;
 
-/** What the bounds of single fields cannot say. Nothing is of the future, by its times or its ids, which are ordered. */
+/**
+ * What the bounds of single fields cannot say. Nothing is of the future, by its times or its ids, which are ordered.
+ */
 function assertRestorable({ newId, now }: Context, { memories, relationships }: RestoreMemoriesInput): void {
   const items = memories.length + relationships.length;
   if (items === 0 || items > ITEMS_MAX) {

@@ -43,7 +43,9 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   await database.models.mail.deleteMany({ where: { id: mail.id } });
 }
 
-/** The answer of a mail server that accepts no mail for this address, now or later: a status from 500 (RFC 5321, 4.2.1). */
+/**
+ * The answer of a mail server that accepts no mail for this address, now or later: a status from 500 (RFC 5321, 4.2.1).
+ */
 function isRefusedForGood(error: unknown): boolean {
   const { command, responseCode } = error as { command?: unknown; responseCode?: unknown };
   return command === "RCPT TO" && typeof responseCode === "number" && responseCode >= 500;

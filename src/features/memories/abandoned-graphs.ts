@@ -20,7 +20,9 @@ export function forgetAbandonedGraph({ database }: { readonly database: Database
   });
 }
 
-/** Locks the graph: other servers take the next one, and requests still running cannot store below its root meanwhile. */
+/**
+ * Locks the graph: other servers take the next one, and requests still running cannot store below its root meanwhile.
+ */
 async function claimAbandonedGraph(inner: Database): Promise<string | undefined> {
   const candidates = await inner.models.graph.findMany({
     where: { userId: null, teamId: null },

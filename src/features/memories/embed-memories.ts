@@ -79,8 +79,8 @@ interface DueMemory {
 }
 
 /**
- * Claims memories, like mails: claims are committed before the server is asked, and one that is not answered is due again
- * after a minute, later after each further attempt. Each is claimed as it was read, so by one server.
+ * Claims memories, like mails: claims are committed before the server is asked, and one that is not answered is due
+ * again after a minute, later after each further attempt. Each is claimed as it was read, so by one server.
  */
 async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
   const { embeddingDue } = database.models;
@@ -166,8 +166,9 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
 }
 
 /**
- * Stores the vectors of a memory in place of earlier ones, unless it was changed, moved or deleted meanwhile. The count of
- * changes is locked until the end: servers see it together with the vectors, and changes of one graph one after the other.
+ * Stores the vectors of a memory in place of earlier ones, unless it was changed, moved or deleted meanwhile. The count
+ * of changes is locked until the end: servers see it together with the vectors, and changes of one graph one after the
+ * other.
  */
 async function storeOf(context: Embedding, due: DueMemory, version: number, vectors: readonly Vector[]) {
   const { graphId, memoryId } = due;

@@ -15,8 +15,8 @@ interface Part {
 }
 
 /**
- * The tags and types of a filter as words of the index of the search; null where it has none. No other index has tags, and
- * this one finds a rare tag or type at once; but of one that is common it reads all.
+ * The tags and types of a filter as words of the index of the search; null where it has none. No other index has tags,
+ * and this one finds a rare tag or type at once; but of one that is common it reads all.
  */
 export function wordsOf(filter: Partial<MemoryFilterInput>): string | null {
   const queries = narrowingQueries(narrowingOf(filter));

@@ -1,9 +1,8 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * What memories take with all that hangs on them, which is locked from then on, and how many earlier versions they have;
- * without ids, what the whole graph takes.
- * SQL, since no model measures texts where they are, or locks rows.
+ * What memories take with all that hangs on them, which is locked from then on, and how many earlier versions they
+ * have; without ids, what the whole graph takes. SQL, since no model measures texts where they are, or locks rows.
  */
 export const measureMemories = defineStatement({
   name: "measure_memories",

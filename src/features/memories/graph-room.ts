@@ -88,8 +88,8 @@ export async function measure(
 
 /**
  * Says what the database refused.
- * @throws GraphFull when there is no room left; NoTeamGraph or Unauthorized when the graph was deleted, with its team or
- * its user, since this request began.
+ * @throws GraphFull when there is no room left; NoTeamGraph or Unauthorized when the graph was deleted, with its team
+ * or its user, since this request began.
  */
 export function refuseWithoutRoom(
   context: Pick<Context, "caller" | "storage">,

@@ -109,7 +109,9 @@ async function chosenMemories(context: Context, input: MemoriesInput, page: Memo
   return found.map((row) => ({ graphId, id: row.id }));
 }
 
-/** Memories that are looked through before the index of the search is asked, which reads all that have a tag or a type. */
+/**
+ * Memories that are looked through before the index of the search is asked, which reads all that have a tag or a type.
+ */
 const NEAR = 1_000;
 
 const NOT_READ = { content: "", context: null };

@@ -9,7 +9,10 @@ export const among = (list: string, type = "uuid"): string => `ANY((SELECT :${li
 
 const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
 
-/** The rows that have a value: for each value by itself, since `OFFSET 0` keeps the planner from joining the whole graph. */
+/**
+ * The rows that have a value: for each value by itself, since `OFFSET 0` keeps the planner from joining the whole
+ * graph.
+ */
 export const rowsWith = (table: "memory" | "relationship", column: string, value: string, columns = "*"): string =>
   `SELECT ${columns} FROM ${table} WHERE graph_id = :graphId AND ${column} = ${value} OFFSET 0`;
 

@@ -28,7 +28,9 @@ export async function withMemory<Result>(
   return known ? act({ graphId, id: known.id, externalId: given }) : undefined;
 }
 
-/** The ids of the memories that a client means, by what it calls them; what it calls otherwise is missing. One query. */
+/**
+ * The ids of the memories that a client means, by what it calls them; what it calls otherwise is missing. One query.
+ */
 export async function idsMeant(
   { database }: Pick<Context, "database">,
   graphId: string,

@@ -136,7 +136,9 @@ function reading(wanted: Wanted): { readonly each: Batch<Place, Memory | undefin
   return { each, lists };
 }
 
-/** A level of a query is one statement, whatever is asked for in it. `load` gathers by batch, so each choice has one. */
+/**
+ * A level of a query is one statement, whatever is asked for in it. `load` gathers by batch, so each choice has one.
+ */
 const READ = {
   heads: reading({ withContent: false }),
   whole: reading({ withContent: true }),

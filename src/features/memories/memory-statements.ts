@@ -7,8 +7,8 @@ import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 const COLUMNS = CONTENTS.map(columnOf);
 
 /**
- * Stores a memory; false where another one of the graph has its external id. SQL, since a memory is created often: one way
- * to the database and back, and there one call on the node that has the graph.
+ * Stores a memory; false where another one of the graph has its external id. SQL, since a memory is created often: one
+ * way to the database and back, and there one call on the node that has the graph.
  */
 export const storeMemory = defineStatement({
   name: "create_memory",
@@ -83,10 +83,10 @@ const ROW = {
 } as const;
 
 /**
- * Memories of a graph, alone or with their relationships. SQL, since memories are read more often than anything else, and
- * with their relationships by no model in one way. `SELECT` hides from the planner how many there are, and `OFFSET 0` how
- * large their graph is: else a plan for just these looks cheaper than one for all, and it is made anew each time, for .1
- * to .5 ms.
+ * Memories of a graph, alone or with their relationships. SQL, since memories are read more often than anything else,
+ * and with their relationships by no model in one way. `SELECT` hides from the planner how many there are, and `OFFSET
+ * 0` how large their graph is: else a plan for just these looks cheaper than one for all, and it is made anew each
+ * time, for .1 to .5 ms.
  */
 const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
   name: string,
@@ -135,8 +135,8 @@ export const newestInPlaceOf = (id: string) => `
       ORDER BY either.id DESC LIMIT 1`;
 
 /**
- * The memories that have taken the place of others: the newest that REPLACES one or that it is DEPRECATED_BY. Of one with
- * very many such relationships some are looked at. SQL, since no model finds the newest of each in one way.
+ * The memories that have taken the place of others: the newest that REPLACES one or that it is DEPRECATED_BY. Of one
+ * with very many such relationships some are looked at. SQL, since no model finds the newest of each in one way.
  */
 export const supersedingMemories = defineStatement({
   name: "superseding_memories",
@@ -150,8 +150,8 @@ export const supersedingMemories = defineStatement({
 });
 
 /**
- * Copies rows of some memories into another graph, as they are. SQL, since their texts stay where they are. It names two
- * graphs: the one read from and the one written to.
+ * Copies rows of some memories into another graph, as they are. SQL, since their texts stay where they are. It names
+ * two graphs: the one read from and the one written to.
  */
 const copyStatement = (table: "memory" | "relationship", columns: readonly string[], which: string) =>
   defineStatement({

@@ -16,8 +16,8 @@ export const isMerged = ({ limit, offset }: Pick<SearchWishes, "limit" | "offset
   limit + offset <= mergedWords;
 
 /**
- * Merges what words find with what is meant, by reciprocal ranks: what is high in either list is high, what is in both is
- * higher. First come hits that match every word well.
+ * Merges what words find with what is meant, by reciprocal ranks: what is high in either list is high, what is in both
+ * is higher. First come hits that match every word well.
  */
 export async function mergeMeant(
   context: Merging,

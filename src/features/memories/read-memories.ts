@@ -34,8 +34,8 @@ const BATCH_WITH_RELATIONSHIPS = 25;
 type Row = MemoryRow & Partial<Relations>;
 
 /**
- * Answers in the order of the places; what is not there is undefined. One query for every batch of a graph; a caller has at
- * most two graphs.
+ * Answers in the order of the places; what is not there is undefined. One query for every batch of a graph; a caller
+ * has at most two graphs.
  */
 export async function readMemories(
   { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,

@@ -8,10 +8,10 @@ const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
 type Rows = "memories" | "linked" | "relationships";
 
 /**
- * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level is
- * entered only while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked on
- * from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one. What is said of
- * the relationship itself is read for a page at most, and only where it is wanted.
+ * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level
+ * is entered only while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked
+ * on from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one. What is
+ * said of the relationship itself is read for a page at most, and only where it is wanted.
  */
 export function relatedStatement(depth: number, rows: Rows) {
   const statement = statements[rows][depth - 1];

@@ -1,7 +1,7 @@
 /**
  * What words of a language are written together with: little words before them, endings behind them. English has its
- * stemmer in the index. These languages are told by their script alone, and their stems would need an index of their own,
- * so a word is looked up in the other forms that it may have.
+ * stemmer in the index. These languages are told by their script alone, and their stems would need an index of their
+ * own, so a word is looked up in the other forms that it may have.
  */
 interface Grammar {
   readonly script: RegExp;

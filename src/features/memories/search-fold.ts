@@ -14,13 +14,17 @@ const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 const LETTERS = new RegExp(`[${[...PLAIN_LETTERS.keys()].join("")}]`, "g");
 
-/** Marks that may be left out, as a part of a class: accents, Arabic and Hebrew vowels, characters that are not seen. */
+/**
+ * Marks that may be left out, as a part of a class: accents, Arabic and Hebrew vowels, characters that are not seen.
+ */
 export const FOLDED_MARKS =
   String.raw`\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670` +
   String.raw`\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff`;
 const MARKS = new RegExp(`[${FOLDED_MARKS}]+`, "g");
 
-/** Each letter in its plain form, as the index has it: `fold_accents` of the migration `search_scripts` does the same. */
+/**
+ * Each letter in its plain form, as the index has it: `fold_accents` of the migration `search_scripts` does the same.
+ */
 export const fold = (text: string): string =>
   text
     .replace(LETTERS, (letter) => PLAIN_LETTERS.get(letter) ?? letter)
@@ -28,7 +32,9 @@ export const fold = (text: string): string =>
     .replace(MARKS, "")
     .normalize("NFC");
 
-/** Scripts without spaces between words, as parts of a class: Chinese, Japanese and Korean, whose characters are many. */
+/**
+ * Scripts without spaces between words, as parts of a class: Chinese, Japanese and Korean, whose characters are many.
+ */
 const MANY = String.raw`\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}`;
 /** And Thai, Lao, Burmese and Khmer, which have few letters. */
 const FEW = String.raw`\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff`;

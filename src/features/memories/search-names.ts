@@ -20,8 +20,8 @@ const NAME_MAX = 200;
 const BRACKETS = ["()", "[]", "{}"] as const;
 
 /**
- * The names with signs in a text, folded. Signs that join words alone, as in `node.js`, `src/app.ts` and "don't", do not
- * count: the index has such names as one word.
+ * The names with signs in a text, folded. Signs that join words alone, as in `node.js`, `src/app.ts` and "don't", do
+ * not count: the index has such names as one word.
  */
 export function signedNamesOf(text: string): SignedName[] {
   const isAlone = !LETTERS.test(text);
@@ -63,7 +63,9 @@ const withoutJoints = (name: string): string =>
     .replace(/(?<=[\p{L}\p{N}])[-_/'’]+(?=[\p{L}\p{N}])/gu, "")
     .replace(/(?<=\p{L})\.(?=[\p{L}\p{N}])|(?<=\p{N})\.(?=\p{L})/gu, "");
 
-/** Not as a part of a longer name: no letter beside letters, no further number beside digits, no sign beside the same. */
+/**
+ * Not as a part of a longer name: no letter beside letters, no further number beside digits, no sign beside the same.
+ */
 function patternOf(name: string): string {
   const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));
   const [first = "", last = ""] = [escaped[0], escaped.at(-1)];

@@ -8,7 +8,10 @@ export interface Occurrence {
   readonly concept: Concept;
 }
 
-/** Finds the places of a text that have what was looked for, in their order: of each concept the first few, a hundred in all. */
+/**
+ * Finds the places of a text that have what was looked for, in their order: of each concept the first few, a hundred in
+ * all.
+ */
 export type Finder = (text: string) => Occurrence[];
 
 const OCCURRENCES_MAX = 100;
@@ -23,7 +26,10 @@ const JOINT = "[-_./]";
 const IS_JOINT = new RegExp(JOINT);
 /** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
 const LEXEMES_MAX = 200;
-/** What has a plain form: marks, Latin, Greek, Cyrillic and Arabic letters, digits, signs like letters, and their other forms. */
+/**
+ * What has a plain form: marks, Latin, Greek, Cyrillic and Arabic letters, digits, signs like letters, and their other
+ * forms.
+ */
 const FOLDED = new RegExp(
   String.raw`[${FOLDED_MARKS}\u00aa-\u052f\u0622-\u06cc\u06f0-\u06f9\u0966-\u096f\u0e33\u0e50-\u0e59\u0eb3` +
     String.raw`\u1e00-\u1fff\u2100-\u218f\ufb00-\ufdff\ufe70-\uffef\u{1d400}-\u{1d7ff}]`,
@@ -94,8 +100,8 @@ const isLoose = ({ length }: { readonly length: number }, last: string | undefin
   (last === "i" && length > 2) || (last === "e" && length > SHORT);
 
 /**
- * A pattern for how lexemes begin, in which common beginnings stand once: so it takes about the same time for each letter
- * of any text. One for whole lexemes took minutes for a text that was made for it.
+ * A pattern for how lexemes begin, in which common beginnings stand once: so it takes about the same time for each
+ * letter of any text. One for whole lexemes took minutes for a text that was made for it.
  */
 function beginningOf(some: readonly Sought[], at: number): string {
   const ends = ({ letters }: Sought): boolean =>
@@ -159,7 +165,9 @@ function firstAt(comparing: Comparing, at: number, { of, counts, text }: Candida
   return undefined;
 }
 
-/** Where a stem ends that a text has at a place: maybe with another last letter, or with joints, as the parts of a name. */
+/**
+ * Where a stem ends that a text has at a place: maybe with another last letter, or with joints, as the parts of a name.
+ */
 function endOf(letters: readonly string[], comparing: Comparing, at: number): number | undefined {
   const { text } = comparing;
   let end = at;

@@ -124,7 +124,9 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
     .flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
     .filter((run) => run.length >= 2);
 
-/** Each with its neighbours as one word, and what is short for them: "sign up" is "signup", "dead letter queue" "dlq". */
+/**
+ * Each with its neighbours as one word, and what is short for them: "sign up" is "signup", "dead letter queue" "dlq".
+ */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
     one && other && !one.isPair && !other.isPair ? [pieceToStem(one.text + other.text)] : [];

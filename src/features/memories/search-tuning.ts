@@ -11,12 +11,11 @@ export const TUNING = {
   places: { title: 1, tags: 0.8, text: 0.7 },
   /**
    * What a match is worth by how the word was understood. `name`: it begins a name of several parts, as `resolveTenant`
-   * begins `resolveTenantFromHost`; `apart`: a graph that has such a name has its parts elsewhere, too, and one that has
-   * `c++` has a `c` elsewhere. With apart 0.95
-   * recall and MRR of our own set are 0.972 and 0.965; with name or abbreviation 0.7 its MRR is 0.972. Between 0.7 and 1
-   * for a misspelt word and 0.5 and 0.9 for a beginning, nothing changes: what is written otherwise is worth less.
-   * `begun`: what an unknown word begins, which is likelier than that it is misspelt. `initials`: other words may have
-   * the same by chance, such as "rollback deploy steps" and RDS.
+   * begins `resolveTenantFromHost`; `apart`: a graph that has such a name has its parts elsewhere, too, and one that
+   * has `c++` has a `c` elsewhere. With apart 0.95 recall and MRR of our own set are 0.972 and 0.965; with name or
+   * abbreviation 0.7 its MRR is 0.972. Between 0.7 and 1 for a misspelt word and 0.5 and 0.9 for a beginning, nothing
+   * changes: what is written otherwise is worth less. `begun`: what an unknown word begins, which is likelier than that
+   * it is misspelt. `initials`: other words may have the same by chance, such as "rollback deploy steps" and RDS.
    */
   ways: {
     ...{ word: 1, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.6 },
@@ -31,8 +30,8 @@ export const TUNING = {
    */
   shareMin: { few: 0.5, uncounted: 0.7, many: 0.25 },
   /**
-   * How much of its points a title loses at most when it is much longer than the query. With 0 the first set's recall is
-   * 0.837 and its MRR 0.822.
+   * How much of its points a title loses at most when it is much longer than the query. With 0 the first set's recall
+   * is 0.837 and its MRR 0.822.
    */
   brevity: 0.25,
   /** What the least important memory, and the longest text, lose at most: so little that it decides among equals. */
@@ -44,8 +43,8 @@ export const TUNING = {
    */
   sideBySide: 0.2,
   /**
-   * Search by meaning, measured with no model. From the relevance `exact` on, a hit has every word of the query; what is
-   * less near than `nearness` means something else; `ranksBefore` is the usual constant of reciprocal rank fusion.
+   * Search by meaning, measured with no model. From the relevance `exact` on, a hit has every word of the query; what
+   * is less near than `nearness` means something else; `ranksBefore` is the usual constant of reciprocal rank fusion.
    */
   meaning: { exact: 0.65, nearness: 0.3, ranksBefore: 60, superseded: 0.6 },
   /** From which nearness on two memories are called similar, measured with no model. */

@@ -176,9 +176,9 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 ];
 
 /**
- * Words that say nothing about what is looked for. English prepositions and the like that English stemming keeps, words of
- * asking, and question words of the languages that PostgreSQL can stem. Words that are names or words of the trade in
- * English too ("comment", "var", "come", "get", "inside") are not among them.
+ * Words that say nothing about what is looked for. English prepositions and the like that English stemming keeps, words
+ * of asking, and question words of the languages that PostgreSQL can stem. Words that are names or words of the trade
+ * in English too ("comment", "var", "come", "get", "inside") are not among them.
  */
 export const IDLE_WORDS: ReadonlySet<string> = new Set(
   `across already also although among around behind besides beyond could despite might must onto perhaps shall since still

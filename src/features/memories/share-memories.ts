@@ -120,8 +120,8 @@ export const shareMemories = defineOperation({
     if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
-      // Copied, since the team's graph may be on another node: the present version alone, as earlier ones may say what the
-      // author has taken back.
+      // Copied, since the team's graph may be on another node: the present version alone, as earlier ones may say what
+      // the author has taken back.
       const copying = { ...sharing, toGraphId: shared };
       const { length: memories } = await database.run(copyMemories, copying);
       const { length: relationships } = await database.run(copyRelationships, copying);

@@ -12,7 +12,9 @@ export const countWords = defineStatement({
   text: `SELECT count_next_words(${LIMITS.search.uncountedWords}, :sample) AS counted`,
 });
 
-/** Looks at the next words that may be nobody's. SQL for the same reason, and since it claims a graph with SKIP LOCKED. */
+/**
+ * Looks at the next words that may be nobody's. SQL for the same reason, and since it claims a graph with SKIP LOCKED.
+ */
 export const forgetNextWords = defineStatement({
   name: "forget_words",
   values: { afterHours: "int4", words: "int4", sample: "int4" },

@@ -46,7 +46,9 @@ export class OAuthRecords {
     return true;
   }
 
-  /** Null for a record that is unknown or has expired, and for a grant whose key has ended or whose user is suspended. */
+  /**
+   * Null for a record that is unknown or has expired, and for a grant whose key has ended or whose user is suspended.
+   */
   async find(kind: string, id: string): Promise<Payload | null> {
     const now = this.#services.now();
     const isLive = kind === "Grant" ? { key: { ...notEnded(now), user: { suspendedAt: null } } } : {};

@@ -6,12 +6,16 @@ const COLUMNS = [...LINK_COLUMNS]
   .map(([name, column]) => `${column} AS "${name}"`)
   .join(", ");
 
-/** `OFFSET 0` has PostgreSQL find a memory's own before it sorts: those of the whole graph are in the order of an index. */
+/**
+ * `OFFSET 0` has PostgreSQL find a memory's own before it sorts: those of the whole graph are in the order of an index.
+ */
 const leading = (end: "from_id" | "to_id"): string => `
       SELECT * FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = :memoryId OFFSET 0) own
       WHERE (:before IS NULL OR id < :before) AND (:types IS NULL OR type = ANY(:types))`;
 
-/** The newest relationships that begin or end at a memory, below an id. SQL, since no model keeps the planner from that. */
+/**
+ * The newest relationships that begin or end at a memory, below an id. SQL, since no model keeps the planner from that.
+ */
 export const newestAtMemory = defineStatement({
   name: "newest_at_memory",
   values: { graphId: "uuid", memoryId: "uuid", before: "uuid?", types: "text[]?", take: "int4" },

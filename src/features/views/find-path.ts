@@ -33,8 +33,8 @@ interface Side {
 const OPPOSITE = { any: "any", out: "in", in: "out" } as const;
 
 /**
- * Searches from both ends, one step at a time, from the end with fewer memories to go on from: the sides meet after half
- * the way each. As each step is whole, where they meet first is on a shortest path.
+ * Searches from both ends, one step at a time, from the end with fewer memories to go on from: the sides meet after
+ * half the way each. As each step is whole, where they meet first is on a shortest path.
  */
 export async function findPath(database: Database, search: Search): Promise<Found> {
   const { graphId, from, to, types, direction, maxDepth } = search;

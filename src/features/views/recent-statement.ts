@@ -2,7 +2,9 @@ import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
 import { MEMORY_COLUMNS } from "../memories/index.js";
 
-/** How many of the changed memories are answered, and how many problems; one more of these is read, if there are more. */
+/**
+ * How many of the changed memories are answered, and how many problems; one more of these is read, if there are more.
+ */
 export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
 
@@ -19,8 +21,8 @@ const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR 
 const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
 
 /**
- * What changed in a graph since a time. SQL, since it is told of one moment and no model counts a limited number of rows.
- * `OFFSET 0` has PostgreSQL look for each problem's solution, instead of reading those of the whole graph.
+ * What changed in a graph since a time. SQL, since it is told of one moment and no model counts a limited number of
+ * rows. `OFFSET 0` has PostgreSQL look for each problem's solution, instead of reading those of the whole graph.
  */
 export const recentActivityOf = defineStatement({
   name: "recent_activity",

@@ -10,7 +10,10 @@ interface Walk {
   readonly limit: number;
 }
 
-/** The ids of the memories around one, nearest first, then by the strongest relationships; and whether there may be more. */
+/**
+ * The ids of the memories around one, nearest first, then by the strongest relationships; and whether there may be
+ * more.
+ */
 export async function surroundings(
   database: Database,
   { graphId, start, maxDepth, limit }: Walk,

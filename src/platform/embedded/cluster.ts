@@ -78,8 +78,8 @@ const writePassword = (file: string): Promise<void> =>
   fs.writeFile(file, randomBytes(24).toString("hex"), { mode: 0o600, flush: true });
 
 /**
- * Creates the cluster in a temporary folder and renames it, so that it exists completely or not at all. If two processes
- * do this at once, one rename succeeds, and the other process discards its own cluster and joins.
+ * Creates the cluster in a temporary folder and renames it, so that it exists completely or not at all. If two
+ * processes do this at once, one rename succeeds, and the other process discards its own cluster and joins.
  */
 export async function createCluster(folder: string, binaries: Binaries): Promise<void> {
   const draft = await fs.mkdtemp(`${folder}-init-`);

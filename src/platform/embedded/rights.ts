@@ -7,8 +7,8 @@ import type { Binaries, Rights } from "./home.js";
 import { PLACE, exitOf, startProgram } from "./programs.js";
 
 /**
- * Finds the smallest rights with which PostgreSQL can run on a folder. Root runs it as the owner of the folder, which is
- * "nobody" unless another user created the folder.
+ * Finds the smallest rights with which PostgreSQL can run on a folder. Root runs it as the owner of the folder, which
+ * is "nobody" unless another user created the folder.
  */
 export async function rightsFor(folder: string, binaries: Binaries): Promise<Rights> {
   if (process.getuid?.() !== 0) return { through: [] };

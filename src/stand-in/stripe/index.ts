@@ -8,13 +8,14 @@
  * separate clock. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts describes how
  * to control it over HTTP.
  *
- * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices, several intervals in one subscription,
- * more than one currency, 3-D Secure, payment methods and intents, retries of failed payments (a subscription stays past
- * due until its latest invoice is paid or `giveUp` is called), the end of a pause, drafts of invoices, credit for what was paid too much, final invoices of
- * cancellations (`invoice_now` and `prorate` are accepted without effect), rate limits, connected accounts,
- * restricted keys and API version 2. Prorations are approximate. Parameters of Stripe that it does not support are
- * refused as unknown, and so are unsupported expansions. Events have the version of this SDK.
- * An item that is added is added even when the subscription has another one of its price, which Stripe may refuse.
+ * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices,
+ * several intervals in one subscription, more than one currency, 3-D Secure, payment methods and intents, retries of
+ * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), the end of a
+ * pause, drafts of invoices, credit for what was paid too much, final invoices of cancellations (`invoice_now` and
+ * `prorate` are accepted without effect), rate limits, connected accounts, restricted keys and API version 2.
+ * Prorations are approximate. Parameters of Stripe that it does not support are refused as unknown, and so are
+ * unsupported expansions. Events have the version of this SDK. An item that is added is added even when the
+ * subscription has another one of its price, which Stripe may refuse.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";

@@ -232,8 +232,8 @@ export function resumeInPortal(scene: Scene, subscription: SubscriptionRecord): 
 }
 
 /**
- * Changes to a price with another interval in the portal: a new period begins, and is invoiced with a credit for what is
- * left of the old one. Throws an ApiError when the card is declined.
+ * Changes to a price with another interval in the portal: a new period begins, and is invoiced with a credit for what
+ * is left of the old one. Throws an ApiError when the card is declined.
  */
 export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, price: PriceRecord): void {
   if (!cardAccepts(scene, subscription)) throw cardDeclined();

@@ -66,7 +66,10 @@ export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
   );
 }
 
-/** The customer portal: the customer's live subscriptions, each to cancel, to resume, or to pay by another interval, and the invoices. */
+/**
+ * The customer portal: the customer's live subscriptions, each to cancel, to resume, or to pay by another interval, and
+ * the invoices.
+ */
 export function portalPage(source: Source, { id, customer, returnUrl, settings }: PortalRecord): string {
   const { subscriptions, invoices, prices, portalSettings } = source.state;
   const offered = portalSettings[settings ?? ""]?.prices ?? [];

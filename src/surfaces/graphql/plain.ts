@@ -12,7 +12,9 @@ import { resolvePlainField } from "./schema.js";
 /** What Apollo answers with, by what the client accepts. */
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json"];
 
-/** The first few headers `Accept` that came, with what is answered to them: clients send the same one again and again. */
+/**
+ * The first few headers `Accept` that came, with what is answered to them: clients send the same one again and again.
+ */
 const negotiated = new Map<string, string | false>();
 const NEGOTIATED_MAX = 100;
 

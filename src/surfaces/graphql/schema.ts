@@ -133,7 +133,9 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 
 const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
 
-/** Refuses an enum value that is too long at once: graphql-js would compare it with every known one letter by letter. */
+/**
+ * Refuses an enum value that is too long at once: graphql-js would compare it with every known one letter by letter.
+ */
 function boundEnums(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isEnumType(type)) continue;

@@ -43,7 +43,9 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
   }
 }
 
-/** Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for. */
+/**
+ * Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for.
+ */
 function nameFields({ details }: InvalidInput, document: DocumentNode): InvalidInput {
   const places = new Map<string, readonly string[]>();
   visit(document, {

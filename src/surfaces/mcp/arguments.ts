@@ -14,7 +14,9 @@ interface Reading {
   readonly isReading: boolean;
 }
 
-/** The same arguments in the forms of their fields, without those that say nothing. Unknown ones stay, to be refused. */
+/**
+ * The same arguments in the forms of their fields, without those that say nothing. Unknown ones stay, to be refused.
+ */
 export function readArguments(args: Arguments, fields: readonly PlainField[], reading: Reading): Arguments {
   const known = new Map(fields.map((field) => [field.name, field]));
   const read = Object.entries(args).map(([name, value]) => {

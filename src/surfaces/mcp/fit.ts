@@ -1,7 +1,9 @@
 /** How many bytes a value has as compact JSON. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** No item of a list may take more than this part of the list's room, so that one long item does not hide the others. */
+/**
+ * No item of a list may take more than this part of the list's room, so that one long item does not hide the others.
+ */
 const ITEM_SHARE = 1 / 4;
 
 /** What is left of any value in fewer bytes than this: a note of where a text was cut, an empty list. */
@@ -51,7 +53,9 @@ export function fitObject(value: object, room: number, part?: { name: string; fr
   return fit(value, room) as object;
 }
 
-/** The first fields of an object: as many as have room for at least the smallest piece of each, and a note of the rest. */
+/**
+ * The first fields of an object: as many as have room for at least the smallest piece of each, and a note of the rest.
+ */
 function leadingFields(fields: object, room: number): object {
   const entries = Object.entries(fields);
   let left = room - "{}".length - SMALLEST_PIECE;

@@ -132,7 +132,9 @@ interface Extent {
   readonly tried: readonly string[];
 }
 
-/** An output from a later part of its long text, if that was asked for, and in 8 KB; and what to do if it is not all. */
+/**
+ * An output from a later part of its long text, if that was asked for, and in 8 KB; and what to do if it is not all.
+ */
 function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, tried }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
   const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };

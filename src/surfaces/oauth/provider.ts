@@ -30,13 +30,15 @@ export interface ProviderParts {
   note(error: unknown, response: ServerResponse): void;
 }
 
-/** The authorization server of oidc-provider. It signs nothing: codes and tokens are random, and only their hashes kept. */
+/**
+ * The authorization server of oidc-provider. It signs nothing: codes and tokens are random, and only their hashes kept.
+ */
 export function createAuthorizationServer(parts: ProviderParts): AuthorizationServer {
   const provider = new Provider(parts.urls.issuer, configurationOf(parts));
   const handle = provider.callback();
   provider.on("server_error", (context, error) => parts.note(error, context.res));
-  // Anybody may register a client. So who follows a link to this server gets to another site only by answering: RFC 9700,
-  // 4.11.2. Programs on the person's own machine are told at once; else they would wait.
+  // Anybody may register a client. So who follows a link to this server gets to another site only by answering: RFC
+  // 9700, 4.11.2. Programs on the person's own machine are told at once; else they would wait.
   provider.on("authorization.error", ({ oidc }, error) => {
     if (oidc.route === "authorization" && /^https:/i.test(String(oidc.params?.["redirect_uri"])))
       error.allow_redirect = false;

@@ -10,8 +10,8 @@ import { openApiJson } from "./openapi.js";
 
 /**
  * The documentation of REST: `/openapi.json` for programs, `/docs` for people; neither needs a key. The page is Swagger
- * UI, served from here so that it works offline. Swagger UI comes as one built file, is maintained, has no dependencies,
- * runs without `eval` and sends no requests to other hosts.
+ * UI, served from here so that it works offline. Swagger UI comes as one built file, is maintained, has no
+ * dependencies, runs without `eval` and sends no requests to other hosts.
  */
 export function docsRoutes(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): Router {
   const router = Router({ caseSensitive: true, strict: true });

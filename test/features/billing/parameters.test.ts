@@ -28,7 +28,9 @@ beforeAll(async () => {
 const endpointOf = ({ method, path }: Pick<StandInRequest, "method" | "path">): string =>
   `${method} ${path.replace(/\/(?:cus|sub|cs_test|in|upcoming_in|bpc|we|memory_graph)_\w+/, "/:id")}`;
 
-/** What is wrong with a request by the SDK's types. Everything was sent as text, so that is turned into other values. */
+/**
+ * What is wrong with a request by the SDK's types. Everything was sent as text, so that is turned into other values.
+ */
 function problemsOf(endpoint: string, params: object): unknown {
   const ajv = new Ajv({ strict: false, coerceTypes: true }).addSchema(schemas, "stripe");
   const name = encodeURIComponent("clients/stripe-requests:Requests");

@@ -185,8 +185,8 @@ WITHOUT_END.take = () => Promise.resolve({ used: 0, resetMs: 0 });
 const EXPECTED = new Set(["not_found", "memory_exists", "external_id_exists", "relationship_exists"]);
 
 /**
- * Memories of a user's own, linked in three rings, each with an earlier version. Tidied up as after a while, but since then
- * the relationships of one ring have got a type that was not there.
+ * Memories of a user's own, linked in three rings, each with an earlier version. Tidied up as after a while, but since
+ * then the relationships of one ring have got a type that was not there.
  */
 async function fillGraph(world: World, actor: Actor, isTidy: boolean): Promise<Large> {
   const { pool } = world.database;

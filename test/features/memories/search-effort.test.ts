@@ -17,7 +17,9 @@ const STOPPED_AFTER_MS = 10_000;
 const QUERY_LENGTH = 4 * LIMITS.search.queryLength;
 const TEXT_LENGTH = 10_000;
 
-/** What a search reads in different ways: letters, joints, signs, brackets, quotes, other scripts, letters for several. */
+/**
+ * What a search reads in different ways: letters, joints, signs, brackets, quotes, other scripts, letters for several.
+ */
 const PARTS = ["a", "B", "1", "中", "ก", "㌖", "ﷺ", "。", "\u0301", "-", ".", "+", "(", "]", '"', ",", " "];
 
 /** How a query is made of runs of two parts with something behind them. */

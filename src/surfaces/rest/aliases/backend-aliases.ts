@@ -72,8 +72,8 @@ async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<
 }
 
 /**
- * Exporters ask for a depth of 1 without types, and take what they are answered for relationships that start there; with
- * the others, each would be exported twice, once the wrong way round.
+ * Exporters ask for a depth of 1 without types, and take what they are answered for relationships that start there;
+ * with the others, each would be exported twice, once the wrong way round.
  */
 async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise<readonly Plain[]> {
   const isExport = numberOf(query["max_depth"]) === 1 && !listOf(query["relationship_types"]);

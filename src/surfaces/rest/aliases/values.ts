@@ -16,8 +16,8 @@ export const withoutBlanks = (source: Plain): Plain => onlyWhere(source, (_, val
 const ITEMS_MAX = LIMITS.text.itemsUnlessDeclared;
 
 /**
- * A list, or a text in which its items are joined by commas, and a comma of their own is written `%2C`. An empty one is no
- * filter. Of a text with too many items only so many are taken apart that it is refused.
+ * A list, or a text in which its items are joined by commas, and a comma of their own is written `%2C`. An empty one is
+ * no filter. Of a text with too many items only so many are taken apart that it is refused.
  */
 export function listOf(value: unknown): readonly unknown[] | undefined {
   const items: readonly unknown[] =
