@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
@@ -292,14 +292,17 @@ describe("a request of a client", () => {
   ])(
     "is refused with %s, and a client on the person's machine is told; nobody is led to a site",
     async (_name, changed, error) => {
-      const uris = { local: "http://127.0.0.1:6/callback", app: "com.example.app:/callback", site: CALLBACK };
-      const { body: client } = await walker.register({ redirect_uris: Object.values(uris) });
-      const begin = (redirect_uri: string) => walker.begin(client.client_id, { ...changed, redirect_uri });
+      const own = ["http://127.0.0.1:6/callback", "http://localhost/callback", "com.example.app:/callback"];
+      // Browsers read all of these as the first.
+      const sites = [CALLBACK, ` ${CALLBACK}`, `\t${CALLBACK}`, CALLBACK.replace("https", "H\nTTPS")];
+      const { body: client } = await walker.register({ redirect_uris: [...own, ...sites] });
+      const begin = (redirect_uri: string, mode = {}) =>
+        walker.begin(client.client_id, { ...changed, ...mode, redirect_uri });
 
-      for (const uri of [uris.local, uris.app])
-        expect((await begin(uri)).location).toMatch(new RegExp(`^${uri}[?#]error=${error}&`));
-      for (const mode of [{}, { response_mode: "form_post" }, { response_mode: "fragment" }]) {
-        const { status, location, text } = await walker.begin(client.client_id, { ...changed, ...mode });
+      for (const uri of own) expect((await begin(uri)).location).toMatch(new RegExp(`^${uri}[?#]error=${error}&`));
+      const modes = [{}, { response_mode: "form_post" }, { response_mode: "fragment" }];
+      for (const [site, mode] of sites.flatMap((uri) => modes.map((one) => [uri, one] as const))) {
+        const { status, location, text } = await begin(site, mode);
         expect([status, location]).toEqual([400, ""]);
         expect(text).toContain("cannot be answered");
         expect(text).not.toContain(CALLBACK);
@@ -319,6 +322,46 @@ describe("a request of a client", () => {
     internal.close();
 
     expect(connections).toBe(0);
+  });
+
+  describe("of a client that a document describes", () => {
+    const CLIENT = "https://client.example.com/client.json";
+    const LIST = "https://client.example.com:8443/list.json";
+
+    /** Stands for the web, of which tests reach nothing. @returns the addresses that were read */
+    function publish(document: object): string[] {
+      const read: string[] = [];
+      const { fetch } = globalThis;
+      vi.stubGlobal("fetch", async (address: string | URL, options?: RequestInit) => {
+        if (String(address).startsWith(url)) return fetch(address, options);
+        read.push(String(address));
+        return Response.json({ client_id: CLIENT, redirect_uris: [CALLBACK], ...document });
+      });
+      return read;
+    }
+    afterEach(() => vi.unstubAllGlobals());
+
+    it("reads nothing else, whatever the document names", async () => {
+      const named = { sector_identifier_uri: LIST, jwks_uri: LIST, logo_uri: LIST, policy_uri: LIST };
+      const read = publish({ client_name: "A site", ...named });
+      const { location } = await walker.begin(CLIENT);
+
+      expect((await walker.visit(location)).text).toContain("<bdi>A site</bdi>");
+      expect(read).toEqual([CLIENT]);
+    });
+
+    it("leads to no site without TLS, of whatever type the client says it is", async () => {
+      for (const type of ["web", "native"]) {
+        const client = `${CLIENT}?${type}`;
+        for (const redirect_uri of ["http://site.example.com/callback", " http://site.example.com/callback"]) {
+          publish({ client_id: client, application_type: type, redirect_uris: [redirect_uri] });
+          for (const changed of [{}, { response_type: "token" }, { prompt: "none" }]) {
+            const { status, location } = await walker.begin(client, { redirect_uri, ...changed });
+            expect([type, redirect_uri, changed, status, location]).toEqual([type, redirect_uri, changed, 400, ""]);
+          }
+        }
+      }
+    });
   });
 
   it("is shown with the client's name, where it leads, and what it asks for", async () => {

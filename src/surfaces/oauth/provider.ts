@@ -40,7 +40,7 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
   // Anybody may register a client. So who follows a link to this server gets to another site only by answering: RFC
   // 9700, 4.11.2. Programs on the person's own machine are told at once; else they would wait.
   provider.on("authorization.error", ({ oidc }, error) => {
-    if (oidc.route === "authorization" && /^https:/i.test(String(oidc.params?.["redirect_uri"])))
+    if (oidc.route === "authorization" && leadsToSite(String(oidc.params?.["redirect_uri"])))
       error.allow_redirect = false;
   });
   (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
@@ -74,6 +74,8 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
     clientBasedCORS: () => false,
     routes: ENDPOINTS,
     pkce: { required: () => true },
+    // A client's document is all that is read of it: oidc-provider reads this list of any size, from any port.
+    sectorIdentifierUriValidate: () => false,
     interactions: { policy: askAlways(), url: (_context, { uid }) => urls.pagePath + uid },
     // The answer names the account and the grant; a session has neither.
     findAccount: (_context, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
@@ -114,6 +116,11 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
         enabled: true,
         ack: "draft-02",
         allowFetch: (_context, clientId) => isAtPublicHost(clientId),
+        allowClient(_context, { redirectUris }) {
+          if (redirectUris?.some((uri) => leadsToSite(uri) && new URL(uri).protocol !== "https:"))
+            throw new errors.InvalidClientMetadata("redirect_uris of other machines must use https");
+          return true;
+        },
       },
       resourceIndicators: {
         enabled: true,
@@ -149,6 +156,18 @@ function isAtPublicHost(clientId: string): boolean {
   const { hostname, port } = new URL(clientId);
   return port === "" && /\.[a-z][a-z\d-]*$/i.test(hostname) && !/\.(?:localhost|local|internal)$/i.test(hostname);
 }
+
+/**
+ * Whether an address leads to the web, and not to a program on the person's own machine. It is read as browsers read it,
+ * who ignore spaces around it and line breaks within; one that nobody can read counts, too.
+ */
+function leadsToSite(uri: string): boolean {
+  if (!URL.canParse(uri)) return true;
+  const { protocol, hostname } = new URL(uri);
+  return protocol === "https:" || (protocol === "http:" && !LOOPBACK.has(hostname));
+}
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function adapterOf(kind: string, store: OAuthStore): Adapter {
   // Nobody stays signed in, so there is nothing to keep of a session.
