@@ -40,8 +40,8 @@ const VERSION_MIN = 14;
 /**
  * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
  * one migrates and the others wait, with a message.
- * @throws StartError when the database cannot be used, is being or was moved, a migration failed earlier or was changed
- * after it was applied, or another server migrates for too long.
+ * @throws StartError when the database cannot be used, is being or was moved, a newer version has migrated it, a
+ * migration failed earlier or was changed after it was applied, or another server migrates for too long.
  */
 export async function migrate(
   url: string,
@@ -55,7 +55,9 @@ export async function migrate(
     await assertStays(lock);
     await assertNotMoved(lock);
     await takeLock(lock, tell, waits);
-    const pending = await pendingMigrations(lock, migrations);
+    const applied = await readApplied(lock);
+    assertNotNewer(applied, migrations);
+    const pending = pendingOf(applied, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
   } catch (error) {
@@ -142,7 +144,7 @@ type Queryable = Pick<pg.Pool, "query"> | Pick<pg.Client, "query">;
 
 /** Whether the database has every migration of this version. */
 export async function isMigrated(database: Queryable): Promise<boolean> {
-  return (await pendingMigrations(database, await readMigrations())).length === 0;
+  return pendingOf(await readApplied(database), await readMigrations()).length === 0;
 }
 
 let read: Promise<Migration[]> | undefined;
@@ -157,16 +159,42 @@ function readMigrations(): Promise<Migration[]> {
   })());
 }
 
-async function pendingMigrations(database: Queryable, migrations: readonly Migration[]): Promise<Migration[]> {
+interface Applied {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished: boolean;
+}
+
+async function readApplied(database: Queryable): Promise<Applied[]> {
   const { rows: tables } = await database.query<{ found: string | null }>(
     "SELECT to_regclass('_prisma_migrations') AS found",
   );
-  if (!tables[0]?.found) return [...migrations];
-  const { rows } = await database.query<{ migration_name: string; checksum: string; finished: boolean }>(
+  if (!tables[0]?.found) return [];
+  const { rows } = await database.query<Applied>(
     `SELECT migration_name, checksum, finished_at IS NOT NULL AS finished
      FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
   );
-  const known = new Map(rows.map((row) => [row.migration_name, row]));
+  return rows;
+}
+
+/**
+ * Servers that run when a newer version migrates go on, so that they can be replaced one after the other. One that
+ * starts later would write rows that lack what the newer version expects.
+ * @throws StartError when the database has a migration that is newer than all of this version.
+ */
+function assertNotNewer(applied: readonly Applied[], migrations: readonly Migration[]): void {
+  const newest = migrations.at(-1)?.name ?? "";
+  const newer = applied.find(({ migration_name: name }) => name > newest);
+  if (!newer) return;
+  throw new StartError(
+    `A newer version of the service has migrated this database (${newer.migration_name}). Start that version, or ` +
+      "restore a backup from before.",
+  );
+}
+
+/** @throws StartError when a migration failed, or was changed after it was applied. */
+function pendingOf(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {
+  const known = new Map(applied.map((row) => [row.migration_name, row]));
   return migrations.filter(({ name, script }) => {
     const row = known.get(name);
     if (!row) return true;

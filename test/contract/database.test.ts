@@ -80,6 +80,18 @@ it("refuses to start on a migration that was changed after it had been applied, 
   await expect(migrate(world.databaseUrl)).rejects.toThrow(/failed earlier/);
 });
 
+it("refuses to start on a database that a newer version has migrated, and serves on if it runs already", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  await world.database.pool.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+     VALUES ('newer', '', '99990101000000_of_a_newer_version', now())`,
+  );
+
+  await expect(migrate(world.databaseUrl)).rejects.toThrow(/newer version .*99990101000000_of_a_newer_version/);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+});
+
 it("keeps relationships within one graph, by the database itself", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
