@@ -7,6 +7,7 @@ import { readFrontMatter } from "../../src/import/formats/front-matter.js";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
 import { runHere } from "../support/commands.js";
+import { withinEffort } from "../support/effort.js";
 import { leftOut, linksOf } from "../support/imports.js";
 import { createWorld } from "../support/world.js";
 
@@ -331,13 +332,13 @@ it("takes no longer than its length needs for a note, whatever it has", () => {
     "- [[a]]  (",
     " ",
   ];
-  const began = performance.now();
-  for (const part of parts.map((one) => one.repeat(100_000))) {
-    readMarkdownNote(`---\na: [${part}]\nb: ${part}\n---\n${part}`);
-    readMarkdownNote(`- ${part}`.slice(0, 1_990).concat("\n").repeat(200));
-  }
 
-  expect(performance.now() - began).toBeLessThan(5_000);
+  withinEffort(5_000, () => {
+    for (const part of parts.map((one) => one.repeat(100_000))) {
+      readMarkdownNote(`---\na: [${part}]\nb: ${part}\n---\n${part}`);
+      readMarkdownNote(`- ${part}`.slice(0, 1_990).concat("\n").repeat(200));
+    }
+  });
 });
 
 it("imports a folder by the command, and adds nothing when it is run again", async () => {

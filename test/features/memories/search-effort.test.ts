@@ -1,18 +1,16 @@
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { it } from "vitest";
 import { type Lookups, resolve } from "../../../src/features/memories/search-concepts.js";
 import { finderOf } from "../../../src/features/memories/search-occurrences.js";
 import { planSearch } from "../../../src/features/memories/search-plan.js";
 import { readQuery } from "../../../src/features/memories/search-query.js";
 import { snippetOf } from "../../../src/features/memories/search-snippet.js";
 import { LIMITS } from "../../../src/limits.js";
+import { withinEffort } from "../../support/effort.js";
 import { roundsOf } from "../../support/rounds.js";
 
 /** Of processor time, for work that takes up to 0.1 s: one request must not hold up all others. */
 const EFFORT_MAX_MS = 1_000;
-/** Work without end is stopped then. */
-const STOPPED_AFTER_MS = 10_000;
 /** Longer than a query may be: what takes the square of its length takes sixteen times as long. */
 const QUERY_LENGTH = 4 * LIMITS.search.queryLength;
 const TEXT_LENGTH = 10_000;
@@ -57,26 +55,15 @@ const EVERY_WORD: Lookups = {
 
 const ANYWHERE = { types: [], tags: [], anyTag: false };
 
-/** Does some work that takes little time of the processor; what other programs do meanwhile does not count. */
-function withinEffort<Result>(work: () => Result): Result {
-  const before = process.cpuUsage();
-  try {
-    return runInNewContext("work()", { work }, { timeout: STOPPED_AFTER_MS }) as Result;
-  } finally {
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(EFFORT_MAX_MS);
-  }
-}
-
 it("reads queries, and finds what texts have of them, in little time whatever they are", async () => {
   await fc.assert(
     fc.asyncProperty(recipes, async (recipe) => {
       for (const times of [30, QUERY_LENGTH / 2]) {
         const { query, text } = prepare(recipe, times);
-        const read = withinEffort(() => readQuery(query));
+        const read = withinEffort(EFFORT_MAX_MS, () => readQuery(query));
         const resolved = await resolve(read, EVERY_WORD);
         const { scored } = planSearch(resolved, ANYWHERE, { isPhrase: false, bounds: LIMITS.search });
-        withinEffort(() => snippetOf({ text, goesOn: false, summary: null }, finderOf(scored)));
+        withinEffort(EFFORT_MAX_MS, () => snippetOf({ text, goesOn: false, summary: null }, finderOf(scored)));
       }
     }),
     { numRuns: PLAIN.length + roundsOf(100), examples: PLAIN, endOnFailure: true },
