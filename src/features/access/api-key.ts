@@ -138,7 +138,7 @@ export function assertHeld({ caller }: Pick<Context, "caller">, scopes: readonly
 /** The condition for keys that are neither revoked nor expired. */
 export const notEnded = (now: Date) => ({ revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] });
 
-/** Limits the keys that a user creates, since ended keys are kept for a while. */
+/** Limits how many keys a user creates: keys that have ended stay stored for a while. */
 export const KEYS_MADE: UseLimit = {
   ...LIMITS.keys.madePerUser,
   name: "make-key",
@@ -161,23 +161,23 @@ export async function assertRoomForKey(
   if (active >= activeMax) throw new TooManyApiKeys();
 }
 
-/** What a new key is for. */
-export interface KeyWish {
+/** What the creator of a key chooses. */
+export interface KeyOptions {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | null;
-  /** The host of the program whose tokens act as the key; then its secret is never shown. */
+  /** The host of the program whose tokens act as this key. The secret of such a key is never shown. */
   readonly client?: string;
 }
 
-interface KeyToStore extends KeyWish {
+interface KeyToStore extends KeyOptions {
   readonly id: string;
   readonly userId: string;
   /** Null for a key from a sign-up or an operator. */
   readonly createdByKey: string | null;
 }
 
-/** Shown for a key of a program, whose tokens change. */
+/** The prefix that lists show for a program's key: the program sends tokens, never the key. */
 const CLIENT_PREFIX = "oauth";
 
 /** Creates a key and stores its hash; the key itself is only in the result. */

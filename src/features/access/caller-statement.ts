@@ -2,12 +2,13 @@ import type { Plan, TeamRole } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
 import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/statement.js";
 
-/** The rule of `givesPlan` in billing. */
+/** The same rule as `givesPlan` in billing. */
 const TEAM_PAYS = "(b.status IN ('active', 'trialing') OR b.status = 'past_due' AND b.grace_until > now())";
 
 /**
- * SQL, because every request runs it, and for the reserved connections, which no model uses. `SELECT` hides from the
- * planner how many keys there are: else, with many users, it makes a plan anew for each request, for 1 to 3 ms.
+ * SQL, because every request runs it, and because it uses the reserved connections, which models do not. `(SELECT …)`
+ * hides the number of keys from the planner: otherwise, with many users, PostgreSQL makes a new plan for each request,
+ * which takes 1 to 3 ms.
  */
 export const callersByKeys = defineStatement({
   name: "callers_by_keys",

@@ -12,7 +12,7 @@ import type { UseLimit } from "../../operation/use-limit.js";
 import type { Database } from "../../platform/database.js";
 import {
   API_KEY_EXAMPLE,
-  type KeyWish,
+  type KeyOptions,
   NAME_MAX,
   NewApiKey,
   TooManyApiKeys,
@@ -110,8 +110,8 @@ export const confirmSignUp = defineOperation({
 });
 
 /**
- * Runs `work` in the transaction that uses up the code that was sent to an address. A wrong attempt stays counted.
- * @throws CodeInvalid when it is wrong or has expired.
+ * Uses up a code that was sent to an address, and runs `work` in the same transaction. A wrong attempt stays counted.
+ * @throws CodeInvalid when the code is wrong or has expired.
  */
 export async function useCode<Result>(
   { database, clientAddress }: Context,
@@ -126,12 +126,12 @@ export async function useCode<Result>(
   });
 }
 
-/** For a verified address: creates its user, if there is none, and a key. */
+/** Creates a key for the owner of a verified address, and the user if there is none. */
 export async function createKeyForOwner(
   context: Context,
   email: string,
   action: AuditAction,
-  wish: KeyWish,
+  options: KeyOptions,
 ): Promise<ConfirmedSignUp> {
   const { database, newId } = context;
   const { models } = database;
@@ -148,8 +148,8 @@ export async function createKeyForOwner(
     await models.graph.create({ data: { id: newId(), userId: user.id } });
   }
   await assertRoomForKey(context, user.id);
-  const key = await storeNewApiKey(models, { ...wish, id: newId(), userId: user.id, createdByKey: null });
-  const note = { teamId: null, subject: key.id, detail: wish.client };
+  const key = await storeNewApiKey(models, { ...options, id: newId(), userId: user.id, createdByKey: null });
+  const note = { teamId: null, subject: key.id, detail: options.client };
   await recordAudit(context, action, note, { userId: user.id, keyId: key.id });
   return { ...key, userId: user.id };
 }

@@ -6,7 +6,7 @@ import { takeUses } from "../../operation/use-limit.js";
 import { CODE_GUESSES, createKeyForOwner, useCode } from "./confirm-sign-up.js";
 import { emailIn } from "./email.js";
 
-/** A program that a person lets in, as its page shows it. */
+/** A program that asks a person for access, as the consent page shows it. */
 export interface ClientToConnect {
   readonly name: string;
   /** Where the person is sent back to. */
@@ -14,15 +14,15 @@ export interface ClientToConnect {
   readonly scopes: readonly Scope[];
 }
 
-/** The key as which a program acts. */
+/** The key that a program acts as, and the key's user. */
 export interface ConnectedClient {
   readonly keyId: string;
   readonly userId: string;
 }
 
 /**
- * Exchanges a code from a mail for a key as which a program acts: listed, limited, recorded and revoked like every key,
- * but its secret is thrown away. It ends soon unless tokens prolong it.
+ * Exchanges a code from a mail for a key that a program acts as. The key is listed, limited, recorded and revoked like
+ * every other, but its secret is thrown away. It expires soon unless tokens prolong it.
  * @throws CodeInvalid, TooManyApiKeys, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
  */
 export async function connectClient(
@@ -33,14 +33,14 @@ export async function connectClient(
   await takeUses(context, [CODE_GUESSES], proof);
   const email = emailIn(proof.email);
   const expiresAt = new Date(context.now().getTime() + LIMITS.oauth.unusedGrantSeconds * 1_000);
-  const wish = { name, scopes, expiresAt, client: host };
+  const options = { name, scopes, expiresAt, client: host };
   const key = await useCode(context, email, proof.code, (inner) =>
-    createKeyForOwner(within(context, inner), email, "connectClient", wish),
+    createKeyForOwner(within(context, inner), email, "connectClient", options),
   );
   return { keyId: key.id, userId: key.userId };
 }
 
-/** Revokes the key of a program that gave up its tokens, or used one twice. Does nothing if it is revoked. */
+/** Revokes the key of a program that gave up its tokens, or used one twice. Does nothing if it is already revoked. */
 export function endKeyOfClient({ database, newId, now }: Services, keyId: string): Promise<void> {
   return database.transaction(async (inner) => {
     const { apiKey } = inner.models;

@@ -66,6 +66,6 @@ type Models = Services["database"]["models"];
 const storeFirstKey = ({ newId }: Services, models: Models, userId: string, name: string) =>
   storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null, createdByKey: null });
 
-/** Prisma's own code for a unique constraint, or PostgreSQL's. */
+/** Whether a unique constraint was violated: Prisma reports it by its own code or by PostgreSQL's. */
 const isTaken = (error: unknown): boolean =>
   sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";

@@ -22,8 +22,8 @@ export function normalEmail(text: string): string | null {
 const DOTLESS_DOMAINS: ReadonlySet<string> = new Set(["gmail.com", "googlemail.com"]);
 
 /**
- * The inbox of an address, for counting what a person is sent: most servers ignore a label after a plus sign, so one
- * person must not count as many. Only for counting: different addresses always belong to different users.
+ * The inbox of an address, for counting the mails to one person: most servers ignore a label after a plus sign, so all
+ * such addresses count as one. Only for counting: different addresses always belong to different users.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf("@");

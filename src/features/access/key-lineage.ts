@@ -31,7 +31,7 @@ export async function lineageOf(context: Context, keyId: string): Promise<Readon
   return lineage;
 }
 
-/** The key itself and the active keys that descend from it. An ended key has none: they ended with it. */
+/** The key itself and the active keys that descend from it. Descendants of an ended key ended with it. */
 async function findDescendants(context: Context, keyId: string): Promise<string[]> {
   const keys = await readActiveKeys(context);
   const ending = new Set([keyId]);

@@ -15,7 +15,7 @@ export function newApiKey(): string {
   return PREFIX + random + checksum(random);
 }
 
-/** What is stored of a key. Plain SHA-256 is enough: 190 random bits cannot be guessed from their hash. */
+/** The stored hash of a key. Plain SHA-256 is enough: 190 random bits cannot be guessed from their hash. */
 export const hashApiKey = (key: string): Buffer => hash("sha256", key, "buffer");
 
 /** The start of a key, for lists: enough to recognise it, too little to use it. */

@@ -116,9 +116,9 @@ export const rotateApiKey = defineOperation({
 });
 
 /**
- * Whether the new key takes the old key's place. It does if the old key is the key in use or descends from it;
- * otherwise it descends from the key in use, so that it cannot outlive it.
- * @throws MakerIsProtected when the key in use descends from the old key: it could then survive it.
+ * Whether the new key takes the old key's place in the lineage. It does if the old key is the key in use or descends
+ * from it. Otherwise the new key descends from the key in use, so that it ends with that key.
+ * @throws MakerIsProtected when the key in use descends from the old key, which it could then outlive.
  */
 async function findPlace(context: Context, id: string): Promise<{ keepsPlace: boolean }> {
   const { caller } = context;
@@ -127,7 +127,7 @@ async function findPlace(context: Context, id: string): Promise<{ keepsPlace: bo
   return { keepsPlace: (await lineageOf(context, id)).has(caller.keyId) };
 }
 
-/** The latest end of the new key: that of the key in use, or of the key that created the old one if that is earlier. */
+/** The latest possible end of a new key: the end of the key in use, or of the old key's creator if that is earlier. */
 async function findLatestEnd({ database }: Context, makerId: string | null, ownEnd: Date | null): Promise<Date | null> {
   const maker = makerId === null ? null : await database.models.apiKey.findUnique({ where: { id: makerId } });
   return earlierEnd(ownEnd, maker?.expiresAt ?? null);

@@ -47,8 +47,9 @@ export const askerOf = (email: string, clientAddress: string): string =>
     .slice(0, 22);
 
 /**
- * The stored hash of a code. All short codes could be hashed within a minute, so it only hides them from a look at the
- * table; their protection is that they expire soon. With the address, equal codes of two people have different hashes.
+ * The stored hash of a code. It hides a short code only from a glance at the table, since all short codes could be
+ * hashed within a minute: what protects them is that they expire soon. The address is part of the hash, so equal codes
+ * of two people have different hashes.
  */
 const hashCode = (email: string, code: string) =>
   new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
@@ -100,7 +101,7 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
 /** Whether a code has the long form, whose attempts are not counted. */
 export const isLongCode = (code: string): boolean => LONG_CODE.test(code);
 
-/** Counts an attempt against each valid code; false for a wrong code and for an address without codes. */
+/** Whether the code is right; false for an address without codes. Counts the attempt, unless the code is a long one. */
 export async function isCodeRight(database: Database, email: string, code: string, asker: string): Promise<boolean> {
   const hash = hashCode(email, code);
   if (isLongCode(code)) {
@@ -119,8 +120,8 @@ interface Try {
 }
 
 /**
- * Counts an attempt, a right one too: so many requests at the same time cannot make more attempts than allowed. The
- * codes are locked in one order, so that attempts at the same time cannot deadlock.
+ * Counts an attempt, even a right one, so that concurrent requests cannot make more attempts than allowed. Locks the
+ * codes in a fixed order, so that concurrent attempts cannot deadlock.
  */
 function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
   return database.transaction(async (inner) => {
@@ -144,7 +145,7 @@ function takeTry(database: Database, { email, hash, asker }: Try): Promise<boole
   });
 }
 
-/** Deletes a correct code: of several requests at the same time, one succeeds. */
+/** Deletes the code if it is right: of several requests at the same time, one succeeds. */
 export async function useRightCode(database: Database, email: string, code: string): Promise<boolean> {
   const hash = hashCode(email, code);
   const isRight = { OR: [{ hash }, { longHash: hash }], expiresAt: { gt: await timeOf(database) } };
