@@ -74,7 +74,7 @@ async function moveTo(context: Context, email: string): Promise<AccountProfile> 
   const user = await models.user.update({ where, data: { email } });
   await recordAudit(context, "changeEmail", { teamId: null, subject: user.id }, caller);
   if (before === email) return toProfile(user);
-  // Who is in the team needs no invitation to it, which would hold a second seat.
+  // A member needs no invitation to the team: it would hold a second seat.
   if (membership) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
   // An address that was never verified may belong to a stranger.
   if (caller.emailIsVerified) await notify(context, before, noticeToOld(email));

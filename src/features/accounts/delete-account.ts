@@ -17,7 +17,8 @@ export class DeleteAccountInput {
 
 export const deleteAccount = defineOperation({
   name: "deleteAccount",
-  // No result is kept: results belong to a user, who is deleted here. A repeated request is not authenticated.
+  // No result of an Idempotency-Key is kept: results belong to a user, who is deleted here. A repeated request fails to
+  // authenticate.
   effect: "ownTransactions",
   audit: { by: "deleteUser, in the transaction that deletes them" },
   summary:

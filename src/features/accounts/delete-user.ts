@@ -16,7 +16,7 @@ interface Leaver {
  * mails and invitations of their address, and that address in the audit. The personal graph loses its user and is
  * deleted in the background. What they stored in a team's graph stays there; their id there and in the audit no longer
  * refers to anybody.
- * @throws OwnerMustTransfer for the owner of a team, Unauthorized for a user who was deleted before.
+ * @throws OwnerMustTransfer for the owner of a team, Unauthorized for a user who is already deleted.
  */
 export async function deleteUser(
   context: Pick<Context, "database" | "newId" | "door">,

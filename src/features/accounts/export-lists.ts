@@ -61,7 +61,7 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   versions: async ({ caller, database }, after, take) => {
     const { id: memoryId, version } = after ?? START;
     const isAfter = [{ memoryId: { gt: memoryId } }, { memoryId, version: { gt: version } }];
-    // The range of the index, in which PostgreSQL cannot see that `OR` is one.
+    // `gte` gives PostgreSQL the start of an index range: it does not see that the `OR` is a range.
     const where = { graphId: caller.personalGraphId, memoryId: { gte: memoryId }, OR: isAfter };
     const orderBy = [{ memoryId: "asc" }, { version: "asc" }] as const;
     const rows = await database.readPages(({ memoryVersion }) =>

@@ -60,7 +60,7 @@ export const verifyUser = (services: Services, address: string): Promise<User> =
  */
 export async function suspendUser(services: Services, address: string): Promise<User> {
   const user = await change(services, address, { action: "suspendUser", data: { suspendedAt: services.now() } });
-  // After the suspension, since from then on the user cannot send another one.
+  // After the suspension: from then on the user cannot send further invitations.
   await withdrawInvitationsBy(services.database, user.id);
   return user;
 }
