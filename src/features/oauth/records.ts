@@ -6,17 +6,17 @@ import { endKeyOfClient, hashApiKey, notEnded } from "../access/index.js";
 const { clientDays, waiting, tokensPerGrant } = LIMITS.oauth;
 const DAY_S = 86_400;
 
-/** What a record says; its id is stored only as a hash. */
+/** The content of a record. The record's id is stored only as a hash. */
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** Records that are kept before anybody has agreed to anything. */
+/** The kinds of records that are stored before any user has consented. */
 const BEFORE_CONSENT = new Set(["Client", "Interaction"]);
-/** Records that prolong the key of their grant. */
+/** The kinds of records that prolong the key of their grant. */
 const TOKENS = new Set(["AccessToken", "RefreshToken"]);
 
 /**
- * The memory of the authorization server, one row a record. Everything of a grant belongs to the key as which its
- * program acts, and the grant's id is the key's: so it counts only while the key does, and is deleted with it.
+ * The storage of the authorization server: one row per record. A grant's id is the id of the key that its program acts
+ * as. All records of a grant belong to that key, and are deleted with it; the grant is valid only while the key is.
  */
 export class OAuthRecords {
   readonly #services: Services;
@@ -26,8 +26,8 @@ export class OAuthRecords {
   }
 
   /**
-   * Stores a record, or replaces the one with its id. A client is kept until nobody has connected it for a while.
-   * @returns false if its key is gone, as the account was deleted meanwhile.
+   * Stores a record, or replaces the one with its id. By default it expires after `clientDays`.
+   * @returns false if its key no longer exists, because the account was deleted meanwhile.
    */
   async store(kind: string, id: string, payload: Payload, seconds = clientDays * DAY_S): Promise<boolean> {
     const { jti: _id, ...kept } = payload;
@@ -61,7 +61,7 @@ export class OAuthRecords {
     return { ...payload, jti: id, ...consumed };
   }
 
-  /** Marks a code or token as used. Of several uses at the same time one succeeds; the others end the connection. */
+  /** Marks a code or token as used. A second use returns false, and revokes the program's key. */
   async consume(kind: string, id: string): Promise<boolean> {
     const which = { kind, hash: hashOf(id) };
     const data = { consumedAt: this.#services.now() };
@@ -72,7 +72,7 @@ export class OAuthRecords {
     return false;
   }
 
-  /** Deletes a record. With a grant its key ends. */
+  /** Deletes a record. For a grant, also revokes its key. */
   async remove(kind: string, id: string): Promise<void> {
     await this.#models.deleteMany({ where: { kind, hash: hashOf(id) } });
     if (kind === "Grant") await endKeyOfClient(this.#services, id);
@@ -90,7 +90,7 @@ export class OAuthRecords {
     return new Date(this.#services.now().getTime() + seconds * 1_000);
   }
 
-  /** A key lasts as long as its last token; a client that was connected as long as its grant. */
+  /** Prolongs a key until its last token ends, and a connected client until its grant ends. Deletes excess tokens. */
   async #keepGrant(kind: string, keyId: string, payload: Payload, end: Date): Promise<void> {
     if (kind === "Grant") {
       const where = { kind: "Client", hash: hashOf(String(payload["clientId"])), expiresAt: { lt: end } };
@@ -105,7 +105,7 @@ export class OAuthRecords {
       await this.#models.deleteMany({ where: { kind, hash: { in: beyond.map(({ hash }) => hash) } } });
   }
 
-  /** Anybody may register and begin: so that this cannot fill the database, the oldest give way. */
+  /** Deletes the oldest records beyond `waiting`: anybody may create them, and they must not fill the database. */
   async #makeRoom(kind: string): Promise<void> {
     const waitingUntil = { lte: this.#in(clientDays * DAY_S) };
     const first = await this.#models.findFirst({
@@ -125,6 +125,6 @@ function keyOf(kind: string, id: string, { grantId }: Payload): string | null {
   return typeof grantId === "string" ? grantId : null;
 }
 
-/** Prisma's own code for a foreign key, or PostgreSQL's. */
+/** Whether a foreign key was violated: Prisma reports it by its own code or by PostgreSQL's. */
 const isKeyGone = (error: unknown): boolean =>
   sqlStateOf(error) === FOREIGN_KEY_VIOLATION || (error as { code?: unknown } | null)?.code === "P2003";
