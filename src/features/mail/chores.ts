@@ -5,7 +5,7 @@ import type { Chore } from "../../platform/chores.js";
 import type { Mailer } from "../../platform/mailer.js";
 import { forgetUselessMails, sendDueMails } from "./outbox.js";
 
-/** Without SMTP_URL, mails wait for another process of the service that has it. */
+/** Without SMTP_URL this process sends nothing: mails wait for a process of the service that has it. */
 export function mailChores(services: Services, { mailsDays }: Retention, mailer: Mailer | undefined): Chore[] {
   const { database, log } = services;
   const { lookedEveryMs: intervalMs } = LIMITS.mails;

@@ -5,7 +5,7 @@ export interface Letter {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Who gets the answers, where that is somebody else than the sender. */
+  /** The address for replies, unless that is the sender's. */
   readonly replyTo?: string;
 }
 
@@ -26,5 +26,5 @@ export function letter({ subject, text, body }: { subject: string; text: string;
   return { subject: oneLine(subject), text: `${text.trim()}\n`, html: page.text };
 }
 
-/** Names may contain line breaks, which would start another header, or a paragraph that seems to be ours. */
+/** Removes line breaks: one in a name could start another header, or a paragraph that seems to be ours. */
 export const oneLine = (text: string): string => text.replaceAll(/[\s\p{C}]+/gu, " ").trim();

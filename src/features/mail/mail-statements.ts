@@ -4,7 +4,7 @@ import { defineStatement, oneOf, type RowOf } from "../../platform/statement.js"
 import { SEND_TIMEOUT_MS } from "../../platform/mailer.js";
 import { CODE_MINUTES } from "../access/index.js";
 
-/** A code that was requested longer ago would have expired, so nobody waits for it. */
+/** Whether somebody still waits for the mail. A code that was requested longer ago would have expired. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${CODE_MINUTES} minutes')`;
 
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
@@ -12,8 +12,8 @@ const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
 
 /**
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
- * database waits for a mail server. A mail with an error waits for its retry. SQL, because a model would wait for rows
- * that another process is claiming.
+ * database waits for a mail server. A mail with an error waits for its retry. SQL for `SKIP LOCKED`: a model would wait
+ * for rows that another process is claiming.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",

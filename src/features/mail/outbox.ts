@@ -12,7 +12,7 @@ import { type ClaimedMail, claimDueMails, forgetMails } from "./mail-statements.
 import { noticeMail } from "./notice-mail.js";
 import { signUpMail } from "./sign-up-mail.js";
 
-/** What sending needs besides the mails. */
+/** The services that sending needs. */
 export interface Outbox extends Pick<Services, "database" | "log" | "meter" | "newId" | "publicUrl"> {
   readonly mailer: Mailer;
 }
@@ -43,9 +43,7 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   await database.models.mail.deleteMany({ where: { id: mail.id } });
 }
 
-/**
- * The answer of a mail server that accepts no mail for this address, now or later: a status from 500 (RFC 5321, 4.2.1).
- */
+/** Whether the mail server refused the address permanently: with a status of 500 or higher (RFC 5321, 4.2.1). */
 function isRefusedForGood(error: unknown): boolean {
   const { command, responseCode } = error as { command?: unknown; responseCode?: unknown };
   return command === "RCPT TO" && typeof responseCode === "number" && responseCode >= 500;
@@ -64,7 +62,7 @@ async function giveUp(
   });
 }
 
-/** Creates its secret now, so that it exists only in the mail. Null for a mail that nobody needs any more. */
+/** Creates the mail's code or token only now, so that it exists only in the mail. Null for a mail that nobody needs. */
 async function writeLetter({ database, publicUrl }: Outbox, mail: ClaimedMail): Promise<Letter | null> {
   if (!mail.helps) return null;
   if (mail.invitationId !== null) {

@@ -33,8 +33,8 @@ export async function waitingMails({ models }: Database): Promise<WaitingMail[]>
 }
 
 /**
- * Makes the failed mail with this id due, or all failed mails; returns their ids. Only mails with an error: one without
- * is due or being sent.
+ * Makes the failed mail with this id due, or all failed mails; returns their ids. Mails without an error are already
+ * due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
   if (id !== undefined && !UUID.test(id)) return [];
