@@ -3,19 +3,19 @@ import { snakeCase } from "../../operation/names.js";
 import { type Whole, changedOf, saidOf } from "../../operation/said.js";
 import { Prisma, type Team } from "../../platform/prisma/client.js";
 
-/** What is stored of a team beside what its owner sets. */
-const AROUND = {
+/** The columns of a team that its owner does not set. */
+const NOT_SETTINGS = {
   id: true,
   ownerId: true,
   memberCount: true,
   createdAt: true,
 } as const satisfies Partial<Record<keyof Team, true>>;
 
-/** What the owner sets of a team; the model `Team` is where it is declared. */
-export type TeamSettings = Omit<Team, keyof typeof AROUND>;
+/** The columns of a team that its owner sets. The model `Team` declares them. */
+export type TeamSettings = Omit<Team, keyof typeof NOT_SETTINGS>;
 
 export const TEAM_SETTINGS: readonly (keyof TeamSettings)[] = Object.values(Prisma.TeamScalarFieldEnum).filter(
-  (name): name is keyof TeamSettings => !(name in AROUND),
+  (name): name is keyof TeamSettings => !(name in NOT_SETTINGS),
 );
 
 export const settingsOf = <Input extends Partial<TeamSettings>>(input: Input & Whole<TeamSettings, Input>) =>
@@ -24,7 +24,7 @@ export const settingsOf = <Input extends Partial<TeamSettings>>(input: Input & W
 export const changedSettingsOf = <Input extends Partial<TeamSettings>>(input: Input & Whole<TeamSettings, Input>) =>
   changedOf<TeamSettings>(TEAM_SETTINGS, input);
 
-/** What the audit tells of a change. */
+/** The changed settings with their old and new values, for the audit. */
 export const tellSettings = (was: TeamSettings, is: TeamSettings): string | undefined =>
   tellChanges(TEAM_SETTINGS.map((name): Change => [snakeCase(name), quoteText(was[name]), quoteText(is[name])]));
 

@@ -66,7 +66,7 @@ export const updateTeam = defineTeamOperation({
   },
   async handle(context, input, { team: { memberCount, maxMembers: seats } }) {
     const { teamId, maxMembers } = input;
-    // Clients that send the whole team back send its present size.
+    // Clients may send the whole team back, with its present size: that is no change.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
     const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
     if (isResized && isBilled) throw new SizeManagedByBilling();

@@ -2,16 +2,16 @@ import type { AuditAction } from "../../../operation/audit-action.js";
 import type { Database } from "../../../platform/database.js";
 import { AssignableRole } from "../members/update-member-role.js";
 
-/** What the audit says of them begins with the invited address. */
+/** The actions whose audit detail begins with the invited address. */
 const ACTIONS = ["inviteMember", "resendInvitation", "revokeInvitation"] satisfies AuditAction[];
 
-/** Replaces an address in the audit. */
+/** Stands in the audit instead of the address of a deleted user. */
 const NOBODYS_ADDRESS = "a deleted user";
 
-/** What the audit says of an invitation: who was invited, as what. */
+/** The audit detail of an invitation: the invited address and the role. */
 export const invitedAs = (address: string, role: string): string => `${address}, role: ${role}`;
 
-/** Forgets an address wherever the audit names it. */
+/** Removes an address from every audit entry that names it. */
 export async function forgetAddressInAudit({ models }: Pick<Database, "models">, address: string): Promise<void> {
   const details = Object.values(AssignableRole).map((role) => (who: string) => invitedAs(who, role));
   for (const detailOf of [(who: string) => who, ...details]) {

@@ -49,7 +49,7 @@ async function countFor(
 ): Promise<void> {
   const subject = new Uint8Array(createHash("sha256").update(who).digest());
   const now = await timeOf(database);
-  // Writes before it reads: others who count for the same person wait here until this transaction ends.
+  // Writes before it reads: another transaction that counts for the same person waits here until this one ends.
   const { sentAt } = await database.models.invitationAllowance.upsert({
     where: { subject },
     create: { subject, sentAt: [], lastSentAt: now },

@@ -150,7 +150,7 @@ export async function invitationOf({ database }: Pick<Context, "database">, toke
   return toInvitation(found.invitation, await timeOf(database));
 }
 
-/** @throws InvitationNotFound when the team has none with this id. */
+/** @throws InvitationNotFound when the team has no invitation with this id. */
 export async function invitationWith(
   { database }: Pick<Context, "database">,
   { id, teamId }: Pick<Invitation, "id" | "teamId">,
@@ -161,9 +161,9 @@ export async function invitationWith(
 }
 
 /**
- * Every change from pending is this one update: a second one, or one after the expiry by the database's clock, changes
- * nothing.
- * @throws InvitationNotPending when it is not pending.
+ * Changes the status of a pending invitation. The update itself checks the status and the expiry, by the database's
+ * clock: of several changes at the same time one succeeds.
+ * @throws InvitationNotPending when the invitation is not pending.
  */
 export async function settleInvitation(
   { database }: Pick<Context, "database">,

@@ -13,8 +13,8 @@ export const sentInvitations = (database: Database, userId: string, after: strin
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 
 /**
- * For a user who is deleted: revokes their pending invitations, deletes those to them with tokens and mails, and
- * forgets their address in the audit.
+ * For a user who is being deleted: revokes the pending invitations that they sent, deletes the invitations to them with
+ * tokens and mails, and removes their address from the audit.
  */
 export async function forgetInvitationsOf(
   { models }: Pick<Database, "models">,

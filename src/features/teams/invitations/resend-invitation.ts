@@ -38,7 +38,7 @@ export const resendInvitation = defineTeamOperation({
     if (invitation.status !== "pending") throw new InvitationNotPending(invitation.status);
     await countInvitation(context, invitation.email);
     const now = await timeOf(database);
-    // Only while it is pending: an answer at the same moment counts.
+    // Only while it is pending: an answer at the same moment wins.
     const [row] = await models.invitation.updateManyAndReturn({
       where: { id: invitation.id, status: "pending", expiresAt: { gt: now } },
       data: { expiresAt: new Date(now.getTime() + LIFETIME_MS), bouncedAt: null },
@@ -46,7 +46,7 @@ export const resendInvitation = defineTeamOperation({
     });
     if (!row) throw new InvitationNotPending((await invitationWith(context, invitation)).status);
     const mail = { kind: "invitation", email: row.email, invitationId: row.id };
-    // A mail that waits is sent now.
+    // A mail that still waits is sent at once, instead of a second one.
     const { count } = await models.mail.updateMany({ where: mail, data: { dueAt: now, lastError: null } });
     if (count === 0) await models.mail.create({ data: { id: newId(), ...mail } });
     return toInvitation(row, now);

@@ -39,7 +39,7 @@ export const MEMBER_EXAMPLE: Member = {
 
 const FIELDS = { userId: true, role: true, joinedAt: true, user: { select: { email: true, name: true } } } as const;
 
-/** The members of a team after one of them, or from the first. Sorted by id, since times of joining may be equal. */
+/** A page of a team's members: after a user id, or from the first. Sorted by id, since joining times may be equal. */
 export async function membersOf(
   { models }: Pick<Database, "models">,
   { teamId, after, limit }: { readonly teamId: string; readonly after: string | null; readonly limit: number },
