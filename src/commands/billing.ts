@@ -4,7 +4,7 @@ import { Stripe } from "stripe";
 import { configOfProcess } from "../environment.js";
 import {
   type AccountSetup,
-  type SetupWishes,
+  type SetupOptions,
   setUpAccount,
   type Reconciled,
   reconcileAccounts,
@@ -30,15 +30,15 @@ export const program = commandLine({
 program
   .command("setup")
   .description(
-    "create product, monthly and yearly price, customer portal and webhook endpoint in the account of STRIPE_SECRET_KEY, if they are " +
-      "missing, and print the variables to set",
+    "create product, monthly and yearly price, customer portal and webhook endpoint in the account of " +
+      "STRIPE_SECRET_KEY, if they are missing, and print the variables to set",
   )
   .option("--monthly <cents>", "price of a seat per month, in the currency's smallest unit", amount, 800)
   .option("--yearly <cents>", "price of a seat per year", amount, 8_000)
   .option("--currency <code>", "three letters, such as usd", currency, "usd")
   .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)", urlOf)
   .option(...JSON_OPTION)
-  .action(async ({ json, url, ...prices }: Omit<SetupWishes, "url"> & { url?: string; json?: true }) => {
+  .action(async ({ json, url, ...prices }: Omit<SetupOptions, "url"> & { url?: string; json?: true }) => {
     const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
     if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
     const reachable = url ?? publicUrl;

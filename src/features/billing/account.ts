@@ -2,7 +2,7 @@ import type { Context, Services } from "../../operation/context.js";
 import type { Database } from "../../platform/database.js";
 import type { BillingAccount as AccountRow } from "../../platform/prisma/client.js";
 
-/** Columns that only the lock and the chore use. */
+/** Columns that only the lock and the background job use. */
 const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true } as const;
 
 /**
@@ -77,14 +77,14 @@ export const givesPlan = (account: Pick<BillingAccount, "status" | "graceUntil">
   isPaid(account) || (account.status === "past_due" && account.graceUntil !== null && account.graceUntil > now);
 
 /**
- * When a cancelled subscription ends; null for one that is renewed. Stripe says it by a flag, by a time, or by both.
+ * When a cancelled subscription ends; null for one that is renewed. Stripe states this by a flag, a time, or both.
  */
 export const endOf = ({ cancelAt, cancelAtPeriodEnd, periodEnd }: BillingAccount): Date | null =>
   cancelAt ?? (cancelAtPeriodEnd ? periodEnd : null);
 
 /**
- * Counts requests before it reads the row: the effect of one that ends in between is in the row. In the other order,
- * both could be missing.
+ * Counts the open requests before it reads the row: if one is closed in between, the row has its effect. In the other
+ * order, both the request and its effect could be missing.
  */
 export async function accountOf(
   { database: { models } }: Pick<Context, "database">,
@@ -99,7 +99,7 @@ export async function accountOf(
  * Whether the copy may be outdated: a request is open, something may be paid at this moment, or a time has passed at
  * which the subscription changes.
  */
-export function isUnsure(account: BillingAccount, now: Date): boolean {
+export function mayBeOutdated(account: BillingAccount, now: Date): boolean {
   const { checkoutUrl, pendingSeats, periodEnd, cancelAt, copiedAt, hasOpenRequest, customerId } = account;
   if (customerId === null) return hasOpenRequest;
   if (hasOpenRequest || checkoutUrl !== null || pendingSeats !== null || copiedAt === null) return true;
@@ -107,11 +107,11 @@ export function isUnsure(account: BillingAccount, now: Date): boolean {
   return isLive(account) && (!isPaid(account) || isPast(periodEnd) || isPast(cancelAt));
 }
 
-/** The team of a customer of the provider, even if it is deleted; undefined for a customer of another service. */
+/** The team of a customer of the provider, even if the team is deleted; undefined for a customer of another service. */
 export async function teamOfCustomer({ models }: Database, customerId: string): Promise<string | undefined> {
   const account = await models.billingAccount.findUnique({ where: { customerId }, select: { teamId: true } });
   return account?.teamId;
 }
 
-/** What a webhook, a chore or a command uses outside of operations. */
+/** The services that webhooks, background jobs and commands use outside of operations. */
 export type BillingServices = Pick<Services, "database" | "billing" | "log" | "newId">;

@@ -4,7 +4,7 @@ import { Deadline, PaymentsError } from "../../platform/payments.js";
 import type { BillingServices } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 
-/** For operations that ask the provider each time, beside the account's lock. */
+/** For operations that ask the provider at each call, without the account's lock. */
 export const PROVIDER_READS: UseLimit = {
   limit: 30,
   windowMs: 60_000,
@@ -16,7 +16,8 @@ export const PROVIDER_READS: UseLimit = {
 /**
  * Sends one request that changes no subscription, and so needs no lock, within the time limit of a read.
  * @throws BillingNotConfigured without a provider.
- * @throws PaymentProviderError when the provider fails, or refuses for another reason than `onMissing`.
+ * @throws PaymentProviderError when the provider fails or refuses.
+ * @throws the error that `onMissing` makes, when the provider does not know the object.
  */
 export async function askProvider<Answer extends { object: string }>(
   { billing, log }: Pick<BillingServices, "billing" | "log">,

@@ -44,7 +44,7 @@ export const cancelTeamSubscription = defineTeamOperation({
   handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
 
-/** A later end, which the provider's operator may have set, does not count: nobody may be charged again. */
+/** Whether it already ends with its period. A later end, set at the provider, does not count: it would charge again. */
 function endsWithPeriod(account: BillingAccount): boolean {
   const end = endOf(account);
   return end !== null && (account.periodEnd === null || end <= account.periodEnd);

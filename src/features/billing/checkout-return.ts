@@ -1,9 +1,9 @@
 import type { Services } from "../../operation/context.js";
 import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
-import { type BillingAccount, accountOf, givesPlan, isUnsure } from "./account.js";
+import { type BillingAccount, accountOf, givesPlan, mayBeOutdated } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
-/** How often a client may ask: it needs no key, and each time may cause a request to the provider. */
+/** How often a client may ask. Asking needs no key, and each time may cause a request to the provider. */
 const LOOKS: Omit<UseLimit, "by"> = {
   name: "checkout-return",
   limit: 30,
@@ -32,7 +32,7 @@ export async function refreshCheckout(
   const team = await teamOfCheckout(services, sessionId);
   if (!team) return undefined;
   const known = await accountOf(services, team.id);
-  const account = isUnsure(known, services.now()) ? await reconcileAccount(services, team.id, "readMs") : known;
+  const account = mayBeOutdated(known, services.now()) ? await reconcileAccount(services, team.id, "readMs") : known;
   return { team: team.name, state: stateOf(account, services.now()), seats: account.seats };
 }
 

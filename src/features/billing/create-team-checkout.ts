@@ -77,9 +77,10 @@ export const createTeamCheckout = defineTeamOperation({
   effect: "transaction",
   summary: "Opens a payment page on which the owner buys `maxMembers` seats, or returns the open one.",
   notes:
-    "An open checkout for the same number of seats and period is returned again, even if the URLs differ. A checkout for " +
-    "another number or period replaces the previous one, and one at a price that has changed is withdrawn. A team's customer at the payment provider is only for this service: " +
-    `any other subscription or open checkout of it is ended. ${PROVIDER_NOTE}`,
+    "An open checkout for the same number of seats and period is returned again, even if the URLs differ. A checkout " +
+    "for another number or period replaces the previous one, and one at a price that has changed is withdrawn. A " +
+    "team's customer at the payment provider is only for this service: any other subscription or open checkout of it " +
+    `is ended. ${PROVIDER_NOTE}`,
   input: CreateTeamCheckoutInput,
   output: TeamCheckout,
   permission: "billing:write",
@@ -110,7 +111,7 @@ export const createTeamCheckout = defineTeamOperation({
   },
   async handle(context, _input, { team: { id } }) {
     const { checkoutId, checkoutUrl, checkoutExpiresAt } = await accountOf(context, id);
-    // It was paid at this moment.
+    // The checkout was paid a moment ago.
     if (!checkoutId || !checkoutUrl || !checkoutExpiresAt) throw new AlreadySubscribed();
     return { sessionId: checkoutId, url: checkoutUrl, expiresAt: checkoutExpiresAt };
   },
@@ -153,12 +154,12 @@ async function openCheckout(context: Context, session: BillingSession, wanted: W
   const { checkouts, copy, requests } = session;
   const seats = String(team.maxMembers);
   const known = await session.account();
-  // Another request has just opened one, while this one waited for the lock.
+  // Another request opened the same checkout while this one waited for the lock.
   const isSameOffer = known.checkoutPriceId === price && String(known.checkoutSeats) === seats;
   if (checkouts.isNew(known) && isSameOffer) return;
   const requester = requesterOf(context);
   const customer = await ensureCustomer(context, session, team);
-  // In this order: a checkout that is paid in between is missing in the list, but its subscription is in the copy.
+  // The list first, then the copy: in the other order, a checkout that is paid in between would be in neither.
   const open = await checkouts.list(customer);
   const account = await copy.refresh();
   if (isLive(account)) throw new AlreadySubscribed();
@@ -184,8 +185,8 @@ async function ensureCustomer(context: Context, session: BillingSession, team: M
 }
 
 /**
- * Whether the provider knows the customer: not if it was deleted there, or the secret key belongs to another account.
- * Throws if the team's subscription is live, since with another customer the team could be charged twice.
+ * Whether the provider still knows the customer: false if it was deleted there, or if the secret key belongs to another
+ * account. Throws if the team's subscription is live, since with another customer the team could be charged twice.
  */
 async function isKnownCustomer(session: BillingSession, account: BillingAccount, customer: string): Promise<boolean> {
   try {
@@ -219,10 +220,10 @@ function newCheckout(
       metadata,
       subscription_data: {
         metadata: { team_id: team.id },
-        // Only the first subscription of a team: otherwise nobody would have to pay.
+        // Only a team's first subscription has a trial: otherwise a team could take one after another and never pay.
         ...(trialDays > 0 && account.status === "none" && { trial_period_days: trialDays }),
       },
-      // Stripe stores the address and the name that it asks for with the customer, which it needs for the renewals.
+      // Stripe asks for address and name, and stores them with the customer: it needs them for the renewals.
       ...(tax && {
         automatic_tax: { enabled: true },
         tax_id_collection: { enabled: true },

@@ -30,7 +30,9 @@ import {
 @InputType({ description: "The size of a team from the next period on." })
 export class DowngradeTeamInput {
   @Field(() => Int, {
-    description: "The number of seats from the next period on: at most the present one, which takes a decrease back.",
+    description:
+      "The number of seats from the next period on, at most the present number. The present number takes back a " +
+      "decrease.",
   })
   @Between(1, LIMITS.teams.members)
   maxMembers!: number;
@@ -76,7 +78,7 @@ export const downgradeTeam = defineTeamOperation({
       await requests
         .send("downgrade", buildDowngrade(account, maxMembers), requester, (inner) => lowerTeam(inner, id, maxMembers))
         .catch(async (error: unknown) => {
-          // The team has its size back.
+          // Stripe refused: the refresh gives the team its size back.
           if (error instanceof PaymentsError && error.outcome === "refused") await copy.refresh();
           throw error;
         });
@@ -85,18 +87,18 @@ export const downgradeTeam = defineTeamOperation({
   handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
 
-/** Stripe charges the smaller quantity at the renewal, and until then knows from the metadata what is paid. */
+/** The renewal charges the smaller quantity. Until then, the metadata at Stripe says how many seats are paid. */
 function buildDowngrade(account: ResizableAccount, quantity: number): Requests["downgrade"] {
   const { subscriptionId: id, seats, nextSeats, periodEnd } = account;
   const end = periodEnd && periodEnd.getTime() / 1_000;
   const keptSeats = seats !== null && quantity < seats && end !== null ? { seats, until: end } : undefined;
   const seatsBefore = nextSeats ?? seats;
-  const isTied = end !== null && seatsBefore !== null;
+  const canBeUndone = end !== null && seatsBefore !== null;
   return {
     id,
     params: withNextSeats(account, quantity, keptSeats),
     seatsBefore,
-    ...(isTied && { period: { end, undo: withNextSeats(account, seatsBefore) } }),
+    ...(canBeUndone && { period: { end, undo: withNextSeats(account, seatsBefore) } }),
   };
 }
 
@@ -114,8 +116,8 @@ const withNextSeats = (
 });
 
 /**
- * Lowers the team's size before Stripe is asked, while the team's row is locked: whoever joined in between would stay
- * without a seat.
+ * Lowers the team's size before Stripe is asked, while the team's row is locked: whoever joined in between would have
+ * no paid seat.
  * @throws SeatsInUse when members and pending invitations take more.
  */
 async function lowerTeam(database: Database, teamId: string, seats: number): Promise<void> {

@@ -16,8 +16,8 @@ export interface PaymentEvent {
 }
 
 /**
- * Processes an event that Stripe has signed. Its content may be outdated, so it only says which team's copy to refresh.
- * So events may come twice, late and in any order, and one that fails may be sent again.
+ * Processes an event that Stripe has signed. Its content may be outdated, so the event only says which team's copy to
+ * refresh. Therefore events may come twice, late and in any order, and one that fails may be sent again.
  * @throws PaymentProviderError, or an error of the database: Stripe must send the event again.
  */
 export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {

@@ -63,9 +63,9 @@ export class SubscriptionUnpaid extends Failure {
 
   constructor() {
     super(
-      "The team's subscription is not paid, or paused. Pay its invoice, at `hostedInvoiceUrl` of `teamSubscription` or " +
-        "in the customer portal (`openBillingPortal`). One that is unpaid, incomplete or paused can also be ended at once " +
-        "(`cancelTeamSubscription`), and bought again.",
+      "The team's subscription is not paid, or paused. Pay its invoice, at `hostedInvoiceUrl` of `teamSubscription` " +
+        "or in the customer portal (`openBillingPortal`). One that is unpaid, incomplete or paused can also be ended " +
+        "at once (`cancelTeamSubscription`), and bought again.",
     );
   }
 }

@@ -9,16 +9,16 @@ const DAY_MS = 86_400_000;
 
 export type Grace = Pick<BillingAccount, keyof typeof NO_GRACE>;
 
-/** The grace period after a reading of the subscription, and the mail that the owner gets because of it. */
+/** The grace period after the subscription was read, and the mail that the owner gets because of the change. */
 interface GraceChange {
   readonly grace: Grace;
   readonly mail?: BillingMail;
 }
 
 /**
- * The grace period begins when the service first sees that the subscription is past due, by the database's clock, and
- * ends after so many days, or when Stripe gives the subscription up. It is stored with the mail about it, so each mail
- * is queued once.
+ * The grace period begins when the service first sees that the subscription is past due, by the database's clock. It
+ * ends after `days`, or earlier if Stripe gives up the retries. The transaction that stores it also queues the mail, so
+ * each mail is queued once.
  */
 export function changeGrace(
   known: Grace,

@@ -7,8 +7,8 @@ import type { BillingSession } from "./session.js";
 export type LiveAccount = BillingAccount & { readonly subscriptionId: string };
 
 /**
- * For a change of a subscription: finishes an earlier change whose outcome is unknown, reads the caller's role again,
- * since waiting for the lock may have taken a while, and refreshes the copy.
+ * Prepares a change of a subscription: finishes an earlier change whose outcome is unknown, checks the caller's role
+ * again, since waiting for the lock may have taken a while, and refreshes the copy.
  * @throws TeamNotFound, RoleTooSmall by the operation's own rule.
  */
 export async function catchUp({ requests, copy }: BillingSession, again: Standing["again"]): Promise<BillingAccount> {

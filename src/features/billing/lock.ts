@@ -5,7 +5,7 @@ import type { Database } from "../../platform/database.js";
 import type { Deadline } from "../../platform/payments.js";
 import { PaymentProviderError } from "./failures.js";
 
-/** After this time, the lock of a killed server expires. */
+/** How long a lock lasts without renewal, such as that of a killed server. */
 const LEASE_MS = 3_000;
 const RENEWED_EVERY_MS = 1_000;
 const ASKED_EVERY_MS = 80;
@@ -21,8 +21,8 @@ export interface AccountLock {
 }
 
 /**
- * Does the work while holding the lock of the account. The lock is a row with an expiry time that is renewed meanwhile,
- * not a lock of the database, which would hold a connection while waiting for Stripe.
+ * Does the work while holding the lock of the account. The lock is a row whose expiry time is renewed meanwhile. A lock
+ * of the database would hold a connection while waiting for Stripe.
  * @throws PaymentProviderError when others hold it until the deadline.
  */
 export async function withAccountLock<T>(
@@ -57,7 +57,7 @@ function startClock(time: Date): () => Date {
 
 type Holder = Pick<AccountLock, "teamId" | "holder" | "now">;
 
-/** Takes the lock if it is free: of several holders at the same time, one. */
+/** Takes the lock if it is free. Of several servers that try at the same time, one succeeds. */
 async function take({ models }: Database, { teamId, holder, now }: Holder): Promise<boolean> {
   const { count } = await models.billingAccount.updateMany({
     where: { teamId, OR: [{ lockedUntil: null }, { lockedUntil: { lt: now() } }] },

@@ -8,7 +8,7 @@ import { readCheckout } from "./provider-subscription.js";
 import { BY_ITSELF, type Requester } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
-/** A payment in the last moment may be visible at Stripe only later. */
+/** How long after its expiry a checkout is over: Stripe may show a payment at the last moment only later. */
 const OVER_AFTER_MS = 3_600_000;
 
 /** A team's open checkouts at the provider. */
@@ -27,7 +27,7 @@ export class OpenCheckouts {
     return checkoutUrl !== null && this.session.isSinceWaiting(checkoutSeenAt);
   }
 
-  /** Stores the open checkout, or removes it if it is no longer open. */
+  /** Stores the checkout, or removes the stored one if the checkout is no longer open. */
   async keep(checkout: Stripe.Checkout.Session, database: Database = this.session.services.database): Promise<void> {
     const { lock } = this.session;
     await writeAccount(database, lock, { ...readCheckout(checkout), checkoutSeenAt: lock.now() });
@@ -47,7 +47,7 @@ export class OpenCheckouts {
     return { wasPaid };
   }
 
-  /** Withdraws the stored checkout if its price is no longer configured. One of an earlier release has none. */
+  /** Withdraws the stored checkout if its price is no longer configured. Those of earlier releases have no price. */
   async withdrawOutdated({ checkoutId, checkoutUrl, checkoutPriceId }: BillingAccount): Promise<void> {
     if (checkoutId === null || checkoutUrl === null || checkoutPriceId === null) return;
     if (pricesIn(this.session.prices).includes(checkoutPriceId)) return;
@@ -84,7 +84,7 @@ export class OpenCheckouts {
   }
 }
 
-/** The checkout belongs to another account at the provider, where it may still be paid. */
+/** The provider does not know a checkout of another Stripe account, where it may still be paid. */
 function ignoreMissing(error: unknown): undefined {
   if (error instanceof PaymentsError && error.isMissing) return undefined;
   throw error;

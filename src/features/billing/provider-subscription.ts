@@ -9,8 +9,8 @@ type CheckoutValues = Pick<BillingAccount, keyof typeof NO_CHECKOUT>;
 
 /**
  * Sorts subscriptions so that the one that counts is first: paid, then other live ones, then incomplete, then ended.
- * Among equal ones the known one comes first: otherwise a second subscription that was ended would be shown as the
- * team's after the end of its own. Then the oldest live one, or the newest ended one.
+ * Among equal ones, the subscription in the copy comes first: otherwise, after it has ended, a second subscription that
+ * the service ended would be shown as the team's. Then the oldest live one, or the newest ended one.
  */
 export function rankSubscriptions(
   subscriptions: readonly Stripe.Subscription[],
@@ -53,7 +53,7 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
   };
 }
 
-/** Metadata of a subscription whose quantity was lowered before the end of the period that is paid for more. */
+/** Names in the metadata of a subscription with a lowered quantity: the seats that are still paid, and until when. */
 export const KEPT_SEATS = { seats: "paid_seats", until: "paid_until" } as const;
 
 /**

@@ -18,13 +18,13 @@ export interface Requests {
     readonly params: Stripe.SubscriptionUpdateParams;
     /** For the audit. */
     readonly seatsBefore?: number | null;
-    /** The end of the period that it is meant for, in Stripe's seconds, and what takes it back in another one. */
+    /** The end of the period that it is meant for, in Stripe's seconds, and what undoes it in a later period. */
     readonly period?: { readonly end: number; readonly undo: Stripe.SubscriptionUpdateParams };
   };
   cancel: {
     readonly id: string;
     readonly params: Stripe.SubscriptionUpdateParams;
-    /** Ends it now, without parameters, if nothing is paid for it; missing in requests of earlier releases. */
+    /** Whether to end it now, since nothing is paid for it; missing in requests of earlier releases. */
     readonly isAtOnce?: boolean;
   };
   resume: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
@@ -60,7 +60,8 @@ const UPDATE: Calls["upgrade"] = {
 
 /**
  * Ends a subscription for which nothing is paid. Stripe accepts no idempotency key with DELETE, and the request may be
- * resent later, so it looks first: what was paid meanwhile must not end, and what has ended is answered as it is.
+ * resent later. So it reads the subscription first: one that was paid meanwhile must not end, and one that has already
+ * ended is returned as it is.
  */
 async function endStalled(
   stripe: Stripe,
@@ -74,9 +75,8 @@ async function endStalled(
 }
 
 /**
- * Changes the seats of the next period. If the renewal came first, the change would be one of the new period without a
- * charge or a credit, so it is taken back. A repeated request gets the first answer again, so it is taken back then,
- * too.
+ * Changes the seats of the next period. If the renewal came first, the change would apply to the new period, without a
+ * charge or a credit, so it is undone. A resent request gets Stripe's first answer again, so it undoes the change, too.
  */
 async function changeNextSeats(
   stripe: Stripe,
@@ -87,8 +87,8 @@ async function changeNextSeats(
   if (!period || answer.items.data.some(({ current_period_end: end }) => end === period.end)) return answer;
   const undo = { ...options, idempotencyKey: `${options.idempotencyKey}-undo` };
   await stripe.subscriptions.update(id, period.undo, undo).catch((error: unknown) => {
-    // The request must stay open, so that it is repeated until it is taken back.
-    throw new PaymentsError("unknown", `A change that came after the renewal is not taken back: ${String(error)}`);
+    // The request must stay open, so that it is resent until the change is undone.
+    throw new PaymentsError("unknown", `A change that came after the renewal could not be undone: ${String(error)}`);
   });
   throw new PaymentsError("refused", "The subscription was renewed before its next seats were changed.");
 }
@@ -114,7 +114,7 @@ export const CALLS: Calls = {
 };
 
 /**
- * How long a request is resent. After this, its outcome can be read at Stripe, and nobody should be charged for a
- * change that they no longer expect. Stripe forgets idempotency keys after a day.
+ * How long a request is resent. Afterwards its outcome can be read at Stripe, and nobody should be charged for a change
+ * that they no longer expect. Stripe forgets idempotency keys after a day.
  */
 export const REPEATABLE_MS = 3_600_000;

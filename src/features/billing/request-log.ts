@@ -20,7 +20,7 @@ export type RecordedRequest<Kind extends RequestKind = RequestKind> = Omit<Billi
   readonly request: Requests[Kind];
 };
 
-/** The actions of requests in the team's audit. Other kinds are not recorded. */
+/** The audit action of each kind of request. Other kinds are not recorded. */
 const AUDITED: Partial<Readonly<Record<RequestKind, AuditAction>>> = {
   checkout: "createTeamCheckout",
   upgrade: "upgradeTeam",
@@ -35,7 +35,7 @@ export class RequestLog {
 
   /**
    * Resends the recorded request whose outcome is unknown, under its original idempotency key, so that it has one
-   * effect however often it arrives. Returns it, if it was done.
+   * effect however often it arrives. Returns the request if it was done.
    */
   async resend(): Promise<RecordedRequest | undefined> {
     const { models } = this.#database;
@@ -140,7 +140,7 @@ export class RequestLog {
     else await writeAccount(inner, this.session.lock, { customerId: answer.id });
   }
 
-  /** Must be called in the transaction that stores the effect. */
+  /** Closes a request as done and records it in the audit. Must be called in the transaction that stores the effect. */
   async closeDone(inner: Database, recorded: RecordedRequest): Promise<void> {
     const { kind, request, actorId, keyId, door } = recorded;
     const isClosed = await close(inner, recorded, "done");
@@ -167,7 +167,7 @@ export class RequestLog {
 
 type Outcome = "done" | "refused" | "abandoned";
 
-/** Returns whether it was open. */
+/** Stores the outcome of a request; returns whether the request was open. */
 async function close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
   const data = { outcome, endedAt: new Date() };
   const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
@@ -181,7 +181,7 @@ const recordedOf = <Kind extends RequestKind>(row: BillingRequest): RecordedRequ
 /** Requests consist only of JSON values. */
 const asJson = (request: Requests[RequestKind]): Prisma.InputJsonObject => request as unknown as Prisma.InputJsonObject;
 
-/** The number of seats, or what became of the cancellation, for the audit. */
+/** For the audit: the number of seats, or when the subscription ends, or that it is renewed. */
 function detailOf({ kind, request }: RecordedRequest): string {
   if (kind === "resume") return "it is renewed again";
   if ("isAtOnce" in request && request.isAtOnce) return "at once";

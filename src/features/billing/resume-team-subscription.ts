@@ -40,7 +40,7 @@ export const resumeTeamSubscription = defineTeamOperation({
   handle: (context, _input, standing) => subscriptionNow(context, standing),
 });
 
-/** Stripe accepts only one of the two in a request; its flag removes the time that belongs to it. */
+/** Stripe accepts either the flag or the time in one request; clearing the flag also removes its time. */
 const buildResumption = ({ subscriptionId: id, cancelAtPeriodEnd }: LiveAccount): Requests["resume"] => ({
   id,
   params: cancelAtPeriodEnd ? { cancel_at_period_end: false } : { cancel_at: "" },

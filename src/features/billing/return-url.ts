@@ -1,14 +1,14 @@
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 
-/** Also when it is escaped, which makes nine characters of one: Stripe refuses more than 5,000. */
+/** In characters, after escaping, which can make nine of one. Stripe refuses more than 5,000. */
 export const RETURN_URL_MAX = 2_000;
 
 /** Stripe replaces this by the session's id; it must not be escaped. */
 const TEMPLATE = "{CHECKOUT_SESSION_ID}";
 
 /**
- * Where the provider sends people afterwards; undefined without a wish.
+ * Where the provider sends people afterwards; undefined if the client did not say.
  * @throws InvalidInput for a URL that is too long, or neither on the service's origin nor on one that its operator
  * allows.
  */

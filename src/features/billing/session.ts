@@ -49,7 +49,7 @@ export class BillingSession {
   readonly requests: RequestLog;
   readonly copy: SubscriptionCopy;
   readonly checkouts: OpenCheckouts;
-  /** No request that may change something was sent in this session yet. */
+  /** Whether `touch` was not called yet. */
   #isUntouched = true;
 
   constructor(
@@ -80,7 +80,7 @@ export class BillingSession {
     return this.payments.ask(object, this.deadline, send);
   }
 
-  /** After this, data that others read while this session waited is no longer fresh. */
+  /** From now on, data that other sessions read while this one waited for the lock is not reused. */
   touch(): void {
     this.#isUntouched = false;
   }

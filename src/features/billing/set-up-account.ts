@@ -17,7 +17,7 @@ const EVENTS = [
   "invoice.voided",
 ] as const satisfies Stripe.WebhookEndpointCreateParams.EnabledEvent[];
 
-export interface SetupWishes {
+export interface SetupOptions {
   /** The price of a seat, in the currency's smallest unit. */
   readonly monthly: number;
   readonly yearly: number;
@@ -34,23 +34,23 @@ export interface AccountSetup {
   readonly portalId: string;
   /** Stripe returns it only when the endpoint is created; otherwise null. */
   readonly webhookSecret: string | null;
-  /** What was missing and has been created or changed. */
+  /** The things that were missing or outdated, and have been created or changed. */
   readonly made: readonly string[];
 }
 
 /**
- * Creates what the service needs in a Stripe account, if it is missing. Prices cannot be changed: for another amount a
- * new price takes over the lookup key of the old one, and teams with the old price keep paying it.
+ * Creates what the service needs in a Stripe account, if it is missing. Prices cannot be changed: for another amount, a
+ * new price takes over the lookup key of the old one, and teams with the old price keep it.
  * @throws Stripe's errors, whose messages are for the operator.
  */
-export async function setUpAccount(stripe: Stripe, wishes: SetupWishes): Promise<AccountSetup> {
+export async function setUpAccount(stripe: Stripe, options: SetupOptions): Promise<AccountSetup> {
   const made: string[] = [];
   const product = await ensureProduct(stripe, made);
-  const monthly = await ensurePrice(stripe, { product, interval: "month", amount: wishes.monthly, ...wishes }, made);
-  const yearly = await ensurePrice(stripe, { product, interval: "year", amount: wishes.yearly, ...wishes }, made);
+  const monthly = await ensurePrice(stripe, { product, interval: "month", amount: options.monthly, ...options }, made);
+  const yearly = await ensurePrice(stripe, { product, interval: "year", amount: options.yearly, ...options }, made);
   const portalId = await ensurePortal(stripe, { product, prices: [monthly, yearly] }, made);
-  // Last, since Stripe tells its secret only once.
-  const webhookSecret = await ensureEndpoint(stripe, `${wishes.url}/billing/stripe-webhook`, made);
+  // Last, since Stripe shows the endpoint's secret only once.
+  const webhookSecret = await ensureEndpoint(stripe, `${options.url}/billing/stripe-webhook`, made);
   return { monthlyPriceId: monthly, yearlyPriceId: yearly, portalId, webhookSecret, made };
 }
 
@@ -60,8 +60,8 @@ interface Offer {
 }
 
 /**
- * What owners can do in the customer portal: all but change quantities, since the service counts members before it does
- * that. A change between month and year takes effect at once, and credits what is left of the period.
+ * What owners can do in the customer portal: everything but change the quantity, since the service must count members
+ * first. A change between month and year takes effect at once, with a credit for the rest of the period.
  */
 const portalFeatures = (offer: Offer) =>
   ({
@@ -77,7 +77,7 @@ const portalFeatures = (offer: Offer) =>
     },
   }) satisfies Stripe.BillingPortal.ConfigurationCreateParams.Features;
 
-/** Prices in the portal are today's: with another amount the portal of an earlier setup changes, too. */
+/** The portal must offer the present prices: after a change of the amounts, an existing portal is updated. */
 async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promise<string> {
   const { data } = await stripe.billingPortal.configurations.list({
     active: true,
@@ -133,7 +133,7 @@ async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]):
   return price.id;
 }
 
-/** The secret of the endpoint, if it was created now. */
+/** The secret of the endpoint if it is created here; null if it exists already. */
 async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Promise<string | null> {
   const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
   const known = data.find((endpoint) => endpoint.url === url);

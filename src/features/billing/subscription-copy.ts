@@ -12,12 +12,15 @@ import type { RecordedRequest } from "./request-log.js";
 import { BY_ITSELF, NOBODY } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
-/** When the provider was asked, the request that is closed by it, and whether the stored checkout is over. */
+/** A reading of the subscription, apart from the subscription itself. */
 interface Reading {
+  /** When the provider was asked, by the database's clock. */
   readonly readAt: Date;
   /** The copy before. */
   readonly known: BillingAccount;
+  /** The request that this reading closes. */
   readonly closing?: RecordedRequest | undefined;
+  /** Whether the stored checkout can no longer be paid. */
   readonly checkoutIsOver: boolean;
 }
 
@@ -33,8 +36,8 @@ export class SubscriptionCopy {
   async refresh(closing?: RecordedRequest): Promise<BillingAccount> {
     const { session } = this;
     const known = await session.account();
-    // First, since a server with the previous prices may have read the copy meanwhile. A request that is being closed
-    // is still open: another one cannot be sent now.
+    // Before the copy of another session is reused: that may be a server with the previous prices. Not while a request
+    // is open, since no other one can be sent then.
     if (!closing && !known.hasOpenRequest) await session.checkouts.withdrawOutdated(known);
     if (!closing && session.isSinceWaiting(known.copiedAt)) return known;
     session.touch();
@@ -123,10 +126,10 @@ export class SubscriptionCopy {
         checkedAt: readAt,
         ...(checkoutIsOver && { checkoutUrl: null }),
       });
-      const paysFor = subscription && subscription.status !== "incomplete" && isLive(subscription);
-      // Who joined beyond the seats of the next period would stay without a seat.
+      const givesSeats = subscription && subscription.status !== "incomplete" && isLive(subscription);
+      // The seats of the next period, if they are fewer: whoever joined beyond them would lose the seat.
       const seats = values.nextSeats ?? values.seats;
-      if (hasTeam && paysFor && seats !== null) await grantSeats(inner, lock.teamId, seats);
+      if (hasTeam && givesSeats && seats !== null) await grantSeats(inner, lock.teamId, seats);
       if (closing) await requests.closeDone(inner, closing);
       return hasTeam;
     });

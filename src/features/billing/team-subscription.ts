@@ -4,7 +4,7 @@ import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
-import { type BillingAccount, accountOf, endOf, givesPlan, isUnsure } from "./account.js";
+import { type BillingAccount, accountOf, endOf, givesPlan, mayBeOutdated } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { REPEATABLE_MS } from "./request-kinds.js";
 import { reconcileAccount } from "./reconcile.js";
@@ -153,11 +153,12 @@ export const teamSubscription = defineTeamOperation({
   effect: "reads",
   summary: "Shows the subscription of the caller's team.",
   notes:
-    "A subscription counts as paid while its `status` is `active` or `trialing`, and for a grace period after a failed " +
-    "payment (`graceUntil`): then every member has the plan Team, and the team has the seats of the subscription. " +
-    "Otherwise everybody's own plan counts; nobody is removed, but new members can join only while a free seat is left. The payment provider is asked only if " +
-    `the stored state may be outdated. The answer comes within ${ANSWERED_WITHIN_S.read} s, with \`stale\` if the ` +
-    "provider failed. Only the owner sees `hostedInvoiceUrl`.",
+    "A subscription counts as paid while its `status` is `active` or `trialing`, and for a grace period after a " +
+    "failed payment (`graceUntil`): then every member has the plan Team, and the team has the seats of the " +
+    "subscription. Otherwise everybody's own plan counts; nobody is removed, but new members can join only while a " +
+    "free seat is left. The payment provider is asked only if the stored state may be outdated. The answer comes " +
+    `within ${ANSWERED_WITHIN_S.read} s, with \`stale\` if the provider failed. Only the owner sees ` +
+    "`hostedInvoiceUrl`.",
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:read",
@@ -167,9 +168,9 @@ export const teamSubscription = defineTeamOperation({
   example: { input: {}, output: SUBSCRIPTION_EXAMPLE },
   async handle(context, _input, { team: { id }, again }) {
     const known = await accountOf(context, id);
-    const unsure = isUnsure(known, context.now());
-    const fresh = unsure ? await reconcileAccount(context, id, "readMs").catch(ignoreProviderFailure) : known;
-    // The team is read after that: seats and members may have changed with the subscription.
+    const isStale = mayBeOutdated(known, context.now());
+    const fresh = isStale ? await reconcileAccount(context, id, "readMs").catch(ignoreProviderFailure) : known;
+    // The team is read again last: its seats and members may have changed with the subscription.
     return describeSubscription(fresh ?? known, await again(), { now: context.now(), stale: fresh === undefined });
   },
 });

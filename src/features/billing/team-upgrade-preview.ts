@@ -5,7 +5,7 @@ import { Between } from "../../operation/bounds.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
-import { accountOf, endOf, isUnsure } from "./account.js";
+import { accountOf, endOf, mayBeOutdated } from "./account.js";
 import { PROVIDER_READS } from "./ask-provider.js";
 import {
   BillingNotConfigured,
@@ -96,7 +96,8 @@ export const teamUpgradePreview = defineTeamOperation({
   async handle(context, { maxMembers }, { team: { id } }) {
     const known = await accountOf(context, id);
     if (known.customerId === null && context.billing.payments) throw new SubscriptionRequired();
-    const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isUnsure(known, context.now()));
+    const isStale = mayBeOutdated(known, context.now());
+    const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isStale);
     const { currency, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
     const { periodEnd } = account;
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
@@ -113,9 +114,9 @@ export const teamUpgradePreview = defineTeamOperation({
   },
 });
 
-async function previewInvoice(session: BillingSession, maxMembers: number, isCopyUnsure: boolean) {
-  if (isCopyUnsure) await session.requests.resend();
-  const account = isCopyUnsure ? await session.copy.refresh() : await session.account();
+async function previewInvoice(session: BillingSession, maxMembers: number, isStale: boolean) {
+  if (isStale) await session.requests.resend();
+  const account = isStale ? await session.copy.refresh() : await session.account();
   assertResizable(account);
   const { seats, nextSeats } = account;
   const isMore = seats !== null && maxMembers > seats;
@@ -131,7 +132,7 @@ async function listLines(session: BillingSession, { id, lines }: Stripe.Invoice)
   const all = await session.ask("list", (stripe, options) =>
     stripe.invoices.listLineItems(id, { limit: 100 }, options),
   );
-  // A price that is not all of it is worse than none.
+  // An incomplete price is worse than none.
   if (all.has_more) throw new PaymentProviderError();
   return all.data;
 }
@@ -152,7 +153,7 @@ const buildPreview = (
 const isProration = ({ parent }: Stripe.InvoiceLineItem): boolean =>
   (parent?.subscription_item_details ?? parent?.invoice_item_details)?.proration === true;
 
-/** With taxes that are not in its amount, and after discounts. */
+/** The price of a line after discounts, with the taxes that its amount does not include. */
 const totalOf = (line: Stripe.InvoiceLineItem): number => {
   const added = (line.taxes ?? []).filter(({ tax_behavior: behavior }) => behavior === "exclusive");
   return line.amount + sum(added, amountOf) - sum(line.discount_amounts ?? [], amountOf);

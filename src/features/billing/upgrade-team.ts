@@ -54,9 +54,10 @@ export const upgradeTeam = defineTeamOperation({
   effect: "transaction",
   summary: "Buys more seats, charged at once for the rest of the period. They count when they are paid.",
   notes:
-    "The present size is answered as it is, and charges nothing; fewer seats are refused: `downgradeTeam` buys them " +
-    "from the next period on. While an upgrade waits for its payment, the same size gets the same answer again, and another size is refused " +
-    "with `upgrade_pending`. While an invoice is unpaid, upgrades are refused with `subscription_unpaid`. " +
+    "Asking for the present size changes and charges nothing. Fewer seats are refused: `downgradeTeam` buys them " +
+    "from the next period on. While an upgrade waits for its payment, the same size gets the same answer again, and " +
+    "another size is refused with `upgrade_pending`. While an invoice is unpaid, upgrades are refused with " +
+    "`subscription_unpaid`. " +
     PROVIDER_NOTE,
   input: UpgradeTeamInput,
   output: TeamSubscription,
@@ -87,7 +88,7 @@ export const upgradeTeam = defineTeamOperation({
       const request = { ...buildUpgrade(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
       await assertBelowLimits(requests);
       await requests.send("upgrade", request, requester);
-      // Without the new seats in its answer, the provider did not make the upgrade.
+      // If the provider's answer lacks the new seats, it did not make the upgrade.
       const { seats, pendingSeats } = await session.account();
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
@@ -115,7 +116,7 @@ async function assertBelowLimits(requests: RequestLog): Promise<void> {
   if (seconds > 0) throw new TooManyUpgrades(seconds);
 }
 
-/** Without the item's id another item would be added. If the payment fails, the change waits for it. */
+/** Without the item's id, Stripe would add another item. If the payment fails, the change waits for a payment. */
 const buildUpgrade = (id: string, item: string, quantity: number): Requests["upgrade"] => ({
   id,
   params: {
