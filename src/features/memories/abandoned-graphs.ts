@@ -7,8 +7,8 @@ import { emptyGraph } from "./graph-room-statements.js";
 const CANDIDATES = 10;
 
 /**
- * Deletes the next batch of what a deleted team or user left behind; answers with whether there may be more. What is
- * left to do is read off the database each time, so it goes on after a restart and on any instance.
+ * Deletes the next batch of rows of a graph whose team or user was deleted. Returns whether there may be more. Each run
+ * finds the remaining work in the database, so any server continues it, also after a restart.
  */
 export function forgetAbandonedGraph({ database }: { readonly database: Database }): Promise<boolean> {
   return database.transaction(async (inner) => {
@@ -21,7 +21,8 @@ export function forgetAbandonedGraph({ database }: { readonly database: Database
 }
 
 /**
- * Locks the graph: other servers take the next one, and requests still running cannot store below its root meanwhile.
+ * Locks an abandoned graph and its root. Other servers then take the next one, and requests that still run cannot store
+ * anything in it.
  */
 async function claimAbandonedGraph(inner: Database): Promise<string | undefined> {
   const candidates = await inner.models.graph.findMany({
@@ -33,7 +34,7 @@ async function claimAbandonedGraph(inner: Database): Promise<string | undefined>
   for (const { id } of candidates) {
     if (!(await lockRow(inner, "graph", { id }, { skipLocked: true }))) continue;
     if (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true })) return id;
-    // Where it is on another node, a crash may have deleted it alone.
+    // On another node than the graph, the root may have been deleted alone by a run that crashed.
     if (!(await inner.models.graphRoot.findUnique({ where: { graphId: id } }))) return id;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * What agents are told once, before they call anything: it is this text, not the descriptions of tools, that makes them
- * look things up and write them down. Claude Code cuts it at 2,048 characters; ours has at most 1,500.
+ * Instructions that agents get once, before their first call. This text, not the descriptions of tools, makes them look
+ * things up and write them down. Claude Code cuts it at 2,048 characters; ours has at most 1,500.
  */
 export const AGENT_INSTRUCTIONS = `
 This is a lasting memory of a team and its agents: typed notes ("memories") and relationships between them. What you

@@ -21,15 +21,16 @@ export class VersionMismatch extends Failure {
   }
 }
 
-/** What to change of a memory, and the version that it must be at, if it matters. */
+/** What to change in a memory, and the version that it must have; null accepts any version. */
 export interface Change {
   readonly changes: Partial<Contents>;
   readonly expectedVersion: number | null;
 }
 
 /**
- * Changes a memory and keeps what it was; to be called in a transaction. Undefined where it is not there.
- * @throws VersionMismatch, ExternalIdExists, or what `settle` does.
+ * Changes a memory and keeps its previous state as a version. Call it in a transaction. Undefined if there is no such
+ * memory.
+ * @throws VersionMismatch, ExternalIdExists, or what `settle` throws.
  */
 export async function changeMemory(
   context: Context,
@@ -43,7 +44,7 @@ export async function changeMemory(
     if (expectedVersion !== null) await assertNotThere(context, place);
     return undefined;
   }
-  // The least that it takes; how much it is, the row tells when it is written.
+  // A lower bound: only the written row tells the exact number of bytes.
   await assertRoom(context, graphId, { bytes: bytesOf(Object.values(changes)) });
   const { context: changedContext, ...plain } = changes;
   if (changedContext !== undefined) {
@@ -58,18 +59,18 @@ export async function changeMemory(
     .catch(refuseTakenId);
   if (!changed) return undefined;
   const freed = await dropOldVersions(context, place, kept.version - LIMITS.memory.versions);
-  // What it was is kept, so all that it is now comes on top, but for the versions that go.
+  // The previous state is kept, so the graph grows by the whole new state, less the versions that were dropped.
   await settle(context, graphId, { bytes: memoryBytes(changed) - freed, written: [id] });
   return changed;
 }
 
-/** @throws VersionMismatch when it is there: then it was not kept for its version. */
+/** @throws VersionMismatch if the memory exists: then `keepVersion` skipped it for its version. */
 async function assertNotThere({ database }: Context, place: MeantPlace): Promise<void> {
   const found = await database.models.memory.findFirst({ where: { ...place }, select: { version: true } });
   if (found) throw new VersionMismatch(found.version);
 }
 
-/** Answers with how many bytes that frees. */
+/** Deletes the versions up to `last`. Returns how many bytes that frees. */
 async function dropOldVersions({ database }: Context, { graphId, id }: Place, last: number): Promise<number> {
   if (last < 1) return 0;
   const { memoryVersion } = database.models;

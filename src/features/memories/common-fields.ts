@@ -5,7 +5,7 @@ import { TYPE_FORM } from "./memory-contents.js";
 
 /** The id that a client gives a memory; may be left out. */
 export const ExternalIdField = (
-  description = "A client's own id for it, unlike any other in the graph; understood wherever its `id` is.",
+  description = "A client's own id for it, unique in the graph; understood wherever its `id` is.",
 ): PropertyDecorator =>
   combine(
     Field(() => String, { nullable: true, description }),
@@ -15,10 +15,10 @@ export const ExternalIdField = (
     Marked("notForAgents"),
   );
 
-/** As much of a path as the database keeps for it; see the migration `context`. */
+/** The database keeps this many characters of a project's path; see the migration `context`. */
 const PROJECT_MAX = 500;
 
-/** A project by which memories are narrowed. */
+/** A filter of memories by project. */
 export const ProjectField = (description: string): PropertyDecorator =>
   combine(
     Field(() => String, { nullable: true, description }),
@@ -30,7 +30,7 @@ export const ProjectField = (description: string): PropertyDecorator =>
 export const RELATIONSHIP_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 const TYPES_MAX = 50;
 
-/** The types by which memories are narrowed. */
+/** A filter by types of memories. */
 export const TypesField = (description: string): PropertyDecorator =>
   combine(
     Field(() => [String], { nullable: true, description }),
@@ -39,7 +39,7 @@ export const TypesField = (description: string): PropertyDecorator =>
     ListSize(1, TYPES_MAX, 50),
   );
 
-/** The types by which relationships are narrowed. */
+/** A filter by types of relationships. */
 export const RelationshipTypesField = (description: string): PropertyDecorator =>
   combine(
     Field(() => [String], { nullable: true, description }),
@@ -48,7 +48,7 @@ export const RelationshipTypesField = (description: string): PropertyDecorator =
     ListSize(1, TYPES_MAX, 50),
   );
 
-/** For every operation that leaves out what has expired. */
+/** For every operation that leaves out expired memories by default. */
 export const IncludeExpiredField = (): PropertyDecorator =>
   Field(() => Boolean, {
     defaultValue: false,

@@ -3,8 +3,9 @@ import type { Services } from "../../operation/context.js";
 import { countWords } from "./word-statements.js";
 
 /**
- * Counts how many memories have each word, in the graph that needs it most; answers with whether another may need it. A
- * graph is counted anew when it has grown by enough words, so the work is a small part of that of storing them.
+ * Counts how many memories have each word, in the graph with the most uncounted words. Returns whether another graph
+ * may need it. A graph is counted again only after it has gained enough new words, so counting costs little compared
+ * with storing.
  */
 export async function countWordsOfGraph({ database }: Pick<Services, "database">): Promise<boolean> {
   const [answer] = await database.run(countWords, { sample: LIMITS.search.countedMemories });

@@ -19,7 +19,7 @@ export class CreateMemoryInput extends NewMemory(GraphInput) {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether to look for `similar` memories. Unless given: not by REST, elsewhere if they are asked for.",
+    description: "Whether to look for `similar` memories. By default: not by REST, elsewhere if the field is selected.",
   })
   @Nullable()
   similar?: boolean | null;
@@ -43,7 +43,7 @@ export const createMemory = defineOperation({
     inputs: {
       title: "What it says, in one line to find it by.",
       content: "All that a stranger needs to use it; Markdown.",
-      summary: "It in a sentence, if long.",
+      summary: "One sentence, if the note is long.",
       tags: "Labels to find it by, such as names of tools and projects.",
       importance: "How much it matters.",
       context: 'Where it holds, such as {"project_path": "/work/app"}.',

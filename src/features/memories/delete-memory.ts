@@ -17,7 +17,7 @@ export const deleteMemory = defineOperation({
   name: "deleteMemory",
   effect: "transaction",
   summary: "Deletes a memory for good, with its versions and its relationships.",
-  notes: "Searches may still take a misspelt word for one that only this memory had, for up to a day.",
+  notes: "For up to a day, searches may still correct a misspelt word to one that only this memory had.",
   input: DeleteMemoryInput,
   output: Deletion,
   permission: "memories:write",
@@ -39,7 +39,7 @@ export const deleteMemory = defineOperation({
     const deleted = await withMemory(context, place, async (meant) => {
       const { graphId, id } = meant;
       const { memories, bytes } = await measure(context, graphId, [id]);
-      // Its relationships and versions go with it, by their foreign keys.
+      // Its relationships and versions are deleted by their foreign keys.
       const { count } = await context.database.models.memory.deleteMany({ where: { ...meant } });
       if (count === 0) return undefined;
       await settle(context, graphId, { memories: -memories, bytes: -bytes });

@@ -20,18 +20,18 @@ const {
   textsAtOnce,
 } = LIMITS.embeddings;
 
-/** Nobody has used a model for so long: a server that does says so every minute. */
+/** A model counts as unused after this time. A server that uses a model records that every minute. */
 const UNUSED_MS = 3_600_000;
 
 export type Embedding = Pick<Services, "database" | "log" | "meter"> & { readonly meaning: Meaning };
 
-/** Queues memories that there were before the model; answers with whether there are more. */
+/** Queues memories that were stored before the model was used. Returns whether there are more. */
 export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {
   const [row] = await database.run(fillEmbeddings, { model: server.model, most: queued });
   return row?.more ?? false;
 }
 
-/** Deletes some vectors of models that are used no more; answers with whether there may be more. */
+/** Deletes a batch of vectors of a model that is no longer used. Returns whether there may be more. */
 export async function forgetUnusedVectors(
   { database, meaning: { server } }: Embedding,
   rows: number = LIMITS.chores.rows,
@@ -42,7 +42,7 @@ export async function forgetUnusedVectors(
   const other = await embeddingModel.findFirst({ where: { model: { not: server.model }, usedAt: unused } });
   if (!other) return false;
   const { model } = other;
-  // In any graph, then some of this one.
+  // Finds a graph with vectors of this model, then deletes a batch in this graph.
   const one = await memoryVector.findFirst({ where: { model }, select: { graphId: true } });
   if (!one) {
     await embeddingModel.deleteMany({ where: { model, usedAt: unused } });
@@ -55,8 +55,8 @@ export async function forgetUnusedVectors(
 }
 
 /**
- * Embeds a batch of memories that wait for it; answers with whether there may be more. What the server refuses is due
- * again later: at first together with others, then each memory alone, so one bad text does not stop the rest.
+ * Embeds a batch of queued memories. Returns whether there may be more. Memories are sent together on the first attempt
+ * and one by one on retries, so one bad text does not block the others.
  */
 export async function embedDueMemories(context: Embedding): Promise<boolean> {
   const claimed = await claimDueMemories(context);
@@ -70,7 +70,7 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
   return failures === 0 && claimed.length === batch;
 }
 
-/** A memory that waits to be embedded, as it was claimed. */
+/** A queued memory, as this server claimed it. */
 interface DueMemory {
   readonly graphId: string;
   readonly memoryId: string;
@@ -79,8 +79,9 @@ interface DueMemory {
 }
 
 /**
- * Claims memories, like mails: claims are committed before the server is asked, and one that is not answered is due
- * again after a minute, later after each further attempt. Each is claimed as it was read, so by one server.
+ * Claims due memories. Claims are committed before the embeddings server is called. Without an answer, a memory is due
+ * again after a minute; the wait grows with each attempt. A claim succeeds only on the row as it was read, so one
+ * server gets it.
  */
 async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
   const { embeddingDue } = database.models;
@@ -99,7 +100,7 @@ async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
 const waitMsAfter = (attempts: number): number =>
   Math.min(longestWaitMs, Math.max(shortestWaitMs, 5_000 * 2 ** (attempts - 1)));
 
-/** After so many failures in one run it is the server, not a text. */
+/** After this many failures in one run, the server is at fault and not a text: the run ends. */
 const FAILURES_MAX = 3;
 
 interface Text {
@@ -108,7 +109,7 @@ interface Text {
   readonly pieces: readonly string[];
 }
 
-/** Answers with whether the server gave vectors. */
+/** Embeds memories and stores their vectors. Returns false if the embeddings server failed. */
 async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<boolean> {
   const { log, meter, meaning } = context;
   const texts = await textsOf(context, group);
@@ -132,7 +133,7 @@ async function embedTogether(context: Embedding, group: readonly DueMemory[]): P
     version,
     pieces: { length },
   } of texts) {
-    await storeOf(context, due, version, vectors.slice(start, (start += length)));
+    await storeVectors(context, due, version, vectors.slice(start, (start += length)));
   }
   return true;
 }
@@ -145,7 +146,7 @@ async function embedAll({ server }: Meaning, texts: readonly string[]): Promise<
   return vectors;
 }
 
-/** What to embed of each memory; one that is gone is forgotten. */
+/** The texts to embed of each memory. Takes deleted memories out of the queue. */
 async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
   const found = [];
   for (const graphId of new Set(group.map((due) => due.graphId))) {
@@ -166,11 +167,11 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
 }
 
 /**
- * Stores the vectors of a memory in place of earlier ones, unless it was changed, moved or deleted meanwhile. The count
- * of changes is locked until the end: servers see it together with the vectors, and changes of one graph one after the
- * other.
+ * Replaces the vectors of a memory, unless the memory was changed, moved or deleted meanwhile. The graph's counter of
+ * changes is locked until the commit: so servers see the counter together with the vectors, and the changes of a graph
+ * in order.
  */
-async function storeOf(context: Embedding, due: DueMemory, version: number, vectors: readonly Vector[]) {
+async function storeVectors(context: Embedding, due: DueMemory, version: number, vectors: readonly Vector[]) {
   const { graphId, memoryId } = due;
   const { model } = context.meaning.server;
   await context.database.transaction(async (inner) => {
@@ -182,7 +183,7 @@ async function storeOf(context: Embedding, due: DueMemory, version: number, vect
       create: { graphId, changes: 1 },
       update: { changes: { increment: 1 } },
     });
-    // Another model's stay while they are of this version: it may still serve.
+    // Another model's vectors of this version stay: searches may still use them.
     await memoryVector.deleteMany({ where: { graphId, memoryId, OR: [{ model }, { version: { not: version } }] } });
     const pieces = vectors.map(({ scale, values }, piece) => ({ piece, scale, vector: new Uint8Array(values) }));
     await memoryVector.createMany({
@@ -196,7 +197,9 @@ async function storeOf(context: Embedding, due: DueMemory, version: number, vect
 const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory) =>
   models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
 
-/** A memory's text in overlapping pieces, each with the title; of a very long one the beginning. */
+/**
+ * Splits a memory's text into overlapping pieces, each with the title. Of a very long text, only the beginning is used.
+ */
 export function piecesOf(memory: {
   readonly title: string;
   readonly summary?: string | null;

@@ -1,6 +1,8 @@
 import { defineStatement } from "../../platform/statement.js";
 
-/** Says that a model is used, and queues earlier memories for it. SQL, since it claims the model with SKIP LOCKED. */
+/**
+ * Records that a model is used, and queues earlier memories for it. SQL, since it claims the model with SKIP LOCKED.
+ */
 export const fillEmbeddings = defineStatement({
   name: "fill_embeddings",
   values: { model: "text", most: "int4" },

@@ -1,7 +1,7 @@
 import { Failure } from "../../operation/failure.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database.js";
 
-/** In a graph, an id that a client gives is that of one memory. */
+/** A client's own id is unique within a graph. */
 export class ExternalIdExists extends Failure {
   readonly kind = "conflict";
   override readonly reason = "external_id_exists";
@@ -15,8 +15,8 @@ export class ExternalIdExists extends Failure {
 }
 
 /**
- * Says what the database refused.
- * @throws ExternalIdExists when another memory has the id.
+ * Translates the database's error.
+ * @throws ExternalIdExists if another memory has the id; else the error itself.
  */
 export function refuseTakenId(error: unknown): never {
   throw sqlStateOf(error) === UNIQUE_VIOLATION ? new ExternalIdExists() : error;

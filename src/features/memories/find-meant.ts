@@ -7,14 +7,14 @@ import { warnSeldom } from "../../platform/warn-seldom.js";
 
 const { loaded, mergedMeant } = LIMITS.embeddings;
 
-/** A memory that may be meant: what its text says, as it was in this version, is near to the query. */
+/** A memory whose text, in the given version, is near to the query in meaning. */
 export type MeantMemory = NearVector;
 
 type Finding = Pick<Context, "database" | "log" | "meter">;
 
 /**
- * The memories of a graph whose meaning is nearest to a query's, the nearest first. Null where there is no embeddings
- * server, or where it cannot be told in time: then the search is by words alone. It never throws.
+ * The memories of a graph that are nearest to a query in meaning, nearest first. Null without an embeddings server,
+ * after a failure or when time is up: then the search is by words alone. Never throws.
  */
 export async function findMeant(
   { meaning, ...context }: Finding & Pick<Context, "meaning">,
@@ -45,7 +45,7 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
     embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
   ]);
   if (!stored) return [];
-  // Another model takes over when it has embedded everything.
+  // A new model serves searches only after it has embedded everything.
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
   const [vector] = await Promise.all([
     meaning.vectorOf(query, serving),
@@ -53,7 +53,7 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
   ]);
   const matrix = matrixOf(graphId, serving);
   const found = await meaning.index.find(matrix, vector, mergedMeant);
-  // It was forgotten for others, or the server has changed: the next search loads it again.
+  // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
   if (!found) meaning.loaded.delete(matrix);
   return found ?? null;
 }
@@ -66,7 +66,7 @@ interface Loading {
   readonly until: number;
 }
 
-/** Loads what has changed since the last time; searches at the same moment wait for the same load. */
+/** Loads the vectors that changed since the last load. Concurrent searches wait for the same load. */
 async function loadVectors(context: Finding, meaning: Meaning, loading: Loading): Promise<void> {
   const matrix = matrixOf(loading.graphId, loading.model);
   for (;;) {
@@ -82,20 +82,20 @@ async function loadVectors(context: Finding, meaning: Meaning, loading: Loading)
   }
 }
 
-/** Answers with the change up to which all vectors are loaded. */
+/** Returns the number of the change up to which all vectors are loaded. */
 async function loadAfter(context: Finding, { index }: Meaning, loading: Loading, change: number): Promise<number> {
   const { graphId, model, until } = loading;
   for (let after = change; ;) {
     const { rows, isLast } = await readVectors(context, { graphId, model, after });
     if (rows.length > 0 && !(await index.add(matrixOf(graphId, model), rows, after === 0))) {
-      throw new Error("There is no room for the vectors of a graph, or they were forgotten meanwhile.");
+      throw new Error("There is no room for the vectors of a graph, or they were dropped meanwhile.");
     }
     after = rows.at(-1)?.change ?? after;
     if (isLast) return Math.max(after, until);
   }
 }
 
-/** The next vectors that were stored after a change, and whether these are all. */
+/** Reads the next vectors that were stored after a change, and tells whether they are the last. */
 async function readVectors(
   { database: { models } }: Finding,
   { graphId, model, after }: { readonly graphId: string; readonly model: string; readonly after: number },
@@ -110,7 +110,7 @@ async function readVectors(
     change: Number(change),
   }));
   if (rows.length < loaded) return { rows, isLast: true };
-  // Of the last change there may be more, which the next page would leave out.
+  // The page may end in the middle of its last change, so that change is left to the next page.
   const last = rows.at(-1)?.change;
   return { rows: rows.filter(({ change }) => change !== last), isLast: false };
 }

@@ -5,7 +5,7 @@ import { narrowingQueries } from "./search-plan.js";
 import { narrowingOf } from "./search.js";
 import { all } from "./search-tsquery.js";
 
-/** Which of the memories that are found, in the order of their ids. */
+/** Which of the memories found to return, in the order of their ids. */
 interface Part {
   /** Only those below this id. */
   readonly before?: string | null;
@@ -15,15 +15,15 @@ interface Part {
 }
 
 /**
- * The tags and types of a filter as words of the index of the search; null where it has none. No other index has tags,
- * and this one finds a rare tag or type at once; but of one that is common it reads all.
+ * The tags and types of a filter as a query of the search index; null if it has none. Only this index has tags. It
+ * finds a rare tag or type at once, but reads all entries of a common one.
  */
 export function wordsOf(filter: Partial<MemoryFilterInput>): string | null {
   const queries = narrowingQueries(narrowingOf(filter));
   return queries.length === 0 ? null : all(queries);
 }
 
-/** The memories that a filter with such words lets through: some of them, each with the number of all. */
+/** Finds memories that pass a filter with such words: the wanted part, each row with the total number. */
 export const findNarrowed = (
   context: Pick<Context, "database" | "now">,
   graphId: string,

@@ -13,10 +13,14 @@ import type { SimilarMemory } from "./similar-memory.js";
 const { most, scoreMin, ...bounds } = LIMITS.similar;
 
 /**
- * Memories that may say the same as this one: by the words of its title, and by meaning where there is an embeddings
- * server. Null where that cannot be told in time: storing a memory never fails for it.
+ * Finds memories that may say the same as this one: by the words of its title, and by meaning if there is an embeddings
+ * server. Null after a failure or when time is up: storing a memory never fails because of this search.
  */
-export async function findSimilar(context: Context, graphId: string, memory: Said): Promise<SimilarMemory[] | null> {
+export async function findSimilar(
+  context: Context,
+  graphId: string,
+  memory: MemoryText,
+): Promise<SimilarMemory[] | null> {
   const over = new AbortController();
   const late = sleep(LIMITS.similar.waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
   try {
@@ -26,10 +30,10 @@ export async function findSimilar(context: Context, graphId: string, memory: Sai
   }
 }
 
-type Said = Parameters<typeof piecesOf>[0];
+type MemoryText = Parameters<typeof piecesOf>[0];
 
-/** Not on the connection of a transaction, which a failure would end. */
-async function search(context: Context, graphId: string, memory: Said): Promise<SimilarMemory[] | null> {
+/** Uses a connection of its own: a failure would abort a transaction. */
+async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
   const wishes = {
     query: memory.title,
     limit: most,
@@ -55,8 +59,13 @@ async function search(context: Context, graphId: string, memory: Said): Promise<
   }
 }
 
-/** Those whose text means the same as the beginning of this one. */
-async function findMeantAlike(context: Context, graphId: string, memory: Said, wishes: SearchWishes): Promise<Hit[]> {
+/** Finds memories whose text means the same as the beginning of this one. */
+async function findMeantAlike(
+  context: Context,
+  graphId: string,
+  memory: MemoryText,
+  wishes: SearchWishes,
+): Promise<Hit[]> {
   const [beginning = memory.title] = piecesOf(memory);
   const meant = (await findMeant(context, graphId, beginning)) ?? [];
   const near = meant.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);

@@ -5,8 +5,9 @@ import { forgetNextWords } from "./word-statements.js";
 const { forgottenAfterHours, forgottenWords, countedMemories } = LIMITS.search;
 
 /**
- * Takes words out of a graph's lexicon that no memory of it has any more, a few at a time; answers with whether there
- * is more to do. A deleted memory's words are gone within a day: some hours later, and when their turn has come.
+ * Removes words from a graph's lexicon that none of its memories has any more, a few at a time. Returns whether there
+ * is more to do. A deleted memory's words are gone within a day: they are due after some hours, then wait for their
+ * turn.
  */
 export async function forgetWords(
   { database }: { readonly database: Database },

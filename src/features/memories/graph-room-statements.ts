@@ -1,8 +1,8 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * What memories take with all that hangs on them, which is locked from then on, and how many earlier versions they
- * have; without ids, what the whole graph takes. SQL, since no model measures texts where they are, or locks rows.
+ * Locks memories and their relationships, and measures them with their versions: how many memories, bytes and versions.
+ * Without ids, measures the whole graph. SQL, since no model locks rows or measures texts inside the database.
  */
 export const measureMemories = defineStatement({
   name: "measure_memories",
@@ -12,8 +12,9 @@ export const measureMemories = defineStatement({
 });
 
 /**
- * The last step of a change: lets the words of written memories be known, and counts. SQL, since the words come from
- * the index of the search, and no count may go below zero or over a bound, also while others change the graph.
+ * The last step of a change: adds the words of written memories to the lexicon, and updates the graph's counts. SQL,
+ * since the words come from the search index, and concurrent changes must not take a count below zero or over its
+ * bound.
  */
 export const settleChange = defineStatement({
   name: "settle_change",
@@ -26,8 +27,8 @@ export const settleChange = defineStatement({
 });
 
 /**
- * Deletes some rows of a graph; none where it is empty. SQL, since what a model deletes up to a limit does not name the
- * graph, so every node would be asked.
+ * Deletes up to `rows` rows of a graph; returns how many, 0 if it is empty. SQL, since a model's deletion with a limit
+ * does not name the graph, so every node would be asked.
  */
 export const emptyGraph = defineStatement({
   name: "empty_graph",

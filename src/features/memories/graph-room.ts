@@ -9,7 +9,7 @@ import { measureMemories, settleChange } from "./graph-room-statements.js";
 const TOO_MANY_MEMORIES = "GF001";
 const TOO_MANY_BYTES = "GF002";
 
-/** A graph holds as much as the plan that counts for it allows: nothing was stored. */
+/** The graph holds as much as its plan allows. Nothing was stored. */
 export class GraphFull extends Failure {
   static readonly example = new GraphFull(LIMITS.storage.free);
   readonly kind = "conflict";
@@ -26,12 +26,12 @@ export class GraphFull extends Failure {
   }
 }
 
-/** What a graph of the caller's may hold: the team's by the team's plan, their own by the one that counts for them. */
+/** How much a graph of the caller may hold: the team's by the team's plan, the personal one by the caller's plan. */
 export function boundsOf({ caller, storage }: Pick<Context, "caller" | "storage">, graphId: string): GraphBounds {
   return storage[graphId === caller.team?.graphId ? caller.team.plan : caller.plan];
 }
 
-/** How far a graph may grow, as the statements that make it grow take it. */
+/** The same bounds, as values for the statements that add to a graph. */
 export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: string) {
   const { memories: memoriesMax, bytes: bytesMax } = boundsOf(context, graphId);
   return { memoriesMax, bytesMax };
@@ -44,8 +44,8 @@ export interface Growth {
 }
 
 /**
- * Refuses what cannot fit before any work is done and without waiting for anybody; `settle` decides.
- * @throws what `refuseWithoutRoom` does.
+ * Refuses a change that cannot fit, before any work is done and without a lock. `settle` decides in the end.
+ * @throws what `refuseWithoutRoom` throws.
  */
 export async function assertRoom(
   context: Pick<Context, "caller" | "storage" | "database">,
@@ -62,9 +62,9 @@ export async function assertRoom(
 }
 
 /**
- * Counts a change, exactly, also while others change the graph, and lets the words of the memories that it wrote be
- * found. The last step of a change: from here on, others wait for the end of its transaction.
- * @throws what `refuseWithoutRoom` does.
+ * Adds a change to the graph's counts, exactly even under concurrent changes, and adds the words of written memories to
+ * the lexicon. The last step of a change: from here on, other changes of the graph wait for the end of its transaction.
+ * @throws what `refuseWithoutRoom` throws.
  */
 export async function settle(
   context: Pick<Context, "caller" | "storage" | "database">,
@@ -76,7 +76,10 @@ export async function settle(
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
 }
 
-/** What memories take with all that hangs on them; none of it changes until the end of the transaction. */
+/**
+ * Locks memories and their relationships until the end of the transaction, and measures them with their versions. Null
+ * measures the whole graph.
+ */
 export async function measure(
   { database }: Pick<Context, "database">,
   graphId: string,
@@ -87,9 +90,9 @@ export async function measure(
 }
 
 /**
- * Says what the database refused.
- * @throws GraphFull when there is no room left; NoTeamGraph or Unauthorized when the graph was deleted, with its team
- * or its user, since this request began.
+ * Translates the database's error.
+ * @throws GraphFull if there is no room left; NoTeamGraph or Unauthorized if the graph was deleted with its team or
+ * user since this request began; else the error itself.
  */
 export function refuseWithoutRoom(
   context: Pick<Context, "caller" | "storage">,
@@ -102,6 +105,6 @@ export function refuseWithoutRoom(
   throw error;
 }
 
-/** What is asked for in a graph that was deleted, with its team or its user. */
+/** The failure for a graph that was deleted with its team or user. */
 export const goneWith = ({ personalGraphId }: Caller, graphId: string): Failure =>
   graphId === personalGraphId ? new Unauthorized() : new NoTeamGraph();

@@ -39,7 +39,7 @@ export const GRAPH_STORAGE_EXAMPLE: GraphStorage = {
   bytesMax: 1_000_000_000,
 };
 
-/** What the caller's graphs hold: their own, and then their team's, where they are in one. */
+/** What the caller's graphs hold: the personal one, then the team's if there is one. */
 export async function storageOf(context: Context): Promise<GraphStorage[]> {
   const { personalGraphId, team } = context.caller;
   const own = await storageIn(context, GraphChoice.PERSONAL, personalGraphId);

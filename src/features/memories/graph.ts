@@ -17,7 +17,7 @@ registerEnumType(GraphChoice, {
 });
 
 /** How tools describe the choice of the graph: in few words, since every tool repeats them. */
-export const GRAPH_FOR_AGENTS = "The team's, if there is a team, unless given.";
+export const GRAPH_FOR_AGENTS = "By default the team's, if there is a team.";
 
 /** Every operation on memories and relationships lets its caller choose the graph. */
 @ArgsType()
@@ -25,7 +25,7 @@ export const GRAPH_FOR_AGENTS = "The team's, if there is a team, unless given.";
 export abstract class GraphInput {
   @Field(() => GraphChoice, {
     nullable: true,
-    description: "The graph to work on: the team's if the caller is in a team, else the personal one, unless given.",
+    description: "The graph to work on. By default the team's if the caller is in a team, else the personal one.",
   })
   @Nullable()
   @Marked("selector")
@@ -45,7 +45,10 @@ export class NoTeamGraph extends Failure {
 export const chosenTeamId = (caller: Caller, input: GraphInput): string | null =>
   caller.team && chosenGraphId(caller, input) === caller.team.graphId ? caller.team.id : null;
 
-/** @throws NoTeamGraph when the team's is asked for by somebody in no team. */
+/**
+ * The id of the chosen graph.
+ * @throws NoTeamGraph if the caller chooses the team's graph but is in no team.
+ */
 export function chosenGraphId(caller: Caller, { graph }: GraphInput): string {
   if (graph === GraphChoice.PERSONAL) return caller.personalGraphId;
   if (graph === GraphChoice.TEAM && !caller.team) throw new NoTeamGraph();

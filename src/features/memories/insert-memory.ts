@@ -5,8 +5,8 @@ import { type Contents, forStatement, memoryBytes } from "./memory-columns.js";
 import { storeMemory } from "./memory-statements.js";
 
 /**
- * Stores a memory by one statement; undefined where another memory of the graph has its external id.
- * @throws what `refuseWithoutRoom` does.
+ * Stores a memory by one statement. Undefined if another memory of the graph has its external id.
+ * @throws what `refuseWithoutRoom` throws.
  */
 export async function insertMemory(context: Context, graphId: string, contents: Contents): Promise<Memory | undefined> {
   const { caller, database, newId, now } = context;

@@ -21,8 +21,8 @@ export class MemoriesInput extends Paged(MemoryFilterInput) {
   @Field(() => Int, {
     defaultValue: 0,
     description:
-      `How many of the newest to leave out, from 0 to ${OFFSET_MAX.toLocaleString("en")}; instead of \`cursor\`, which ` +
-      "misses and repeats none while others write.",
+      `How many of the newest to leave out, from 0 to ${OFFSET_MAX.toLocaleString("en")}; not together with \`cursor\`, ` +
+      "which misses and repeats none while others write.",
   })
   @Between(0, OFFSET_MAX)
   offset!: number;
@@ -60,7 +60,7 @@ export const memories = defineOperation({
     const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
     const before = placeOf(cursor, UUID);
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
-    // Ids are in the order of time, so a page goes on below the last id it showed, whatever was stored meanwhile.
+    // Ids are in the order of time: the next page continues below the last id shown, whatever was stored meanwhile.
     const page = {
       where: { ...where, ...(before !== null && { id: { lt: before } }) },
       orderBy: { id: "desc" },
@@ -86,16 +86,16 @@ interface MemoriesPage {
   readonly orderBy: { readonly id: "desc" };
 }
 
-/** One more than a page of the memories that a filter lets through. */
+/** Finds the memories that pass the filter: one more than a page, to tell whether there is another page. */
 async function chosenMemories(context: Context, input: MemoriesInput, page: MemoriesPage): Promise<Place[]> {
   const { database } = context;
   const { limit, offset } = input;
   const { graphId, id } = page.where;
   const wanted = { select: { graphId: true, id: true }, skip: offset, take: limit + 1 } as const;
   const words = wordsOf(input);
-  // An index alone says which memories these filters let through: of 100,000 in a tenth of the time.
+  // An index alone answers these filters: for 100,000 memories in a tenth of the time.
   if (words === null) return database.readPages(({ memory }) => memory.findMany({ ...page, ...wanted }));
-  // Of what is common the newest fill a page.
+  // If many memories match, the newest ones fill the page.
   const near = await database.readPages(async ({ memory }) => {
     const where = { graphId, ...(id && { id }) };
     const [edge] = await memory.findMany({ where, orderBy: page.orderBy, select: { id: true }, skip: NEAR, take: 1 });
@@ -110,12 +110,13 @@ async function chosenMemories(context: Context, input: MemoriesInput, page: Memo
 }
 
 /**
- * Memories that are looked through before the index of the search is asked, which reads all that have a tag or a type.
+ * How many of the newest memories are checked before the search index is used, which reads all entries of a tag or
+ * type.
  */
 const NEAR = 1_000;
 
 const NOT_READ = { content: "", context: null };
 
-/** Whether a filter is given besides that of expiry, which leaves out only few. */
+/** Whether there is a filter besides expiry, which leaves out only few memories. */
 const isNarrowed = ({ types, tags, minImportance, project, createdAfter, createdBefore }: MemoriesInput): boolean =>
   [types, tags, minImportance, project, createdAfter, createdBefore].some((filter) => filter != null);

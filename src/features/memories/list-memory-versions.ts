@@ -24,7 +24,7 @@ abstract class MemoryChange {
   @Field(() => ID, { description: "The id of the user who stored or changed it; it stays when that user is deleted." })
   changedBy!: string;
 
-  @Field(() => Date, { description: "When." })
+  @Field(() => Date, { description: "When that was." })
   changedAt!: Date;
 }
 
@@ -74,7 +74,7 @@ export const memoryVersions = defineOperation({
     if (!found) return { versions: [], nextCursor: null };
     const { id: memoryId, updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
     const present = { ...contents, changedBy, changedAt };
-    // Below the present version: an update in between has kept that one as well.
+    // Only versions below the present one: an update between the two queries has kept that one as a version, too.
     const earlier = await memoryVersion.findMany({
       where: { graphId, memoryId, version: { lt: Math.min(before, present.version) } },
       omit: { graphId: true, memoryId: true },

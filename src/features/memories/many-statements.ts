@@ -1,16 +1,17 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * Some of the values of a list that a statement is given. `SELECT` hides from the planner how many these are: of some
- * hundred it would look for each among all that a graph holds, which it takes for a small part of the table (see the
- * migration `plans_for_any_graph`), instead of looking each up. So it does for lists that Prisma's models send.
+ * The right side of `column = ANY(…)` for a list given to a statement. `SELECT` hides the length of the list from the
+ * planner. For some hundred values it would otherwise read the whole graph, which it takes for a small part of the
+ * table (see the migration `plans_for_any_graph`), instead of looking up each value. It does so for lists that Prisma's
+ * models send.
  */
 export const among = (list: string, type = "uuid"): string => `ANY((SELECT :${list})::${type}[])`;
 
 const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
 
 /**
- * The rows that have a value: for each value by itself, since `OFFSET 0` keeps the planner from joining the whole
+ * The rows with a value in a column. `OFFSET 0` makes the planner look up each value, instead of joining the whole
  * graph.
  */
 export const rowsWith = (table: "memory" | "relationship", column: string, value: string, columns = "*"): string =>
@@ -42,7 +43,7 @@ export const relationshipsOfEach = defineStatement({
     FROM unnest((SELECT :ids)) AS wanted(id)`,
 });
 
-/** How many relationships begin or end at some memories. SQL for `rowsWith`. */
+/** How many relationships begin or end at some memories, each counted once. SQL for `rowsWith`. */
 export const relationshipsOfAll = defineStatement({
   name: "relationships_of_all",
   values: OF_MANY,
@@ -53,7 +54,7 @@ export const relationshipsOfAll = defineStatement({
       UNION SELECT id FROM (${eachOf("ids", "relationship", "to_id")}) incoming) either`,
 });
 
-/** Deletes memories with all that hangs on them. SQL for `among`. */
+/** Deletes memories, and by foreign keys their versions and relationships. SQL for `among`. */
 export const removeMemories = defineStatement({
   name: "remove_memories",
   values: OF_MANY,

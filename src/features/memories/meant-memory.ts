@@ -3,16 +3,19 @@ import type { Context } from "../../operation/context.js";
 import { meantMemories } from "./many-statements.js";
 import type { Place } from "./read-memories.js";
 
-/** A memory. `externalId` is what it was called by, if not by its id: a change must check that it still has that. */
+/**
+ * Where a memory is. `externalId` is set if the client named the memory by it: a change must check that it still has
+ * it.
+ */
 export interface MeantPlace extends Place {
   readonly externalId?: string;
 }
 
 /**
- * Does something with the memory that a client means, by its id or by the id that the client has given it. What is a
- * UUID is taken for its id first, so finding it takes no further query.
- * @param act answers undefined if there is no memory of this id, and has changed nothing then.
- * @returns undefined if no memory of the graph is meant.
+ * Runs `act` on the memory that a client names by its id or by its external id. A UUID is tried as the id first, so no
+ * further query is needed.
+ * @param act returns undefined, and has changed nothing, if no memory has this id.
+ * @returns undefined if the graph has no such memory.
  */
 export async function withMemory<Result>(
   context: Pick<Context, "database">,
@@ -28,9 +31,7 @@ export async function withMemory<Result>(
   return known ? act({ graphId, id: known.id, externalId: given }) : undefined;
 }
 
-/**
- * The ids of the memories that a client means, by what it calls them; what it calls otherwise is missing. One query.
- */
+/** Maps each id or external id that a client gives to the id of its memory. Unknown ones are missing. One query. */
 export async function idsMeant(
   { database }: Pick<Context, "database">,
   graphId: string,

@@ -14,8 +14,8 @@ const WELL_KNOWN_TYPES =
   "general, conversation";
 export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
 
-/** Adds to an output what a memory says, or said when it was at a version. */
-// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
+/** Adds the contents of a memory, or of one of its versions, to an output. */
+// TypeScript requires the constructor of a mixin's base class to take `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function ShowsContents<Base extends abstract new (...args: any[]) => object>(base: Base) {
   @ObjectType()

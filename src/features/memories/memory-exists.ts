@@ -1,6 +1,6 @@
 import { Failure } from "../../operation/failure.js";
 
-/** Of what is to be put into a graph, an id is that of another memory already. */
+/** A memory to add to a graph has an id that another memory of the graph has. */
 export class MemoryExists extends Failure {
   readonly kind = "conflict";
   override readonly reason = "memory_exists";

@@ -6,7 +6,7 @@ import { TAGS_MAX, TAG_MAX } from "./memory-contents.js";
 import { normalTags } from "./memory-columns.js";
 import { IncludeExpiredField, ProjectField, TypesField } from "./common-fields.js";
 
-/** The time by which memories that have expired are left out; null where none is. */
+/** Memories that have expired by this time are left out; null includes all. */
 export const expiryFor = ({ now }: Pick<Context, "now">, { includeExpired }: { readonly includeExpired?: boolean }) =>
   includeExpired ? null : now();
 
@@ -16,11 +16,11 @@ export enum TagsMatch {
 }
 registerEnumType(TagsMatch, {
   name: "TagsMatch",
-  description: "How many of the tags that are asked for a memory must carry.",
+  description: "How many of the requested tags a memory must carry.",
   valuesConfig: { ALL: { description: "Every one." }, ANY: { description: "At least one." } },
 });
 
-/** What lists and searches can be narrowed by; all that is given must hold. */
+/** The filters of lists and searches. A memory must pass all that are given. */
 @ArgsType()
 @InputType()
 export abstract class MemoryFilterInput extends GraphInput {
@@ -57,10 +57,10 @@ export abstract class MemoryFilterInput extends GraphInput {
   includeExpired!: boolean;
 }
 
-/** The tags that are asked for, in their normal form; none where all of them are blank. */
+/** The requested tags in their normal form; empty if all of them are blank. */
 export const tagsAskedFor = (tags: readonly string[] | null | undefined): string[] => normalTags(tags ?? []);
 
-/** The filter for models. */
+/** The filter as a condition for models. */
 export function filterOf(context: Pick<Context, "now">, input: Partial<MemoryFilterInput>) {
   const { types, tagsMatch, minImportance, project, createdAfter, createdBefore } = input;
   const tags = tagsAskedFor(input.tags);
@@ -75,7 +75,7 @@ export function filterOf(context: Pick<Context, "now">, input: Partial<MemoryFil
   };
 }
 
-/** What of it the statement that searches does not find in the index. */
+/** The filters that are not in the search index, as values for the search statement. */
 export const filterValues = ({ minImportance, project, createdAfter, createdBefore }: Partial<MemoryFilterInput>) => ({
   minImportance: minImportance ?? null,
   project: project ?? null,

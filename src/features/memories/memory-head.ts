@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from "type-graphql";
 import { InRest } from "../../operation/output.js";
 
-/** What names the memory that a hit, a step or a node is about. */
+/** Id, type and title of the memory that a hit, a step or a node stands for. */
 @ObjectType()
 export abstract class MemoryHead {
   @Field(() => ID, { description: "The memory's id." })

@@ -26,7 +26,7 @@ import {
   TYPE_FORM,
 } from "./memory-contents.js";
 
-// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
+// TypeScript requires the constructor of a mixin's base class to take `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
 type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
 
@@ -82,16 +82,16 @@ function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "cha
   return ContentsInput;
 }
 
-/** Adds to an input what a new memory says; whether it has a client's own id, each input says itself. */
+/** Adds the contents of a new memory to an input, except a client's own id, which each input declares itself. */
 export const NewMemory = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
 
 type ContentsInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
 
-/** Adds to an input the same for a change: all of it may be left out. */
+/** Adds the contents for a change to an input: every field may be left out. */
 export const ChangedMemory = <Base extends ClassOf<object>>(base: Base) =>
   takeContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
 
-/** @throws InvalidInput for a new memory that would have expired already: nobody would find it. */
+/** @throws InvalidInput if a new memory has expired already: nobody would find it. */
 export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Expiring, path = "expiresAt"): void {
   if (expiresAt && expiresAt <= now()) throw new InvalidInput([{ path, message: "must be in the future" }]);
 }

@@ -9,7 +9,7 @@ import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 import { LONG_FIELDS, type Place, type Wanted, readMemories, readSuperseding } from "./read-memories.js";
 import { SupersedingMemory } from "./superseding-memory.js";
 
-/** From how many memories one level of a query may lead on: a thousand, at 100 relationships each, is much already. */
+/** How many memories of one level a query may follow: a thousand, with 100 relationships each, is much already. */
 const FOLLOWED_MAX = 1_000;
 
 export class TooManyFollowed extends Failure {
@@ -27,7 +27,7 @@ export const relationshipsOfMemory = defineRelation<Memory, MemoryRelationship[]
   ...ofMemory,
   name: "relationships",
   to: () => [MemoryRelationship],
-  // There may be up to 100, but most memories have few; what is really there is bounded by FOLLOWED_MAX.
+  // An estimate: up to 100 are possible, but most memories have few. FOLLOWED_MAX bounds the real number.
   items: 10,
   async follow(context, memory, asked) {
     const relationships = memory.relationships ?? (await readRelationships(context, memory)).relationships ?? [];
@@ -51,12 +51,12 @@ export const supersededByOfMemory = defineRelation<Memory, SupersedingMemory | n
     memory.supersededBy === undefined ? ((await load(context, supersedingAt, memory)) ?? null) : memory.supersededBy,
 });
 
-/** What a relationship knows of the memory at its other end, or what can be followed from there without reading it. */
+/** Fields of the memory at the other end that need no reading: the relationship has them, or they are relations. */
 const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
 
 /**
- * The same relationships, with as much of the memories at their other ends as is asked for. Whole lists are read and
- * not memory by memory: of those there may be ten thousand, and a promise for each would cost more than all else.
+ * Adds the requested fields of the memories at the other ends. It loads the whole list at once: there may be ten
+ * thousand memories, and a promise for each would cost more than all else.
  */
 async function followOtherEnds(
   context: Context,
@@ -67,7 +67,7 @@ async function followOtherEnds(
   if (isKnown || relationships.length === 0) return relationships;
   const places = relationships.map(({ memory }) => memory);
   const memories = await load(context, READ[choiceOf(asked)].lists, places);
-  // One whose memory was deleted a moment ago was deleted with it.
+  // If the memory was deleted meanwhile, so was the relationship.
   return relationships.flatMap((relationship, index) => {
     const memory = memories[index];
     return memory ? [{ ...relationship, memory }] : [];
@@ -76,7 +76,7 @@ async function followOtherEnds(
 
 export const WHOLE_MEMORY = "The whole memory; null if it was deleted meanwhile. By REST only with `full`.";
 
-/** A relation to the memory at a place that something in the same graph refers to. */
+/** Defines a relation to a memory of the same graph; `placeOf` says where it is. */
 export const defineMemoryRelation = <Source extends object>({
   placeOf,
   ...field
@@ -93,12 +93,11 @@ export const defineMemoryRelation = <Source extends object>({
     },
   });
 
-/** How many whole memories are read before it is looked at how large they are. */
+/** How many whole memories are read before their size is checked. */
 const WHOLE_BATCH = 50;
 
 /**
- * The same items with their whole memories, without those that were deleted meanwhile; no more are read than a page has
- * room for.
+ * Adds whole memories to items, and drops items whose memory was deleted meanwhile. Stops reading when a page is full.
  */
 export async function withMemories<Item extends { readonly graphId: string; readonly memoryId: string }>(
   context: Context,
@@ -124,7 +123,10 @@ const readRelationships = async (context: Context, memory: Place): Promise<Parti
 
 type ListBatch = Batch<readonly Place[], ReadonlyArray<Memory | undefined>>;
 
-/** Reads memories one by one, or lists of them: read together, and handed out again list by list. */
+/**
+ * Two batches that read memories: `each` for single ones; `lists` for lists, which are read together and then split
+ * again.
+ */
 function reading(wanted: Wanted): { readonly each: Batch<Place, Memory | undefined>; readonly lists: ListBatch } {
   const each: Batch<Place, Memory | undefined> = (context, places) =>
     readMemories(context, checkFollowed(places), wanted);
@@ -137,7 +139,7 @@ function reading(wanted: Wanted): { readonly each: Batch<Place, Memory | undefin
 }
 
 /**
- * A level of a query is one statement, whatever is asked for in it. `load` gathers by batch, so each choice has one.
+ * `load` collects keys by batch, so each choice of fields has its own: a level of a query takes one statement for each.
  */
 const READ = {
   heads: reading({ withContent: false }),

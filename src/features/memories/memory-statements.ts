@@ -7,8 +7,8 @@ import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 const COLUMNS = CONTENTS.map(columnOf);
 
 /**
- * Stores a memory; false where another one of the graph has its external id. SQL, since a memory is created often: one
- * way to the database and back, and there one call on the node that has the graph.
+ * Stores a memory; false if another memory of the graph has its external id. SQL, since memories are created often: it
+ * takes one round trip, and one call on the node that has the graph.
  */
 export const storeMemory = defineStatement({
   name: "create_memory",
@@ -24,8 +24,8 @@ export const storeMemory = defineStatement({
 });
 
 /**
- * Locks a memory and keeps what it is as a version, unless it has another external id or version than is expected.
- * SQL, since its texts stay where they are.
+ * Locks a memory and copies its present state into a version, unless its external id or version is not the expected
+ * one. SQL, so that its texts do not leave the database.
  */
 export const keepVersion = defineStatement({
   name: "keep_version",
@@ -39,7 +39,7 @@ export const keepVersion = defineStatement({
     RETURNING version`,
 });
 
-/** Replaces a context. SQL, since Prisma writes large numbers otherwise than they are measured. */
+/** Replaces a context. SQL, since Prisma writes large numbers in another way than they were measured. */
 export const writeContext = defineStatement({
   name: "write_context",
   values: { graphId: "uuid", id: "uuid", context: "json?" },
@@ -48,8 +48,9 @@ export const writeContext = defineStatement({
 });
 
 /**
- * The newest of each direction are enough to find the newest of both. `OFFSET 0` has PostgreSQL find a memory's own
- * relationships before it sorts: to have them sorted, it would read those of the whole graph, for each memory anew.
+ * The newest relationships in one direction: those of both directions contain the newest of all. `OFFSET 0` makes
+ * PostgreSQL find a memory's own relationships before it sorts. Otherwise it would read those of the whole graph in
+ * order, again for each memory.
  */
 const newest = (end: "from_id" | "to_id", other: "from_id" | "to_id", direction: `${Direction}`) => `
   (SELECT *, '${direction}' AS direction, ${other} AS other_id
@@ -67,7 +68,7 @@ const relationshipsWith = (further: "" | "'context', r.context, ") => `
              ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
        JOIN memory other ON other.graph_id = :graphId AND other.id = r.other_id) AS relationships`;
 
-/** A content that is not asked for is never taken out of where PostgreSQL keeps long texts; nor is a context. */
+/** Contents and contexts that are not requested are not read from PostgreSQL's storage of long values. */
 const READ = new Map(MEMORY_COLUMNS)
   .set("content", `CASE WHEN :withContent THEN m.content ELSE '' END AS content`)
   .set("context", `CASE WHEN :withContent THEN m.context END AS context`);
@@ -83,10 +84,10 @@ const ROW = {
 } as const;
 
 /**
- * Memories of a graph, alone or with their relationships. SQL, since memories are read more often than anything else,
- * and with their relationships by no model in one way. `SELECT` hides from the planner how many there are, and `OFFSET
- * 0` how large their graph is: else a plan for just these looks cheaper than one for all, and it is made anew each
- * time, for .1 to .5 ms.
+ * Reads memories of a graph, alone or with their relationships. SQL, since memories are read more often than anything
+ * else, and no model reads them with their relationships in one round trip. `SELECT` hides from the planner how many
+ * ids there are, and `OFFSET 0` how large the graph is. Otherwise a custom plan looks cheaper than the generic one, and
+ * planning anew takes 0.1 to 0.5 ms each time.
  */
 const readStatement = <const Further extends Readonly<Record<string, SqlType>>>(
   name: string,
@@ -110,20 +111,20 @@ export const memoriesWithRelationships = readStatement(
   OF_RELATIONSHIPS,
   relationshipsWith(""),
 );
-/** For one memory: the contexts of a hundred relationships may have a million characters. */
+/** With the relationships' contexts, for one memory only: a hundred contexts may have a million characters. */
 export const memoriesWithLinks = readStatement(
   "memories_with_links",
   OF_RELATIONSHIPS,
   relationshipsWith("'context', r.context, "),
 );
 
-/** Rows of two columns are compared, since only the index that begins with the end of a relationship can do that. */
+/** Compares pairs of columns, since only the index that begins with this end of a relationship supports that. */
 const ofType = (end: "from_id" | "to_id", id: string, type: string): string =>
   `(${end}, type) >= (${id}, '${type}') AND (${end}, type) <= (${id}, '${type}')`;
 
 /**
- * The id of the memory that has taken the place of one. With an index that begins with the type, PostgreSQL would look
- * through all that a graph has of this type, which it may take for few.
+ * Selects the id of the newest memory that supersedes a memory. With an index that begins with the type, PostgreSQL
+ * would read all relationships of this type in the graph, and it may expect only a few.
  */
 export const newestInPlaceOf = (id: string) => `
       SELECT either.other_id AS id FROM (
@@ -135,8 +136,9 @@ export const newestInPlaceOf = (id: string) => `
       ORDER BY either.id DESC LIMIT 1`;
 
 /**
- * The memories that have taken the place of others: the newest that REPLACES one or that it is DEPRECATED_BY. Of one
- * with very many such relationships some are looked at. SQL, since no model finds the newest of each in one way.
+ * The memories that supersede others: for each, the newest that REPLACES it or that it is DEPRECATED_BY. If there are
+ * more than 20 such relationships of a type, some of them are looked at. SQL, since no model finds the newest for each
+ * in one round trip.
  */
 export const supersedingMemories = defineStatement({
   name: "superseding_memories",
@@ -150,8 +152,8 @@ export const supersedingMemories = defineStatement({
 });
 
 /**
- * Copies rows of some memories into another graph, as they are. SQL, since their texts stay where they are. It names
- * two graphs: the one read from and the one written to.
+ * Copies rows of some memories into another graph unchanged. SQL, so that their texts do not leave the database. It
+ * names two graphs: the source and the target.
  */
 const copyStatement = (table: "memory" | "relationship", columns: readonly string[], which: string) =>
   defineStatement({
@@ -168,7 +170,7 @@ export const copyMemories = copyStatement(
   ["id", ...COLUMNS, "version", "created_by", "created_at", "updated_by", "updated_at"],
   `id = ${among("ids")}`,
 );
-/** Those that lead from one of them to another. */
+/** Copies the relationships between these memories. */
 export const copyRelationships = copyStatement(
   "relationship",
   [...LINK_COLUMNS.values()],

@@ -64,7 +64,7 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @Embedded()
   similar?: SimilarMemory[] | null;
 
-  /** Undeclared, so it never leaves: where to look for what this memory leads to. */
+  /** The graph in which to follow its relations. Not a declared field, so clients never see it. */
   graphId!: string;
 }
 
@@ -108,7 +108,7 @@ export class MemoryRelationship {
 export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
 
-  /** @param which of several ids it is */
+  /** @param which names the id where there are several */
   constructor(which = "this id") {
     super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);
   }

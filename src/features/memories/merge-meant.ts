@@ -11,13 +11,13 @@ const { exact, ranksBefore, nearness, superseded } = TUNING.meaning;
 
 type Merging = Pick<Context, "database" | "now">;
 
-/** Whether a page is among the hits that are merged. */
+/** Whether a page lies within the merged hits. */
 export const isMerged = ({ limit, offset }: Pick<SearchWishes, "limit" | "offset">): boolean =>
   limit + offset <= mergedWords;
 
 /**
- * Merges what words find with what is meant, by reciprocal ranks: what is high in either list is high, what is in both
- * is higher. First come hits that match every word well.
+ * Merges the hits by words with those by meaning, by reciprocal rank fusion: a hit that is high in either list is high,
+ * a hit in both lists is higher. Hits that match every word well come first.
  */
 export async function mergeMeant(
   context: Merging,
@@ -42,7 +42,7 @@ export async function mergeMeant(
   return { ...found, hits, total: Math.max(found.total, hits.length) };
 }
 
-/** The memories that mean the same as the query, pass the filter, and have not changed since they were embedded. */
+/** Reads the memories that are near in meaning, pass the filter, and have not changed since they were embedded. */
 export async function memoriesMeant(
   { database, now }: Merging,
   graphId: string,

@@ -1,8 +1,8 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * The ids of memories that have certain words in the index of the search, and how many there are; see the migration
- * `rare_in_large_graphs`. SQL, since no model knows this index.
+ * The ids of memories that have certain words in the search index and pass a filter, and how many there are; see the
+ * migration `rare_in_large_graphs`. SQL, since no model knows this index.
  */
 export const narrowedMemories = defineStatement({
   name: "narrowed_memories",

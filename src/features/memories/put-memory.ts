@@ -39,13 +39,13 @@ export const putMemory = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const contents = contentsOf(input);
-    // The memory that is found has this external id already, or is meant by its own id.
+    // A memory that is found keeps its external id: it has this one already, or was named by its `id`.
     const { externalId } = input;
     const { externalId: _had, ...changes } = contents;
     for (;;) {
       const id = (await idsMeant(context, graphId, [externalId])).get(externalId);
       const place = id && { graphId, id, ...(id !== externalId.toLowerCase() && { externalId }) };
-      // Somebody who stores, renames or deletes it at the same moment leads to another round: the database decides.
+      // Tries again if another request has stored, renamed or deleted it at the same moment: the database decides.
       const stored = place
         ? await changeMemory(context, place, { changes, expectedVersion: null })
         : await insertMemory(context, graphId, contents);

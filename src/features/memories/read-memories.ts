@@ -15,10 +15,10 @@ export interface Place {
   readonly id: string;
 }
 
-/** Fields that may be long; both are read where one of them is asked for. */
+/** Fields that may be long. If one of them is requested, both are read. */
 export const LONG_FIELDS: readonly string[] = ["content", "context"] satisfies ContentName[];
 
-/** What of the memories is read besides their other columns; long fields that nobody asked for are left out. */
+/** What to read besides the short columns. Long fields that nobody requested are left out. */
 export interface Wanted {
   readonly withRelationships?: boolean;
   /** Whether relationships come with their contexts. */
@@ -26,24 +26,24 @@ export interface Wanted {
   readonly withContent: boolean;
 }
 
-/** How many are read by one query: that many contents may have some 10 MB before it is known that they are too many. */
+/** Memories read by one query. Their contents may have some 10 MB, which are read before the bound is checked. */
 const BATCH = 250;
-/** The same with up to 100 relationships each, which are all read in one turn of the event loop. */
+/** The same with up to 100 relationships each, which are all parsed in one turn of the event loop. */
 const BATCH_WITH_RELATIONSHIPS = 25;
 
 type Row = MemoryRow & Partial<Relations>;
 
 /**
- * Answers in the order of the places; what is not there is undefined. One query for every batch of a graph; a caller
- * has at most two graphs.
+ * Reads memories, in the order of the places; undefined for each that does not exist. One query for each batch of a
+ * graph; a caller has at most two graphs.
  */
 export async function readMemories(
   { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
   places: readonly Place[],
   { withRelationships = false, withLinks = false, withContent }: Wanted,
 ): Promise<Array<Memory | undefined>> {
-  const withThem = withLinks ? memoriesWithLinks : memoriesWithRelationships;
-  const statement = withRelationships ? withThem : memoriesAlone;
+  const linkedStatement = withLinks ? memoriesWithLinks : memoriesWithRelationships;
+  const statement = withRelationships ? linkedStatement : memoriesAlone;
   // Many relationships may lead to one memory; it is read once.
   const wanted = new Map<string, Place>();
   const times = new Map<string, number>();
@@ -63,7 +63,7 @@ export async function readMemories(
       found.set(key, row);
       bytes += (row.content.length + textOf(row.context).length) * (times.get(key) ?? 0);
     }
-    // Before the next batch is read, and before each of thousands of places finds out that it has no room.
+    // Checked once for all places, and before the next batch is read.
     answer?.assertRoom(bytes);
     await pause?.();
   }
@@ -72,7 +72,7 @@ export async function readMemories(
 
 const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 
-/** Ids of one graph at a time: a statement is answered by the node that has the graph. */
+/** Batches of ids, each of one graph: a statement runs on the node that has the graph. */
 function batchesOf(
   places: readonly Place[],
   size: number,
@@ -84,13 +84,13 @@ function batchesOf(
   });
 }
 
-/** What is read beside a memory: JSON, so that one row carries a list. */
+/** What a row has besides the memory. The relationships are JSON, so that one row carries the list. */
 interface Relations {
   readonly relationshipsTotal: number;
   readonly relationships: Array<Omit<MemoryRelationship, "createdAt"> & { createdAt: string }>;
 }
 
-/** Of most memories, their relationships say which memory has taken their place; of others, it is looked up. */
+/** Sets `supersededBy`: from the relationships that were read, or by a query for memories with more relationships. */
 async function addSuperseding(database: Context["database"], memories: readonly Memory[]): Promise<void> {
   const others: Memory[] = [];
   for (const memory of memories) {
@@ -104,13 +104,15 @@ async function addSuperseding(database: Context["database"], memories: readonly 
   for (const [index, memory] of others.entries()) memory.supersededBy = found[index] ?? null;
 }
 
-/** Types of relationships that lead to the memory to read instead, and which way; see `supersedingMemories`. */
+/**
+ * The types of relationships that lead to the memory to read instead, and their direction; see `supersedingMemories`.
+ */
 const SUPERSEDING: ReadonlyMap<string, `${Direction}`> = new Map([
   ["REPLACES", "in"],
   ["DEPRECATED_BY", "out"],
 ]);
 
-/** The memories that have taken the place of others, in the order of these. */
+/** Reads the memories that supersede the given ones, in the same order; null if there is none. */
 export async function readSuperseding(
   { database }: Pick<Context, "database">,
   places: readonly Place[],

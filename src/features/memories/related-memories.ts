@@ -26,7 +26,7 @@ export enum FollowDirection {
 }
 registerEnumType(FollowDirection, {
   name: "FollowDirection",
-  description: "Which relationships to follow, seen from the memory one is at.",
+  description: "Which relationships to follow, seen from the current memory.",
   valuesConfig: {
     ANY: { description: "Both ways." },
     OUT: { description: "From the memory to another." },
@@ -61,7 +61,7 @@ export class RelatedMemoriesInput extends GraphInput {
   @Field(() => Boolean, {
     defaultValue: false,
     description:
-      "Whether to answer each relationship that leads to a memory, instead of each memory once by the strongest.",
+      "Whether to answer each relationship that leads to a memory, instead of each memory once by its strongest.",
   })
   eachRelationship!: boolean;
 
@@ -147,11 +147,11 @@ export const relatedMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const { types, maxDepth, direction, limit, eachRelationship, full } = input;
-    // REST has no selection: there, this comes with `eachRelationship` alone.
+    // REST selects no fields: there, they come only with `eachRelationship`.
     const isLinked = context.door !== "rest" && LINKED.some((field) => context.selects(field, "memories"));
     const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : isLinked ? "linked" : "memories");
     const rows = await withMemory(context, { graphId, id: input.id }, async ({ id: start }) => {
-      // One more than is answered tells whether there are more.
+      // One row above the limit tells whether there are more.
       const values = {
         graphId,
         start,
@@ -171,10 +171,10 @@ export const relatedMemories = defineOperation({
   },
 });
 
-/** What is read beside the memories themselves. */
+/** The fields that take further joins. */
 const LINKED = ["link", "supersededBy"];
 
-/** None for the row of a memory that leads nowhere. */
+/** Empty for a row without an id: the memory leads nowhere. */
 function toRelated({ id, ...row }: RelatedRow, graphId: string): RelatedMemory[] {
   if (id === null) return [];
   const { relationshipId, confidence, context, supersededBy, ...related } = row;

@@ -59,7 +59,7 @@ export class RelatedMemory extends MemoryHead {
   @Embedded()
   memory?: Memory;
 
-  /** Undeclared, so it never leaves: where the memory is. */
+  /** The memory's graph. Not a declared field, so clients never see it. */
   graphId!: string;
 }
 

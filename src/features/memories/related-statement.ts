@@ -8,10 +8,11 @@ const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
 type Rows = "memories" | "linked" | "relationships";
 
 /**
- * Walks `depth` levels from a memory. One row without an id where it leads nowhere; none where there is none. A level
- * is entered only while the nearer ones hold fewer memories than the limit, so at most `limit` memories are ever walked
- * on from. A row is a memory, reached by the strongest relationship, or each relationship that leads to one. What is
- * said of the relationship itself is read for a page at most, and only where it is wanted.
+ * The statement that walks `depth` levels from a memory. Its rows are memories, each with the strongest relationship
+ * that leads to it, or all relationships that lead to one. There is one row without an id if the memory leads nowhere,
+ * and no row if it does not exist. A level is entered only while the nearer ones hold fewer memories than the limit, so
+ * at most `limit` memories are ever followed. The fields of a relationship are read for a page at most, and only if
+ * wanted.
  */
 export function relatedStatement(depth: number, rows: Rows) {
   const statement = statements[rows][depth - 1];
@@ -20,7 +21,7 @@ export function relatedStatement(depth: number, rows: Rows) {
 }
 
 const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?", supersededBy: "json?" } as const;
-/** What is said of the relationship itself, and what has taken the place of the memory. */
+/** The relationship's own fields, and the memory that supersedes the one it leads to. */
 const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
 
 const LINK_JOINS = `
@@ -31,7 +32,7 @@ const LINK_JOINS = `
       JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id
     ) newer ON true`;
 
-/** SQL, since no model goes on from where it came to: each level would be several queries. */
+/** SQL, since no model can walk on from its results: each level would take several queries. */
 const walkStatement = (rows: Rows, levels: readonly number[]) =>
   defineStatement({
     name: `related_${rows}_${levels.length}`,
@@ -61,7 +62,7 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
 
 export type RelatedRow = RowOf<ReturnType<typeof walkStatement>>;
 
-/** What the rows are read from. */
+/** The subqueries that the rows come from, one for each level. */
 const OF_ROWS = { memories: "level", linked: "level", relationships: "step" } as const;
 const statements = { memories: walks("memories"), linked: walks("linked"), relationships: walks("relationships") };
 
@@ -70,13 +71,13 @@ function walks(rows: Rows) {
   return levels.map((depth) => walkStatement(rows, levels.slice(0, depth)));
 }
 
-/** What leads one step further than the level before, and to what is no nearer. */
+/** The relationships that lead on from the level before, except to memories of a nearer level. */
 function step(depth: number): string {
   const nearer = Array.from({ length: depth }, (_, before) => `level_${before}`);
   const reached = nearer.slice(1).map((name) => `(SELECT count(*) FROM ${name})`);
   return `(
       SELECT id, via, relationship_id, type, direction, strength
-      FROM (${leading("from_id", "to_id", "out", depth)} UNION ALL ${leading("to_id", "from_id", "in", depth)}
+      FROM (${stepsFrom("from_id", "to_id", "out", depth)} UNION ALL ${stepsFrom("to_id", "from_id", "in", depth)}
             LIMIT ${STEPS_MAX}) step
       WHERE ${nearer.map((name) => `NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
         ${reached.length > 0 ? `AND ${reached.join(" + ")} < :limit` : ""}
@@ -90,7 +91,7 @@ function level(depth: number): string {
     )`;
 }
 
-function leading(
+function stepsFrom(
   here: "from_id" | "to_id",
   there: "from_id" | "to_id",
   direction: "in" | "out",

@@ -8,7 +8,7 @@ import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { TITLE } from "./search-tsquery.js";
 import { BEGINNING_LENGTH_MIN, KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN, TUNING } from "./search-tuning.js";
 
-/** Words of the index that must be there together, and how many memories are expected to have them. */
+/** Words of the index that a memory must have together, and how many memories are expected to have them. */
 export interface Variant {
   /** As people write it. */
   readonly text: string;
@@ -17,15 +17,15 @@ export interface Variant {
   readonly documents: number;
 }
 
-/** One thing that is looked for, and all that may stand for it. */
+/** One thing that a query asks for, and all variants that may stand for it. */
 export interface Concept {
   readonly text: string;
   readonly variants: readonly Variant[];
-  /** How much it tells: the fewer memories have it, the more. */
+  /** Its weight in the score: the fewer memories have it, the higher. */
   readonly weight: number;
-  /** How much of that words tell which it only begins: with them, more memories have it. */
+  /** The share of the weight for words that it only begins: counting these, more memories have it, so it tells less. */
   readonly begunShare: number;
-  /** A name as a whole: worth something beside its parts, but nothing that a memory must have. */
+  /** Whether it is a name as a whole: it scores in addition to its parts, but a memory need not have it. */
   readonly isExtra: boolean;
   /** Whether any memory is known to have it. */
   readonly isKnown: boolean;
@@ -33,11 +33,11 @@ export interface Concept {
 
 /** A name whose signs matter, as memories of the graph may have it. */
 export interface FoundName {
-  /** A regular expression of PostgreSQL that finds it as it is. */
+  /** A regular expression of PostgreSQL that finds it as it is written. */
   readonly pattern: string;
-  /** What it tells: the concepts that it is made of; where they are stop words, the name itself. */
+  /** The concepts that it is made of; if they are stop words, the name itself. */
   readonly parts: readonly Concept[];
-  /** What is looked up in the index for it as a whole. */
+  /** Concepts for the whole name, to look up in the index. */
   readonly wholes: readonly Concept[];
 }
 
@@ -81,7 +81,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     if (!row?.known || row.lexemes.length === 0) return [];
     const { text } = piece;
     const variant: Variant = { text, lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
-    // A name of stop words alone, such as "and/or", is all that the query says.
+    // In a query without other concepts, a name of stop words such as "and/or" is required.
     return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
   });
   const signed = query.signed.flatMap((name) => signedName(name, { concepts, known, alike, memories }));
@@ -95,13 +95,13 @@ interface Resolved {
   readonly memories: number;
 }
 
-/** A name with signs, unless the graph is known to lack some of it. */
+/** Resolves a name with signs; empty if the graph is known to lack a part of it. */
 function signedName(
   { text, pattern, words, signs: all }: SearchQuery["signed"][number],
   { concepts, known, alike, memories }: Resolved,
 ): FoundName[] {
   const rows = words.flatMap(({ piece }) => known.get(keyOf(piece)) ?? []).filter(({ lexemes }) => lexemes.length > 0);
-  // Stop words stand in titles alone, so all signs have to tell what they cannot.
+  // The index has stop words of titles only. So for a name of stop words, all signs count.
   const signs = rows.length > 0 ? all.filter(isTelling) : all;
   const counts = signs
     .filter(isCounted)
@@ -121,7 +121,7 @@ function signedName(
   return [{ pattern, parts: parts.length > 0 ? parts : [whole], wholes }];
 }
 
-/** The lexicon has no word that begins as a mark of the index does. */
+/** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */
 const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
@@ -142,13 +142,13 @@ type Known = ReadonlyMap<string, KnownPiece>;
 type Forms = ReadonlyMap<string, ReadonlySet<string>>;
 type FoundVariant = Variant & { readonly isKnown: boolean };
 
-/** The word itself, the parts that it is made of, what it is a part of, and the names that mean the same. */
+/** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
 function variantsOf(
   { piece, parts, asWritten, compounds, acronyms, synonyms }: QueryWord,
   known: Known,
 ): FoundVariant[] {
   const own = variantOf([piece], "word", known);
-  // Initials have no stop words, and what is said more often than the word is a word of its own.
+  // Initials stand for no stop words. Initials that are more common than the word are a word of their own.
   const initials = acronyms
     .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
     .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
@@ -178,7 +178,7 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
 }
 
 /**
- * What the stem of a noun in -y or -a is when the verb is asked for, and the other way round: "expiri" and "expir",
+ * Stems of related words that the stemmer keeps apart: a noun in -y or -a and its verb, as in "expiri" and "expir",
  * "replica" and "replic".
  */
 function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
@@ -210,7 +210,7 @@ async function alikeOf(
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isUnspaced(text));
   const kin = words.flatMap((word) => kinOf(word, known));
   const parts = unknown
-    .filter(maybeSplit)
+    .filter(mayBeSplit)
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitWord(text).flat());
   const spellings = [
@@ -232,7 +232,7 @@ const isUnspaced = (text: string): boolean => RUN.test(text);
 const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
   !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
 
-const maybeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
+const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
 
 interface Finds {
   readonly known: Known;
@@ -257,7 +257,7 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
           ...nearSpellings(word.text).flatMap((spelling) => spelt.get(spelling) ?? []),
         ])
       : [];
-  if (isUnknown && maybeSplit(word)) variants.push(...splitsOf(word, spelt));
+  if (isUnknown && mayBeSplit(word)) variants.push(...splitsOf(word, spelt));
   const kin = kinOf(word, known);
   const inflected = forms.get(word.text);
   const add = (found: readonly AlikeWord[], way: Variant["way"]) => {
@@ -283,7 +283,7 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
   return variants;
 }
 
-/** The known words that it stands for together. */
+/** The ways to split a word into words that are all known. */
 function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
   return splitWord(text).flatMap((parts) => {
     const found = parts.flatMap((part) => spelt.get(part) ?? []);
@@ -302,7 +302,7 @@ function conceptOf(text: string, variants: readonly Variant[], memories: number)
   return { text, variants, weight, begunShare: everywhere / weight, isExtra: false, isKnown: true };
 }
 
-/** The signs of a query that has nothing else, or its words where each is a stop word, as one concept. */
+/** One concept for a query of signs alone, or of stop words alone. */
 export function literalConcept({ signs, words }: SearchQuery): Concept | undefined {
   const lexemes = signs.length > 0 ? signs : words.map(({ text }) => text);
   const text = lexemes.join(signs.length > 0 ? "" : " ");
@@ -310,7 +310,7 @@ export function literalConcept({ signs, words }: SearchQuery): Concept | undefin
   return lexemes.length > 0 ? conceptOf(text, [variant], 0) : undefined;
 }
 
-/** Robertson's and Spärck Jones's idf; 1 for each where nothing has been counted yet. */
+/** The inverse document frequency by Robertson and Spärck Jones; 1 if no words have been counted yet. */
 function rarity(documents: number, memories: number): number {
   if (memories === 0) return 1;
   const having = Math.min(documents, memories);

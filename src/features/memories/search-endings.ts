@@ -1,13 +1,13 @@
 /**
- * What words of a language are written together with: little words before them, endings behind them. English has its
- * stemmer in the index. These languages are told by their script alone, and their stems would need an index of their
- * own, so a word is looked up in the other forms that it may have.
+ * Prefixes and endings that a language attaches to words. For English, the index has a stemmer. The languages below are
+ * recognised by their script alone, and their stems would need an index of their own. So a word is looked up in all
+ * forms that it may have.
  */
 interface Grammar {
   readonly script: RegExp;
   readonly before: readonly string[];
   readonly behind: readonly string[];
-  /** From how many letters on something is a word without them. */
+  /** How many letters a stem has at least. */
   readonly least: number;
 }
 
@@ -49,7 +49,7 @@ const GRAMMARS: readonly Grammar[] = [
   },
 ];
 
-/** The last letter of a Hebrew word, and the same before an ending. */
+/** Hebrew letters as they are written at the end of a word, and the same letters elsewhere. */
 const LAST_LETTERS = [..."ךםןףץ"];
 const INNER_LETTERS = [..."כמנפצ"];
 const asLast = (word: string): string =>
@@ -57,10 +57,10 @@ const asLast = (word: string): string =>
 const asInner = (word: string): string =>
   word.replace(/[ךםןףץ]$/, (letter) => INNER_LETTERS[LAST_LETTERS.indexOf(letter)] ?? letter);
 
-/** How many stems of a word are looked up: what looks like an article or an ending may be a part of it. */
+/** How many possible stems of a word are used: what looks like an article or an ending may be a part of the stem. */
 const STEMS_MAX = 2;
 
-/** No word is longer: nobody types it. */
+/** Longer words have no other forms: nobody types them. */
 const LENGTH_MAX = 40;
 
 const grammarOf = (word: string): Grammar | undefined =>
@@ -79,7 +79,7 @@ export function formsOf(word: string): ReadonlySet<string> {
     .flatMap((rest) => behind.filter((end) => rest.endsWith(end)).map((end) => rest.slice(0, rest.length - end.length)))
     .filter((stem) => stem.length >= least)
     .map(asInner);
-  // Longer ones are these with something around them.
+  // Longer stems are the shortest ones with a prefix or an ending, so they are among the forms.
   const shortest = [...new Set(stems)].toSorted((one, other) => one.length - other.length).slice(0, STEMS_MAX);
   const around = (stem: string) => before.flatMap((start) => behind.map((end) => asLast(start + stem + end)));
   return new Set(shortest.flatMap(around).filter((form) => form !== word));

@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
 };
 const PLACES: Readonly<Record<Mark, MatchPlace>> = { "^": MatchPlace.TITLE, "#": MatchPlace.TAGS, "": MatchPlace.TEXT };
 
-/** One way in which a memory may have a concept, in one place. */
+/** A variant of a concept in one place of a memory. */
 interface Possibility {
   readonly concept: number;
   readonly variant: Variant;
@@ -25,7 +25,7 @@ interface Possibility {
   readonly query: string;
 }
 
-/** Every way in which a memory may match, the one that is worth most first. */
+/** All ways in which a memory may match, best first. */
 export function possibilitiesOf(concepts: readonly Concept[]): readonly Possibility[] {
   const all = concepts.flatMap(({ variants }, concept) =>
     variants.flatMap((variant) =>
@@ -37,7 +37,10 @@ export function possibilitiesOf(concepts: readonly Concept[]): readonly Possibil
 
 const worthOf = ({ variant, mark }: Possibility): number => TUNING.ways[variant.way] * placeWorth(mark);
 
-/** What of the query a hit matches, what weighs most first. `had` has the places of the possibilities that it has. */
+/**
+ * Which words of the query a hit matches, highest weight first. `had` are the possibilities that the hit has, best
+ * first.
+ */
 export function matchesOf(
   { concepts: scored, weights }: Pick<HitRow, "concepts" | "weights">,
   concepts: readonly Concept[],

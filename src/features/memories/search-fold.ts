@@ -2,7 +2,7 @@ const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ...{ ø: "o", Ø: "O", ł: "l", Ł: "L", đ: "d", Đ: "D", ı: "i", "™": " ", "℠": " " },
     ...{ ß: "ss", ẞ: "SS", æ: "ae", Æ: "Ae", œ: "oe", Œ: "Oe" },
-    // Arabic letters that people write for each other, and those of Persian.
+    // Arabic letters that people write for each other, and Persian forms of Arabic letters.
     ...{ "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647", "\u0671": "\u0627" },
     // The digits of Arabic, Persian, Hindi and Thai.
     ...Object.fromEntries(
@@ -15,7 +15,8 @@ const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map(
 const LETTERS = new RegExp(`[${[...PLAIN_LETTERS.keys()].join("")}]`, "g");
 
 /**
- * Marks that may be left out, as a part of a class: accents, Arabic and Hebrew vowels, characters that are not seen.
+ * Characters that folding removes, for the class of a regular expression: accents, Arabic and Hebrew vowels, invisible
+ * characters.
  */
 export const FOLDED_MARKS =
   String.raw`\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670` +
@@ -23,7 +24,8 @@ export const FOLDED_MARKS =
 const MARKS = new RegExp(`[${FOLDED_MARKS}]+`, "g");
 
 /**
- * Each letter in its plain form, as the index has it: `fold_accents` of the migration `search_scripts` does the same.
+ * Replaces each letter by its plain form, as the index has it: `fold_accents` of the migration `search_scripts` does
+ * the same.
  */
 export const fold = (text: string): string =>
   text
@@ -33,16 +35,19 @@ export const fold = (text: string): string =>
     .normalize("NFC");
 
 /**
- * Scripts without spaces between words, as parts of a class: Chinese, Japanese and Korean, whose characters are many.
+ * Scripts without spaces between words, for the class of a regular expression: Chinese, Japanese and Korean, which have
+ * many characters.
  */
 const MANY = String.raw`\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\u{20000}-\u{3134f}`;
-/** And Thai, Lao, Burmese and Khmer, which have few letters. */
+/** The same for Thai, Lao, Burmese and Khmer, which have few letters. */
 const FEW = String.raw`\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff`;
 /** A character of any of them, as a class of a regular expression. */
 export const UNSPACED = `[${MANY}${FEW}]`;
-/** Runs of such characters whose neighbours the index has: each two of many, each three of few. */
+/**
+ * Runs of such characters. The index has each two neighbours in scripts of many characters, each three in those of few.
+ */
 export const NEIGHBOURS = { two: new RegExp(`[${MANY}]+`, "gu"), three: new RegExp(`[${FEW}]+`, "gu") };
 const RUNS = new RegExp(`${UNSPACED}+`, "gu");
 
-/** Runs of such characters apart from what stands beside them, as the index has them. */
+/** Puts spaces around runs of such characters, as the index does. */
 export const setApart = (text: string): string => text.replace(RUNS, " $& ");

@@ -17,8 +17,8 @@ export class SearchHit extends MemoryHead {
 
   @Field(() => String, {
     description:
-      `At most ${SNIPPET_MAX} characters of the content around what matched, in one line; of the summary where only that ` +
-      "matches, and else the beginning of the content. `…` stands where it was cut.",
+      `At most ${SNIPPET_MAX} characters of the content around what matched, in one line; of the summary if only that ` +
+      "matches, else the beginning of the content. `…` marks a cut.",
   })
   snippet?: string;
 
@@ -30,7 +30,7 @@ export class SearchHit extends MemoryHead {
 
   @Field(() => [SearchMatch], {
     nullable: true,
-    description: "Which words of the query it matches, what weighs most first; null without `explain`.",
+    description: "Which words of the query it matches, highest weight first; null without `explain`.",
   })
   matches!: SearchMatch[] | null;
 
@@ -38,7 +38,7 @@ export class SearchHit extends MemoryHead {
   @Embedded()
   memory?: Memory;
 
-  /** Undeclared, so it never leaves: where the memory is. */
+  /** The memory's graph. Not a declared field, so clients never see it. */
   graphId!: string;
 }
 

@@ -39,7 +39,7 @@ export class SearchMatch {
   @Field(() => String, { description: "The word, as it was understood: in lower case and without accents." })
   word!: string;
 
-  @Field(() => String, { description: "What of the memory it stands for; words may be without their ending." })
+  @Field(() => String, { description: "The words of the memory that it stands for, maybe without their endings." })
   matched!: string;
 
   @Field(() => MatchKind, { description: "How it was understood." })

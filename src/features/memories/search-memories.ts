@@ -22,7 +22,10 @@ import type { SupersedingMemory } from "./superseding-memory.js";
 const { mergedWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
 
-/** Snippets that are made in one turn of the event loop: those of so many hits, with so many characters of texts. */
+/**
+ * How many snippets are made in one turn of the event loop: those of this many hits, or of texts with this many
+ * characters.
+ */
 const PAUSE_AFTER = { hits: 20, characters: 100_000 };
 
 @ArgsType()
@@ -30,7 +33,7 @@ export class SearchMemoriesInput extends MemoryFilterInput {
   @Field(() => String, {
     description:
       `The words to find, in any order, 1 to ${queryLength.toLocaleString("en")} characters; quotes hold a phrase ` +
-      "together. Punctuation is text. Where no memory has all the words, those with words spelt nearly alike, or with most of the words, are found.",
+      "together. Punctuation is text. Where no memory has all the words, memories with similarly spelt words or with most of the words are found.",
   })
   @NotBlank()
   @TextLength(1, queryLength)
@@ -63,8 +66,8 @@ export class SearchMemoriesInput extends MemoryFilterInput {
 export class SearchResult {
   @Field(() => [SearchHit], {
     description:
-      "The hits, best first; fewer than `limit` where they are large. The next page's `offset` is this one's, plus how " +
-      "many came.",
+      "The hits, best first; fewer than `limit` where they are large. The next page's `offset` is this one's plus the " +
+      "number of these hits.",
   })
   memories!: SearchHit[];
 
@@ -89,7 +92,7 @@ export class SearchResult {
   meaning!: boolean;
 }
 
-/** The search took longer than it may, and found nothing in its time. */
+/** The search exceeded its time limit, so there is no result. */
 export class SearchTooSlow extends Failure {
   readonly kind = "unavailable";
   override readonly reason = "search_too_slow";
@@ -127,8 +130,8 @@ export const searchMemories = defineOperation({
     `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
-    "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and characters that are " +
-    "not seen make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
+    "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
+    "characters make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
     `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,
   input: SearchMemoriesInput,
   output: SearchResult,
@@ -212,7 +215,7 @@ export const searchMemories = defineOperation({
   },
 });
 
-/** Searches by words, and by meaning at the same time where the page is among the merged hits. */
+/** Searches by words and, if the page lies within the merged hits, at the same time by meaning. */
 async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
   const { limit, offset, query } = wishes;
   const merges = context.meaning !== undefined && isMerged(wishes);

@@ -11,17 +11,17 @@ export interface SignedName {
 
 const LETTERS = /[\p{L}\p{N}]/u;
 const SIGNS = /[^\p{L}\p{N}\p{M}\s]/gu;
-/** Signs that prose has, too. */
+/** Signs that prose has as well. */
 const PROSE = /^(?:[-_./,:;'"()!?]|(?![!-~])\p{P})$/u;
 const PUNCTUATION = /^(?:[-.,;!?'"()]|(?![!-~])\p{P})+$/u;
-/** What a sentence puts around a word, but for brackets. */
+/** Quotes and punctuation around a word in a sentence, except brackets. */
 const AROUND = /^(?:["'`]|(?![!-~])\p{P})+|(?<!["'`.,:;!?]|(?![!-~])\p{P})(?:["'`.,:;!?]|(?![!-~])\p{P})+$/gu;
 const NAME_MAX = 200;
 const BRACKETS = ["()", "[]", "{}"] as const;
 
 /**
- * The names with signs in a text, folded. Signs that join words alone, as in `node.js`, `src/app.ts` and "don't", do
- * not count: the index has such names as one word.
+ * The names with signs in a text, folded. Signs that only join words, as in `node.js`, `src/app.ts` and "don't", do not
+ * count: the index has such names as one word.
  */
 export function signedNamesOf(text: string): SignedName[] {
   const isAlone = !LETTERS.test(text);
@@ -40,10 +40,12 @@ export function signedNamesOf(text: string): SignedName[] {
     }));
 }
 
-/** Whether a sign tells something: prose has the others, too. */
+/** Whether a sign is distinctive: prose does not have it. */
 export const isTelling = (sign: string): boolean => !PROSE.test(sign);
 
-/** A term without quotes, without what ends a sentence, and without brackets around it or without their other half. */
+/**
+ * Removes quotes, punctuation at the end of a sentence, and brackets that are around the term or have no other half.
+ */
 function withoutProse(term: string): string {
   let [text, before] = [term, ""];
   while (text !== before) {
@@ -64,7 +66,8 @@ const withoutJoints = (name: string): string =>
     .replace(/(?<=\p{L})\.(?=[\p{L}\p{N}])|(?<=\p{N})\.(?=\p{L})/gu, "");
 
 /**
- * Not as a part of a longer name: no letter beside letters, no further number beside digits, no sign beside the same.
+ * A pattern that does not match within a longer name: not next to a letter if the name begins or ends with a letter,
+ * nor within a longer number, nor next to the same sign.
  */
 function patternOf(name: string): string {
   const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));

@@ -2,33 +2,36 @@ import type { Concept } from "./search-concepts.js";
 import { FOLDED_MARKS, UNSPACED, fold } from "./search-fold.js";
 import { isSign } from "./search-tsquery.js";
 
-/** A place of a text that has something which was looked for. */
+/** A place in a text that has a concept of the query. */
 export interface Occurrence {
   readonly at: number;
   readonly concept: Concept;
 }
 
 /**
- * Finds the places of a text that have what was looked for, in their order: of each concept the first few, a hundred in
+ * Finds the places in a text that have a concept of the query, in order: of each concept the first few, a hundred in
  * all.
  */
 export type Finder = (text: string) => Occurrence[];
 
 const OCCURRENCES_MAX = 100;
-/** Of one concept: a word that stands in each line must not hide a rare one far behind. */
+/** The same for one concept: a word that stands in each line must not hide a rare one further down. */
 const OF_CONCEPT_MAX = 25;
-/** Letters that are compared for each letter of a text. Prose needs less than one; a text made for it any number. */
+/**
+ * How many letters are compared for each letter of a text. Prose needs less than one, a text made to be slow any
+ * number.
+ */
 const COMPARED_PER_LETTER = 10;
-/** By so many letters the places are found at which lexemes are compared. */
+/** Lexemes are compared only at places where this many of their first letters match. */
 const BEGINNING_LENGTH = 4;
-/** Joins the parts of a name, which the index has as one word. */
+/** The signs that join the parts of a name; the index has such a name as one word. */
 const JOINT = "[-_./]";
 const IS_JOINT = new RegExp(JOINT);
-/** Concepts have a few variants each; those of one that is the beginning of many words, up to twenty. */
+/** Most concepts have a few variants; a concept that is the beginning of many words has up to twenty. */
 const LEXEMES_MAX = 200;
 /**
- * What has a plain form: marks, Latin, Greek, Cyrillic and Arabic letters, digits, signs like letters, and their other
- * forms.
+ * Characters that have a plain form: marks; Latin, Greek, Cyrillic and Arabic letters; digits; symbols like letters;
+ * compatibility forms.
  */
 const FOLDED = new RegExp(
   String.raw`[${FOLDED_MARKS}\u00aa-\u052f\u0622-\u06cc\u06f0-\u06f9\u0966-\u096f\u0e33\u0e50-\u0e59\u0eb3` +
@@ -36,21 +39,21 @@ const FOLDED = new RegExp(
   "gu",
 );
 const UNSPACED_LETTER = new RegExp(`^${UNSPACED}`, "u");
-/** What may follow the stem of a short word: more of it would be another word, as "google" is to "go". */
+/** What may follow the stem of a short word. With a longer ending it is another word, as "google" is not "go". */
 const SHORT_ENDING = /^\p{L}?(?:e|y|s|es|ed|er|ers|ing|ings|ies|ly)?$/u;
 const SHORT = 3;
 const ENDING_MAX = 6;
 
 /**
- * A finder for concepts of a search. The index has stems, and does not say where in a text they stand. So a place
- * counts if a name or word begins there like the stem, and ends not much later. At worst, this marks a word that only
- * looks alike.
+ * Makes a finder for the concepts of a search. The index has stems, and does not say where in a text they stand. So a
+ * place counts if a name or word begins there like the stem, and ends not much later. At worst, this marks a word that
+ * only looks alike.
  */
 export function finderOf(concepts: readonly Concept[]): Finder {
   const owners = new Map<string, Sought>();
   for (const concept of concepts) {
     for (const { lexemes, way } of concept.variants) {
-      // The signs of a name stand elsewhere, too; in the text they stand as they were asked for.
+      // The signs of a name also stand elsewhere in a text, so the name is looked for as it was written in the query.
       const parts = isSigned(lexemes) ? lexemes : [];
       for (const lexeme of parts.length > 0 ? [concept.text] : lexemes) {
         if (owners.size < LEXEMES_MAX && !owners.has(lexeme))
@@ -79,29 +82,29 @@ interface Sought {
   readonly way: Concept["variants"][number]["way"];
   readonly lexeme: string;
   readonly letters: readonly string[];
-  /** What else is found where it is. */
+  /** The lexemes that are found together with it. */
   readonly parts: readonly string[];
 }
 
 interface Beginnings {
-  /** Finds places at which lexemes may begin. It has a group for each of `lexemes`. */
+  /** Finds places at which lexemes may begin. It has one group for each list of `lexemes`. */
   readonly pattern: RegExp;
   /** Lexemes with the same first letter, longest first. */
   readonly lexemes: ReadonlyArray<readonly Sought[]>;
   readonly all: readonly Sought[];
 }
 
-/** In the form in which letters are compared: the end of a Greek word has a letter of its own. */
+/** The form in which letters are compared. Greek has another letter for a sigma at the end of a word. */
 const comparable = (text: string): string => text.toLowerCase().replaceAll("ς", "σ");
 const lettersOf = (lexeme: string): string[] => [...comparable(lexeme)];
 
-/** Whether texts may have a stem with another last letter, or without it. */
+/** Whether a text may have the stem with another last letter, or without its last letter. */
 const isLoose = ({ length }: { readonly length: number }, last: string | undefined): boolean =>
   (last === "i" && length > 2) || (last === "e" && length > SHORT);
 
 /**
- * A pattern for how lexemes begin, in which common beginnings stand once: so it takes about the same time for each
- * letter of any text. One for whole lexemes took minutes for a text that was made for it.
+ * A pattern for the beginnings of lexemes, as a trie: common beginnings stand once, so matching takes about the same
+ * time for each letter of any text. A pattern of whole lexemes took minutes for a text made to be slow.
  */
 function beginningOf(some: readonly Sought[], at: number): string {
   const ends = ({ letters }: Sought): boolean =>
@@ -155,7 +158,7 @@ interface Candidates {
   readonly text: string;
 }
 
-/** The longest of some lexemes that a place of a text has, and where it ends there. */
+/** The longest of the lexemes that the text has at a place, and where it ends. */
 function firstAt(comparing: Comparing, at: number, { of, counts, text }: Candidates) {
   for (const which of of) {
     if ((counts.get(which.concept) ?? 0) >= OF_CONCEPT_MAX) continue;
@@ -166,7 +169,8 @@ function firstAt(comparing: Comparing, at: number, { of, counts, text }: Candida
 }
 
 /**
- * Where a stem ends that a text has at a place: maybe with another last letter, or with joints, as the parts of a name.
+ * Where the stem ends if the text has it at a place; undefined if not. The text may have another last letter, or joints
+ * between letters, as in a name of several parts.
  */
 function endOf(letters: readonly string[], comparing: Comparing, at: number): number | undefined {
   const { text } = comparing;
@@ -206,7 +210,10 @@ const restOfPart = (text: string, from: number): string =>
 
 interface PlainText {
   readonly text: string;
-  /** Where a letter became longer or shorter: the place behind it in the plain text, and in the text as it was. */
+  /**
+   * Where the plain form of a letter is longer or shorter: the place after it in the plain text, and in the original
+   * text.
+   */
   readonly shifts: ReadonlyArray<readonly [plain: number, at: number]>;
 }
 
@@ -225,7 +232,7 @@ function plainOf(text: string): PlainText {
   return { text: plain, shifts };
 }
 
-/** The same where they are in the text as it was. They are in their order, as the shifts are. */
+/** Converts places in the plain text to places in the original text. Both lists are in the order of the text. */
 function placedIn({ shifts }: PlainText, found: readonly Occurrence[]): Occurrence[] {
   let passed = 0;
   return found.map(({ at: place, concept }) => {

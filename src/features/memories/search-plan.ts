@@ -16,31 +16,34 @@ import {
 } from "./search-tsquery.js";
 import { TUNING } from "./search-tuning.js";
 
-/** What a search is narrowed to, as words of the index; empty for what it is not narrowed by. */
+/** The types and tags to which a search is narrowed; an empty list does not narrow it. */
 export interface Narrowing {
   readonly types: readonly string[];
   readonly tags: readonly string[];
   readonly anyTag: boolean;
 }
 
-/** What is looked up in the index: where the candidates come from, and what each of them is worth. */
+/** The look-ups in the index: gates find the candidates, scans score them. */
 export interface Plan {
-  /** What is scored; scans say which of them they are about. */
+  /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
-  /** The first finds what matches in full. */
+  /** The first gate finds the memories that match the whole query. */
   readonly gates: readonly Gate[];
-  /** Whether what the first finds is only needed where no other is full: it is worth less, and counted already. */
+  /**
+   * Whether to skip the first gate if another gate is full: its other hits are worth less, and are more than a search
+   * counts.
+   */
   readonly isFirstSpared: boolean;
   readonly scans: readonly Scan[];
   /** Neighbouring words of the query, side by side or with one word between. */
   readonly pairs: readonly string[];
-  /** Names whose signs matter, as regular expressions, and the share that hits lose which lack what others have. */
+  /** Names whose signs matter, as regular expressions. If some hits have a name, the others lose this share. */
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches. */
   readonly shareMin: number;
 }
 
-/** How much a search looks at: `LIMITS.search`, but for a test that asks what it would find if it looked at all. */
+/** How much a search looks at: `LIMITS.search`, except in a test that compares it with a search without bounds. */
 export type SearchBounds = {
   readonly [Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates" | "readBytes"]: number;
 };
@@ -61,15 +64,15 @@ interface Scan {
   readonly inTitle: boolean;
 }
 
-/** So many times more memories with all words than are ranked are enough. */
+/** If this many times more memories than are ranked should have all words, no others are looked up. */
 const FULL_ENOUGH = 2;
 
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
 /**
- * Candidates are the memories that match all of the query, and those with any of its rare concepts: the rarest first,
- * as many concepts as there is room for. Where all concepts are common: those with the rarest one instead, and those
- * that match all of the query and have some of it in the title.
+ * Plans a search. Candidates are the memories that match the whole query, and those with any of its rare concepts: the
+ * rarest first, as many concepts as there is room for. If all concepts are common, those with the rarest one are taken
+ * instead, and those that match the whole query and have some of it in the title.
  */
 export function planSearch(
   { concepts, names: found, memories }: Concepts,
@@ -103,7 +106,8 @@ export function planSearch(
     const queries = [...new Set([whole, any(rare.map((concept) => conceptQuery(concept)))])];
     const isSame = queries.length === 1;
     const found = queries.length;
-    // What matches better than at the least, a scan says: it asks for each way apart. One way needs no asking.
+    // Scans, one for each way, tell what matches better than in the worst way. A concept with a single worth needs none
+    // of its text.
     const known = scored.filter((concept) => isSame && !concept.isExtra && leastWorth(concept) === bestWorth(concept));
     const others = scored.filter((concept) => !known.includes(concept));
     const looked = [...scans(found, known, [TITLE, TAG]), ...scans(found, others, MARKS)];
@@ -126,7 +130,7 @@ export function planSearch(
   const plainly = (gate: number, marks: readonly Mark[]) =>
     telling.flatMap((concept) =>
       marks.map((mark) => {
-        // What the gate asked for, all that it found have.
+        // All candidates of the gate have what the gate asks for, so this takes no look-up.
         return concept === first && mark === TEXT ? givenBy(concept, gate, mark) : scanAnyWay(concept, gate, mark);
       }),
     );
@@ -136,18 +140,18 @@ export function planSearch(
   if (required.length > telling.length)
     return plan([narrow(whole), rarestOnes], [...given(1), ...plainly(2, [TITLE, TEXT])]);
   const inFull = plan([narrow(whole), some(all([whole, titled]))], [...given(1), ...given(2), ...plainly(2, [TITLE])]);
-  // Where so many are expected to have all words, one that lacks some is not among the best.
+  // If so many memories should have all words, one that lacks a word is not among the best.
   if (expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates) return inFull;
   return plan([...inFull.gates, rarestOnes], [...inFull.scans, ...plainly(3, [TITLE, TEXT])]);
 }
 
-/** How many memories have all of some concepts, if each is had independently of the others: mostly there are more. */
+/** How many memories should have all of these concepts if concepts were independent; mostly there are more. */
 const expectedWith = (concepts: readonly Concept[], memories: number): number =>
   concepts.reduce((left, concept) => left * Math.min(1, documentsOf(concept) / Math.max(1, memories)), memories);
 
 interface Scored extends Concept {
   readonly worth: number;
-  /** Its number among what is scored. */
+  /** Its position among the scored concepts. */
   readonly place: number;
 }
 
@@ -162,13 +166,13 @@ function rareAmong(rarest: readonly Concept[], candidates: number): Concept[] {
   return rare;
 }
 
-/** Without the words that it begins, for a word that is known: the first gate asks for what was written. */
+/** The variants of a known word without the words that it only begins: the first gate asks for what was written. */
 function sureVariants({ variants }: Concept): readonly Variant[] {
   const known = variants.filter(({ way }) => way !== "beginning");
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
 }
 
-/** What they ask of the index; all of it must hold. */
+/** The queries of the index for a narrowing; a memory must match all of them. */
 export function narrowingQueries({ types, tags, anyTag }: Narrowing): string[] {
   const tagged = tags.map((tag) => quote(`=${tag}`));
   return [
@@ -191,7 +195,7 @@ function pairsOf(concepts: readonly Concept[]): string[] {
     .slice(0, LIMITS.search.pairs);
 }
 
-/** A graph that has a name has its parts elsewhere, too: these are worth less there. */
+/** In a graph that has a name, its parts also stand elsewhere, where they are worth less. */
 function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
   const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
   const most = Math.max(everything, sum(weights));
@@ -206,7 +210,7 @@ const worthsOf = (concept: Concept): number[] => concept.variants.map(({ way }) 
 const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
 const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));
 
-/** What a concept is worth to all that a gate finds. */
+/** Gives all candidates of a gate the points of a concept, without a look-up. */
 function givenBy({ worth, place, ...concept }: Scored, gate: number, mark: Mark, way = bestWorth(concept)): Scan {
   return {
     gate,
@@ -218,7 +222,7 @@ function givenBy({ worth, place, ...concept }: Scored, gate: number, mark: Mark,
   };
 }
 
-/** The same for those that have it in a place, whichever variant it is: one look-up instead of one for each way. */
+/** The same for the candidates that have any variant in a place: one look-up instead of one for each way. */
 const scanAnyWay = (concept: Scored, gate: number, mark: Mark): Scan => ({
   ...givenBy(concept, gate, mark),
   query: conceptQuery(concept, mark),
@@ -242,7 +246,9 @@ function scansOf(concept: Scored, gate: number, marks: readonly Mark[]): Scan[] 
   );
 }
 
-/** For a query without words: memories with all of its signs. For one of stop words alone: titles with all of them. */
+/**
+ * Plans a search for signs alone, by memories with all of them, or for stop words alone, by titles with all of them.
+ */
 export function planLiterally(concept: Concept, { signs, signed }: SearchQuery, narrowing: Narrowing): Plan {
   const mark = signs.length > 0 ? TEXT : TITLE;
   const query = all([conceptQuery(concept, mark), ...narrowingQueries(narrowing)]);

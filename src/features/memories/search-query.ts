@@ -9,7 +9,7 @@ export interface Piece {
   readonly asWritten: boolean;
 }
 
-/** What is short for several words: their initials, or another name. */
+/** A short form of several words: their initials, or another name. */
 export interface Acronym {
   readonly piece: Piece;
   readonly of: readonly Piece[];
@@ -23,15 +23,15 @@ export interface QueryWord {
   readonly piece: Piece;
   /** The parts of a name in camelCase, which stand for it together. */
   readonly parts: readonly Piece[];
-  /** A name in camelCase without stemming, as the index has the end of a longer one. */
+  /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
   readonly asWritten: readonly Piece[];
-  /** Words that it is a part of together with its neighbour in the query. */
+  /** Words that it forms together with a neighbour in the query. */
   readonly compounds: readonly Piece[];
-  /** What is short for words of the query, itself among them. */
+  /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
   /** Names that mean the same; all pieces of one must be there. */
   readonly synonyms: ReadonlyArray<readonly Piece[]>;
-  /** Whether it is taken letter by letter only: neighbours in a script without spaces. */
+  /** Whether it is two or three neighbours in a script without spaces, which only match as they are. */
   readonly isPair: boolean;
   readonly isLast: boolean;
 }
@@ -63,10 +63,10 @@ for (const group of SYNONYMS) {
     synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
 }
 
-/** What an English word may be a form of: "pictures", "erased", "deleting". */
+/** Splits an English form from its ending: "pictures", "erased", "deleting". */
 const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
-/** Names that mean the same as a word; those of its letters where digits follow: "pg16" is "postgres 16", too. */
+/** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
 function synonymsOf(word: string): readonly string[] {
   const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
   const [, stem = letters] = ENDING.exec(letters) ?? [];
@@ -74,7 +74,7 @@ function synonymsOf(word: string): readonly string[] {
   return names.map((name) => (digits ? `${name} ${digits}` : name));
 }
 
-/** Reads a query: what is to be looked up, without knowing yet what there is. */
+/** Reads a query: what to look up in a graph, before it is known which words the graph has. */
 export function readQuery(query: string): SearchQuery {
   const text = setApart(fold(query));
   const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
@@ -106,12 +106,14 @@ export function readQuery(query: string): SearchQuery {
   };
 }
 
-/** How many words initials are made of, and how long these are: shorter ones are initials themselves. */
+/** How many words initials are made of. */
 const ACRONYM_LENGTHS = [3, 4, 5];
+/** How many words a name with a short form has. */
 const NAME_LENGTHS = [2, 3, 4];
+/** A word that gives an initial: shorter ones are initials themselves. */
 const SPELT_OUT = /^[a-z]\p{L}{3}/u;
 
-/** Names of several words, and those of one word that mean the same. */
+/** Names of several words, with the names of one word that mean the same. */
 const shortNames = new Map(
   SYNONYMS.flatMap((group) => {
     const short = group.filter((name) => !name.includes(" "));
@@ -125,7 +127,8 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
     .filter((run) => run.length >= 2);
 
 /**
- * Each with its neighbours as one word, and what is short for them: "sign up" is "signup", "dead letter queue" "dlq".
+ * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "dead
+ * letter queue" "dlq".
  */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
@@ -180,7 +183,7 @@ function plainWord(word: string): QueryWord {
   };
 }
 
-/** A run of characters without spaces between words is looked up by so many neighbours. */
+/** Splits a run of characters without spaces between words: into each `many` neighbours. */
 function neighboursOf(run: string, many: number): QueryWord[] {
   const characters = [...run];
   const places = Math.max(1, characters.length - many + 1);

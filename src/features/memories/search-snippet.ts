@@ -4,29 +4,29 @@ import type { Finder, Occurrence } from "./search-occurrences.js";
 export const SNIPPET_MAX = 300;
 /** How much of what stands before the first match is shown. */
 const LEAD = 60;
-/** How far a cut is moved to come to the end of a word; in scripts without spaces it stays. */
+/** How far a cut may move to reach the end of a word. In scripts without spaces it does not move. */
 const WORD_MAX = 40;
 const ELLIPSIS = "…";
-/** Runs of spaces are shown as one, so more than a snippet's length is read: no more than this. */
+/** Units of a text that are read for a snippet: more than its length, since runs of spaces are shown as one. */
 const READ_MAX = 4 * SNIPPET_MAX;
-/** Marks, the second half of a character, what joins characters to one, skin tones. */
+/** What continues a visible character: marks, second halves of surrogate pairs, joiners, skin tones. */
 const CONTINUES = /^(?:[\p{M}\p{Cs}\p{Emoji_Modifier}]|\u200d)/u;
 const FLAG_HALF = /^[\u{1f1e6}-\u{1f1ff}]/u;
 const JOINER = "\u200d";
-/** Longer than any character that is not made to be long. */
+/** Units of the longest visible character that is kept whole; only one made to be long is longer. */
 const CLUSTER_MAX = 200;
 
-/** What a hit says, as far as it was read. */
+/** The texts of a hit, as far as they were read. */
 export interface HitText {
   readonly text: string;
-  /** Whether the content goes on behind the text. */
+  /** Whether the content goes on after the text. */
   readonly goesOn: boolean;
   readonly summary: string | null;
 }
 
 /**
- * The part of a hit's content, else of its summary, that has the most of what was looked for; the beginning of the
- * content where neither has any. In one line, at most `SNIPPET_MAX` units long, cut between words.
+ * Cuts a snippet: the part of a hit's content, else of its summary, that has the most of the query; else the beginning
+ * of the content. One line of at most `SNIPPET_MAX` units, cut between words.
  */
 export function snippetOf({ text, goesOn, summary }: HitText, find: Finder): string {
   const inText = bestOf(find(text));
@@ -36,7 +36,7 @@ export function snippetOf({ text, goesOn, summary }: HitText, find: Finder): str
   return cutAround(text, 0, goesOn);
 }
 
-/** Where the first of the snippets begins that have the most, by what each concept tells. */
+/** The first match of the best snippet: the one whose concepts weigh most together; of equals the first. */
 function bestOf(found: readonly Occurrence[]): number | undefined {
   let [best, most] = [found[0]?.at, 0];
   for (const [index, { at }] of found.entries()) {
@@ -52,7 +52,7 @@ function bestOf(found: readonly Occurrence[]): number | undefined {
   return best;
 }
 
-/** The text around a place. `goesOn` says that there is more behind its end. */
+/** Cuts the text around a place. `goesOn` says that there is more after its end. */
 function cutAround(text: string, at: number, goesOn: boolean): string {
   const start = startBefore(text, at);
   const head = start > 0 ? ELLIPSIS : "";
@@ -68,7 +68,7 @@ function cutAround(text: string, at: number, goesOn: boolean): string {
   return head + cut + ELLIPSIS;
 }
 
-/** Where a word begins, not long before the place; the beginning of the text where that is near. */
+/** The beginning of a word shortly before the place, or of the text if that is near. */
 function startBefore(text: string, at: number): number {
   const wanted = at - LEAD;
   if (wanted <= 0) return 0;
@@ -76,7 +76,7 @@ function startBefore(text: string, at: number): number {
   return gap ? wanted + gap.index + gap[0].length : wholeUntil(text, wanted);
 }
 
-/** The last place up to here that is not within one character as people see it. */
+/** The last place up to `end` that does not split a visible character. */
 function wholeUntil(text: string, end: number): number {
   if (end >= text.length) return text.length;
   let place = end;
@@ -87,7 +87,7 @@ function wholeUntil(text: string, end: number): number {
 const isWithin = (text: string, place: number): boolean =>
   CONTINUES.test(text.slice(place, place + 2)) || text.charAt(place - 1) === JOINER;
 
-/** A flag is two letters, so it depends on how many stand before. */
+/** Whether a place splits a flag. A flag is a pair of letters, so the number of such letters before decides. */
 function isWithinFlag(text: string, place: number): boolean {
   let first = place;
   while (first >= 2 && FLAG_HALF.test(text.slice(first - 2, first))) first -= 2;

@@ -4,8 +4,8 @@ import { editDistance } from "../../platform/edit-distance.js";
 const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
 
 /**
- * A word with each two neighbouring letters swapped, and with each letter left out. Looked up whole, so they need not
- * begin alike.
+ * Spellings near to a word: with two neighbouring letters swapped, or with one letter left out. They are looked up as
+ * whole words, so they may have another first letter.
  */
 export function nearSpellings(word: string): string[] {
   const letters = [...word];
@@ -16,12 +16,12 @@ export function nearSpellings(word: string): string[] {
   return [...new Set([...swapped, ...shortened])].filter((other) => other !== word);
 }
 
-/** How short the parts of a word may be that is taken as two. */
+/** The least length of each part when a word is split in two. */
 const PART_LENGTH_MIN = 3;
 
 /**
- * Words that one may stand for together: "featureflag" for two, "pg16" for its letters and its digits, "80000" for what
- * is written "80,000" or "80 000".
+ * Ways to split a word into several: "featureflag" into two words, "pg16" into letters and digits, "80000" into the
+ * groups of "80,000" or "80 000".
  */
 export function splitWord(word: string): string[][] {
   const parts = /^\d{4,12}$/.test(word) ? word.split(/(?=(?:\d{3})+$)/) : (word.match(/\d+|\D+/g) ?? []);
@@ -32,21 +32,22 @@ export function splitWord(word: string): string[][] {
     .slice(PART_LENGTH_MIN, Math.max(PART_LENGTH_MIN, letters.length - PART_LENGTH_MIN + 1));
 }
 
-/** The known words that a misspelt one may have been meant to be: those with the fewest wrong letters. */
+/** The known words that a misspelt one may stand for: those with the fewest wrong letters. */
 export function nearestWords<Known extends { readonly word: string }>(
   word: string,
   candidates: readonly Known[],
 ): Known[] {
   const measured = candidates.map((candidate) => ({
     candidate,
-    // Who misspells a word mostly begins it rightly.
+    // The beginning of a misspelt word is mostly right.
     wrong: editDistance(word, candidate.word) + (candidate.word.startsWith(word.slice(0, 3)) ? 0 : 0.5),
   }));
   const close = measured.filter(({ wrong }) => Math.floor(wrong) <= wrongLettersMax(word));
   const fewest = Math.min(...close.map(({ wrong }) => wrong));
   const best = close.filter(({ wrong }) => wrong === fewest).map(({ candidate }) => candidate);
   if (best.length > 0) return best;
-  // A part of a longer name, such as "pullbackoff" of "imagepullbackoff"; what it begins is looked up by itself.
+  // A part of a longer name, such as "pullbackoff" of "imagepullbackoff"; words that it begins are looked up
+  // separately.
   return candidates.filter(
     ({ word: other }) =>
       word.length >= 5 &&

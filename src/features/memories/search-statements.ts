@@ -1,8 +1,8 @@
 import { type RowOf, defineStatement, listOf } from "../../platform/statement.js";
 
 /**
- * What the pieces of a query stand for in the index; see the migration `search` for this and the others. SQL, since no
- * model knows the index of the search.
+ * What the pieces of a query stand for in the index; the migration `search` explains this and the next statements. SQL,
+ * since no model knows the search index.
  */
 export const searchWords = defineStatement({
   name: "search_words",
@@ -14,7 +14,7 @@ export const searchWords = defineStatement({
 
 export type KnownPiece = RowOf<typeof searchWords>;
 
-/** Known words that are spelt like others or begin like them. SQL for the same reason. */
+/** Known words that are spelt like the words of a query or begin like them. SQL for the same reason. */
 export const wordsAlike = defineStatement({
   name: "search_words_alike",
   values: { graphId: "uuid", words: "text[]", spellings: "text[]", beginnings: "text[]", most: "int4" },
@@ -79,12 +79,12 @@ export const searchHits = defineStatement({
 
 export type HitRow = RowOf<typeof searchHits>;
 
-/** Which of some queries each of some memories matches, by their places. SQL for the same reason. */
+/** For each memory, the positions of the queries that it matches. SQL for the same reason. */
 export const matchesOfHits = defineStatement({
   name: "search_matches",
   values: { graphId: "uuid", ids: "uuid[]", queries: "text[]" },
   row: { id: "uuid", places: "int4[]" },
-  // The vector is read once for all queries: without OFFSET, anew for each.
+  // `OFFSET 0` makes PostgreSQL read the vector once for all queries, not again for each.
   text: `
     WITH given AS MATERIALIZED (
       SELECT place::int - 1 AS place, query::tsquery AS query

@@ -1,7 +1,9 @@
 import type { Concept, Variant } from "./search-concepts.js";
 import { TUNING } from "./search-tuning.js";
 
-/** The marks of the places in which the index has a word; it has each word without a mark, too. */
+/**
+ * Marks of words in the index: in which place of a memory a word stands. The index also has each word without a mark.
+ */
 export const TITLE = "^";
 export const TAG = "#";
 export const TEXT = "";
@@ -11,7 +13,7 @@ export type Mark = (typeof MARKS)[number];
 export const placeWorth = (mark: Mark): number =>
   mark === TITLE ? TUNING.places.title : mark === TAG ? TUNING.places.tags : TUNING.places.text;
 
-/** A word of the index in a tsquery. */
+/** Quotes a word of the index for a tsquery. */
 export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
 export const all = (queries: readonly string[]): string =>
   queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" & ")})`;
@@ -20,7 +22,10 @@ export const any = (queries: readonly string[]): string =>
 
 export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
 
-/** What has a variant, or any of some, in a place. The index does not say where signs beside words stand. */
+/**
+ * Queries for a variant, or any of several, in a place. Signs beside words get no mark: the index does not say where
+ * they stand.
+ */
 export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
 export const variantsQuery = (variants: readonly Variant[], mark = ""): string =>

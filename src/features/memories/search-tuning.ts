@@ -1,7 +1,7 @@
 /**
- * The numbers behind ranking, in one place. What each does was measured by `npm run search-quality` on the labelled
- * queries, among 6,000 memories of others: as they are, recall@5 0.842 and MRR@10 0.828 on the first set, 0.986 and
- * 0.979 on the open half of our own. A number without a measurement changes neither set; what it is for, it says.
+ * The numbers behind ranking, in one place. Each was measured by `npm run search-quality`, by labelled queries among
+ * 6,000 unrelated memories. With these values, recall@5 is 0.842 and MRR@10 0.828 on the first set, 0.986 and 0.979 on
+ * the open half of our own set. A number without a measurement changes neither set; its comment says what it is for.
  */
 export const TUNING = {
   /**
@@ -10,23 +10,24 @@ export const TUNING = {
    */
   places: { title: 1, tags: 0.8, text: 0.7 },
   /**
-   * What a match is worth by how the word was understood. `name`: it begins a name of several parts, as `resolveTenant`
-   * begins `resolveTenantFromHost`; `apart`: a graph that has such a name has its parts elsewhere, too, and one that
-   * has `c++` has a `c` elsewhere. With apart 0.95 recall and MRR of our own set are 0.972 and 0.965; with name or
-   * abbreviation 0.7 its MRR is 0.972. Between 0.7 and 1 for a misspelt word and 0.5 and 0.9 for a beginning, nothing
-   * changes: what is written otherwise is worth less. `begun`: what an unknown word begins, which is likelier than that
-   * it is misspelt. `initials`: other words may have the same by chance, such as "rollback deploy steps" and RDS.
+   * What a match is worth by how the word was understood. `name`: the word begins a name of several parts, as
+   * `resolveTenant` begins `resolveTenantFromHost`. `apart`: the parts of a name elsewhere, in a graph that also has
+   * the whole name, such as a `c` in one that has `c++`. `begun`: words that an unknown word begins, which is likelier
+   * than a misspelling. `initials`: other words may have the same by chance, such as "rollback deploy steps" and RDS.
+   * With apart 0.95, recall and MRR of our own set are 0.972 and 0.965; with name or abbreviation 0.7, its MRR is
+   * 0.972. Nothing changes from 0.7 to 1 for a spelling and from 0.5 to 0.9 for a beginning; both are below 1 since the
+   * memory has another word.
    */
   ways: {
     ...{ word: 1, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.6 },
     ...{ spelling: 0.9, begun: 0.95, beginning: 0.7 },
   },
-  /** What it is worth, beside its parts, to have a name such as `src/app.ts` whole: it decides among equals. */
+  /** What a whole name such as `src/app.ts` is worth in addition to its parts: it decides among equals. */
   whole: 0.15,
   /**
    * A hit must match more than this share of what the best hit matches: for up to three words, for up to three words in
    * a graph whose words are not counted yet (so none is known to matter more), and for more words. With few 0.7 the
-   * first set's recall is 0.832, with many 0.35 it is 0.839; less than these lets only more hits be counted.
+   * first set's recall is 0.832, with many 0.35 it is 0.839; lower values only count more hits.
    */
   shareMin: { few: 0.5, uncounted: 0.7, many: 0.25 },
   /**
@@ -43,18 +44,20 @@ export const TUNING = {
    */
   sideBySide: 0.2,
   /**
-   * Search by meaning, measured with no model. From the relevance `exact` on, a hit has every word of the query; what
-   * is less near than `nearness` means something else; `ranksBefore` is the usual constant of reciprocal rank fusion.
+   * Search by meaning; not measured with any model. A hit with a relevance of `exact` or more has every word of the
+   * query. A memory less near than `nearness` means something else. `ranksBefore` is the usual constant of reciprocal
+   * rank fusion.
    */
   meaning: { exact: 0.65, nearness: 0.3, ranksBefore: 60, superseded: 0.6 },
-  /** From which nearness on two memories are called similar, measured with no model. */
+  /** How near two memories must be to count as similar; not measured with any model. */
   similarNearness: 0.8,
-  /** What is left of the relevance of a memory whose place another one has taken. */
+  /** The share of its relevance that a superseded memory keeps. */
   superseded: 0.6,
 } as const;
 
-/** From how many letters on a word may be misspelt, or the beginning of others. */
+/** The least number of letters of a word that may be misspelt. */
 export const MISSPELT_LENGTH_MIN = 4;
-/** From how many letters on a stem has kin: "parti" (party) has nothing to do with "part". */
+/** The least number of letters of a stem that has kin: "parti" (party) has nothing to do with "part". */
 export const KIN_LENGTH_MIN = 5;
+/** The least number of letters of a word that may be the beginning of others. */
 export const BEGINNING_LENGTH_MIN = 3;

@@ -1,6 +1,6 @@
 /**
- * Words that mean the same to people who write software; each finds the others, and so do its English forms. A name of
- * several words needs all of them.
+ * Words that mean the same in software. Each word, also in its English forms, finds the others of its group. For a name
+ * of several words, a memory must have all of them.
  */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["k8s", "kubernetes"],
@@ -176,9 +176,9 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 ];
 
 /**
- * Words that say nothing about what is looked for. English prepositions and the like that English stemming keeps, words
- * of asking, and question words of the languages that PostgreSQL can stem. Words that are names or words of the trade
- * in English too ("comment", "var", "come", "get", "inside") are not among them.
+ * Words that say nothing about the subject of a query: English prepositions and the like that English stemming keeps,
+ * words of asking, and question words of the languages that PostgreSQL can stem. Words that are also names or technical
+ * terms in English ("comment", "var", "come", "get", "inside") are not among them.
  */
 export const IDLE_WORDS: ReadonlySet<string> = new Set(
   `across already also although among around behind besides beyond could despite might must onto perhaps shall since still
@@ -201,7 +201,7 @@ export const IDLE_WORDS: ReadonlySet<string> = new Set(
     .filter(Boolean),
 );
 
-/** Words of amounts that belong to the question word before them. */
+/** Words that ask for an amount together with the question word before them. */
 export const AMOUNTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["how", new Set(["long", "many", "much", "often", "far", "old", "big", "large"])],
   ["wie", new Set(["lange", "viel", "viele", "oft", "weit"])],

@@ -9,7 +9,7 @@ import { readQuery } from "./search-query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { TUNING } from "./search-tuning.js";
 
-/** How far matches are counted, and the last place of a hit that can be asked for. */
+/** Matches are counted up to this number, and no page goes beyond it. */
 export const TOTAL_MAX = LIMITS.search.ranked;
 
 type Run = Database["run"];
@@ -21,7 +21,7 @@ export interface SearchWishes extends Partial<MemoryFilterInput> {
   readonly explain: boolean;
   /** Whether the contents of the hits are needed, to show where they match. */
   readonly withText: boolean;
-  /** By when memories that have expired are left out; none is without it. */
+  /** Memories that have expired by this time are left out; without it, none are. */
   readonly expired?: Date | null;
 }
 
@@ -31,7 +31,7 @@ interface FoundRow extends HitRow {
 }
 
 export interface Hit extends FoundRow {
-  /** What of the query it matches; null unless that was asked for. */
+  /** Which words of the query it matches; null unless requested. */
   readonly matches: SearchMatch[] | null;
 }
 
@@ -39,7 +39,7 @@ export interface Found {
   readonly hits: readonly Hit[];
   /** How many match; one more than `TOTAL_MAX` where there are more. */
   readonly total: number;
-  /** What was looked for. */
+  /** The concepts of the query. */
   readonly concepts: readonly Concept[];
 }
 

@@ -14,7 +14,7 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
 
-/** How many memories move at once: all of them or none, in statements that must not take long. */
+/** How many memories one call moves, all or none: its statements must not take long. */
 const SHARED_MAX = 2_000;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
@@ -30,7 +30,7 @@ export class ShareMemoriesInput {
 
   @Field(() => Boolean, {
     defaultValue: false,
-    description: "Go ahead even if relationships to memories that stay behind are lost thereby.",
+    description: "Go ahead even if relationships to memories that stay behind are lost.",
   })
   dropRelationships!: boolean;
 }
@@ -109,19 +109,19 @@ export const shareMemories = defineOperation({
     const found = await wantedMemories(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
-    // A name that has gone over to another memory means none of them any more.
+    // An external id that meanwhile belongs to another memory names none of the locked ones.
     if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const sharing = { graphId: own, ids: wanted };
     const lost = await countLeadingAway(context, sharing);
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
-    // An export may have been restored into both graphs.
+    // Both graphs may have the same memory if an export was restored into both.
     const taken = await database.run(meantMemories, { graphId: shared, ids: wanted, externalIds: [] });
     if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
-      // Copied, since the team's graph may be on another node: the present version alone, as earlier ones may say what
-      // the author has taken back.
+      // Copied, since the team's graph may be on another node. Only the present version: earlier ones may say what the
+      // author has taken back.
       const copying = { ...sharing, toGraphId: shared };
       const { length: memories } = await database.run(copyMemories, copying);
       const { length: relationships } = await database.run(copyRelationships, copying);
@@ -138,7 +138,7 @@ export const shareMemories = defineOperation({
 
 /**
  * Locks the caller's team until the end, so that nobody deletes it meanwhile, and returns its graph. The membership is
- * read anew: memories moved to a team that the caller has left or that was deleted would be lost to them.
+ * read again: memories moved to a team that the caller has left or that was deleted would be lost to them.
  */
 async function holdTeamGraph({ caller, database }: Context, teamId: string): Promise<string> {
   await lockRow(database, "team", { id: teamId }, { strength: "KEY SHARE" });
@@ -150,7 +150,7 @@ async function holdTeamGraph({ caller, database }: Context, teamId: string): Pro
   return member.team.graph.id;
 }
 
-/** The ids of what is to be shared: those that are given, or all. */
+/** The ids of the memories to share: the given ones, or all. */
 async function wantedMemories(
   context: Context,
   graphId: string,
@@ -171,19 +171,19 @@ async function wantedMemories(
   return found.map(({ id }) => id);
 }
 
-/** How many relationships lead from some memories to others, or back. */
+/** How many relationships join these memories with others that stay. */
 async function countLeadingAway(
   { database }: Context,
   some: { readonly graphId: string; readonly ids: readonly string[] },
 ): Promise<number> {
   const [all] = await database.run(relationshipsOfAll, some);
   const ofEach = await database.run(relationshipsOfEach, some);
-  // One between two of them is one of each.
+  // A relationship between two of them is counted by both.
   const between = ofEach.reduce((sum, { count }) => sum + count, 0) - (all?.count ?? 0);
   return (all?.count ?? 0) - between;
 }
 
-/** Those that another request did not move or delete before they were locked. */
+/** The memories that no other request moved or deleted before they were locked. */
 async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
   return (await database.run(meantMemories, { graphId, ids, externalIds: [] })).map(({ id }) => id);
 }

@@ -17,13 +17,13 @@ import { ExternalIdField } from "./common-fields.js";
 
 @InputType({
   description:
-    "What to change of a memory; what is left out stays as it is, what is given takes the place of what was.",
+    "What to change in a memory. Fields that are left out stay as they are; given ones replace the old values.",
 })
 export class UpdateMemoryInput extends ChangedMemory(GraphInput) {
   @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 
-  @ExternalIdField("A client's own id for it, unlike any other in the graph; null removes it.")
+  @ExternalIdField("A client's own id for it, unique in the graph; null removes it.")
   externalId?: string | null;
 
   @Field(() => Int, { nullable: true, description: "Refuse the update unless the memory is at this version." })
@@ -51,8 +51,8 @@ export const updateMemory = defineOperation({
       id: "The memory's id.",
       type: "What kind of note it is.",
       content: "The whole new note, which replaces the old one.",
-      summary: "It in a sentence.",
-      context: "All of it, which replaces the old one.",
+      summary: "The note in a sentence.",
+      context: "The whole new context, which replaces the old one.",
       tags: "All its labels; they replace the old ones.",
       importance: "How much it matters.",
       expiresAt: "Until when it holds.",

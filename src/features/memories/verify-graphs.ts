@@ -18,8 +18,8 @@ export interface MiscountedGraph {
 const PAGE = 100;
 
 /**
- * Counts every graph anew, one after the other, and yields those that are counted wrongly; `repair` sets them right.
- * Changes of a graph wait while it is counted: a second for some hundred thousand memories.
+ * Counts every graph again, one after the other, and yields those whose stored counts are wrong; `repair` corrects
+ * them. Changes of a graph wait while it is counted: a second for some hundred thousand memories.
  */
 export async function* verifyGraphs(
   database: Database,

@@ -2,8 +2,8 @@ import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * Counts the words of the graph with the most that have not been counted, if they are worth counting all its memories
- * for. SQL, since words are counted where they are: no model reads the index of the search.
+ * Counts the words of the graph with the most uncounted words, if these are enough. SQL, since the words are counted
+ * inside the database: no model reads the search index.
  */
 export const countWords = defineStatement({
   name: "count_words",
@@ -13,7 +13,8 @@ export const countWords = defineStatement({
 });
 
 /**
- * Looks at the next words that may be nobody's. SQL for the same reason, and since it claims a graph with SKIP LOCKED.
+ * Checks the next words that no memory may have any more. SQL for the same reason, and since it claims a graph with
+ * SKIP LOCKED.
  */
 export const forgetNextWords = defineStatement({
   name: "forget_words",
