@@ -1,13 +1,13 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENTS, CONTENT_TYPES, columnOf } from "../memories/index.js";
 
-/** The columns of JSON that stands for rows: lists stand there as JSON, and are taken apart where they are stored. */
+/** The columns of rows that are given as JSON. Lists stay JSON here; `valueOf` converts them. */
 const columns = (types: Readonly<Record<string, SqlType>>): string =>
   Object.entries(types)
     .map(([name, type]) => `"${name}" ${type === "text[]" ? "json" : type.replace("?", "")}`)
     .join(", ");
 
-/** What a row holds of a list or of anything else. */
+/** The SQL that converts a column of the JSON to its stored value. */
 const valueOf = (name: keyof typeof CONTENT_TYPES): string =>
   CONTENT_TYPES[name] === "text[]" ? `ARRAY(SELECT json_array_elements_text(given."${name}"))` : `given."${name}"`;
 
@@ -17,8 +17,8 @@ const MEMORY: Readonly<Record<string, SqlType>> = {
 };
 
 /**
- * Stores memories, given as JSON; answers with those for whose ids there was room. SQL, since a call has hundreds, and
- * Prisma would write numbers in their contexts otherwise than they are measured.
+ * Stores memories, given as JSON. Returns those whose ids and external ids were not taken. SQL, since a call has
+ * hundreds of them, and Prisma would write numbers in their contexts in another way than they were measured.
  */
 export const storeMemories = defineStatement({
   name: "store_memories",

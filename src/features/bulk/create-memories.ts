@@ -24,7 +24,7 @@ import { type LinkToStore, storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX, itemsPerRequest } = LIMITS.bulk;
 
-/** As how many requests so many memories and relationships count. */
+/** How many requests of the rate limit a number of memories and relationships counts as. */
 export const costOfItems = (items: number): number => Math.max(1, Math.ceil(items / itemsPerRequest));
 
 @InputType({ description: "One of the memories to store." })
@@ -34,7 +34,7 @@ export class BulkMemoryInput extends NewMemory(Object) {
 
   @Field(() => String, {
     nullable: true,
-    description: "What the relationships of this call name it by. It is not stored.",
+    description: "The name by which the relationships of this call refer to it. It is not stored.",
   })
   @Nullable()
   @NotBlank()
@@ -43,7 +43,7 @@ export class BulkMemoryInput extends NewMemory(Object) {
 }
 
 @InputType({
-  description: "One of the relationships to make: between new memories, named by their `ref`, or ones that are there.",
+  description: "One of the relationships to make: between new memories, named by their `ref`, or existing ones.",
 })
 export class BulkRelationshipInput extends NewRelationship(Object) {}
 
@@ -79,8 +79,8 @@ export const createMemories = defineOperation({
   effect: "transaction",
   summary: `Stores up to ${ITEMS_MAX} memories and relationships together: all of them or none.`,
   notes:
-    `${itemsPerRequest} of them count as one request of the rate limit. A relationship leads to a new memory by the ` +
-    "`ref` that this has, else to one that is there, by its id or external id.",
+    `${itemsPerRequest} of them count as one request of the rate limit. A relationship refers to a new memory by ` +
+    "its `ref`, and to an existing one by its id or external id.",
   input: CreateMemoriesInput,
   output: CreatedMemories,
   permission: "memories:write",
@@ -121,7 +121,7 @@ export const createMemories = defineOperation({
   },
 });
 
-/** What the bounds of the two lists cannot say. */
+/** Checks what the bounds of each list cannot express. */
 function assertFew({ memories, relationships }: CreateMemoriesInput): void {
   const items = memories.length + relationships.length;
   if (items === 0 || items > ITEMS_MAX) {
@@ -138,8 +138,8 @@ interface Ends {
 }
 
 /**
- * The memories that the relationships are between. One query for those that are there already.
- * @throws MemoryNotFound where one is not there; InvalidInput where one leads to itself.
+ * The ids of the memories that the relationships join. One query finds the existing ones.
+ * @throws MemoryNotFound if a memory does not exist; InvalidInput if a relationship leads back to its start.
  */
 async function endsOf(
   context: Context,

@@ -48,11 +48,13 @@ export class DeletedMemories {
   @Field(() => Int, { description: "How many relationships went with them." })
   relationships!: number;
 
-  @Field(() => Int, { description: "How many more the filter finds: repeat the call until there is none." })
+  @Field(() => Int, { description: "How many more memories the filter finds: repeat the call until there are none." })
   remaining!: number;
 }
 
-/** What goes with memories goes at once, so there is a number that can be deleted in time. */
+/**
+ * Relationships are deleted together with their memories, so their number is limited to what can be deleted in time.
+ */
 export class TooManyToDelete extends Failure {
   readonly kind = "conflict";
   override readonly reason = "too_many_relationships";
@@ -69,7 +71,7 @@ export const deleteMemories = defineOperation({
   name: "deleteMemories",
   effect: "transaction",
   summary: `Deletes up to ${ITEMS_MAX} memories for good, with their versions and relationships: all of them or none.`,
-  notes: "Give `ids`, or at least one field of the filter; all that is given of that must hold.",
+  notes: "Give `ids`, or at least one field of the filter; a memory must match all that are given.",
   input: DeleteMemoriesInput,
   output: DeletedMemories,
   permission: "memories:write",
@@ -98,7 +100,7 @@ export const deleteMemories = defineOperation({
       const [{ count: relationships } = { count: 0 }] = await database.run(relationshipsOfAll, deleting);
       if (relationships > relationshipsDeleted) throw new TooManyToDelete();
       if (input.dryRun) return { memoryIds, relationships, remaining };
-      // Locks them. If somebody has just deleted or changed one, so that it is no longer meant, all are chosen again.
+      // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
       const meant = new Set((await chosenMemories(context, graphId, input)).memoryIds);
       if (memoryIds.every((id) => meant.has(id))) {
@@ -110,9 +112,9 @@ export const deleteMemories = defineOperation({
   },
 });
 
-/** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving something out. */
+/** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving out a field. */
 function assertChosen({ ids, tags, types, minImportance, project, createdAfter, createdBefore }: DeleteMemoriesInput) {
-  // Tags that are all blank narrow nothing.
+  // If all tags are blank, they filter nothing.
   const isNarrowed =
     tagsAskedFor(tags).length > 0 ||
     [types, minImportance, project, createdAfter, createdBefore].some((field) => field != null);
@@ -121,7 +123,7 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
   }
 }
 
-/** The memories that are meant, and how many more there are. */
+/** Chooses the memories to delete, and counts how many more the filter finds. */
 async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) {
     const meant = await idsMeant(context, graphId, input.ids);

@@ -26,12 +26,12 @@ export class GraphRecords {
   nextCursor!: string | null;
 }
 
-/** A record, with its fields as REST calls them. */
+/** A record, with its fields named as in REST. */
 export type GraphRecord = Readonly<Record<string, unknown>> & {
   readonly record: "graph" | "memory" | "relationship";
 };
 
-/** What the first record says of the format. */
+/** The fields of the first record that name the format. */
 export const FORMAT = { record: "graph", format: "memory-graph", format_version: 1 } as const;
 
 const { graphId: _of, ...MEMORY } = MEMORY_EXAMPLE;
@@ -42,7 +42,7 @@ export const exportGraph = defineOperation({
   effect: "reads",
   summary: "Everything that a graph holds, page by page, in records from which `restoreMemories` makes the same graph.",
   notes:
-    "What is stored after the first page was read is left out. By REST `GET /v1/export` streams all pages at once, one " +
+    "Records stored after the first page was read are left out. By REST `GET /v1/export` streams all pages at once, one " +
     "record a line.",
   input: ExportGraphInput,
   output: GraphRecords,
@@ -64,7 +64,7 @@ export const exportGraph = defineOperation({
     const graphId = chosenGraphId(context.caller, input);
     const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
     const place = readPlace(placeOf(cursor, PLACE)) ?? begin;
-    // Who has left the team since the last page would go on in their own graph.
+    // If the caller has left the team since the last page, the export must not go on in their own graph.
     if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
     const rows = await READERS[place.list](context, graphId, place, limit + 1);
@@ -75,7 +75,9 @@ export const exportGraph = defineOperation({
   },
 });
 
-/** How far a graph's records are read: which list, after which id, and the last id that there was in the beginning. */
+/**
+ * How far a graph's records are read: which list, after which id, and the last id to export, made for the first page.
+ */
 interface Place {
   readonly graphId: string;
   readonly list: "m" | "r";

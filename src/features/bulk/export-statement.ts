@@ -2,8 +2,8 @@ import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
 /**
- * Rows of a graph behind one and up to another, in the order of their ids. SQL, since a stream of a whole graph reads
- * them by the thousand, and Prisma's models take several times the memory for each.
+ * The rows of a graph after one id and up to another, in the order of their ids. SQL, since a stream of a whole graph
+ * reads thousands of rows, and Prisma's models take several times as much memory for each.
  */
 const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
   table: "memory" | "relationship",
@@ -27,7 +27,9 @@ export const memoriesBetween = betweenStatement("memory", {
   ...{ createdBy: "uuid", createdAt: "timestamptz", updatedAt: "timestamptz", updatedBy: "uuid" },
 });
 
-/** Servers' clocks differ, and an id of the past can be restored: none without its memories. */
+/**
+ * Leaves out relationships whose memories are left out: servers' clocks differ, and restored ids may be of the past.
+ */
 export const relationshipsBetween = betweenStatement(
   "relationship",
   {

@@ -24,7 +24,7 @@ import { costOfItems } from "./create-memories.js";
 import { storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX } = LIMITS.bulk;
-/** Leaves room for more changes than there can be: a version is a number of 31 bits. */
+/** A version is a number of 31 bits; this leaves room for more changes than a memory can have. */
 const VERSION_MAX = 1_000_000_000;
 const NOT_A_UUID = "must be a UUID";
 const NO_ID = "must not be the UUID of zeros, which stands for no id";
@@ -125,8 +125,8 @@ export const restoreMemories = defineOperation({
   summary: `Stores up to ${ITEMS_MAX} memories and relationships as an export has them, with their ids and times.`,
   notes:
     "All of them or none. Memories come before the relationships between them: in the same call or an earlier one. " +
-    "Whoever may store memories may say when they were stored and changed, up to now: an import from another program " +
-    "uses it, too. Who made them is believed only as said there.",
+    "Whoever may store memories may set the times when they were stored and changed, up to now: an import from another " +
+    "program uses it, too. Authors are kept only under the conditions of their fields.",
   input: RestoreMemoriesInput,
   output: RestoredMemories,
   permission: "memories:write",
@@ -174,11 +174,12 @@ export const restoreMemories = defineOperation({
   },
 });
 
-/** Clocks of servers may differ by so much. */
+/** How much the clocks of servers may differ. */
 const SKEW_MS = 60_000;
 
 /**
- * What the bounds of single fields cannot say. Nothing is of the future, by its times or its ids, which are ordered.
+ * Checks what the bounds of single fields cannot express. Times must not be in the future, nor ids, which are ordered
+ * by time.
  */
 function assertRestorable({ newId, now }: Context, { memories, relationships }: RestoreMemoriesInput): void {
   const items = memories.length + relationships.length;
@@ -207,7 +208,10 @@ function assertRestorable({ newId, now }: Context, { memories, relationships }: 
   }
 }
 
-/** Who is recorded as the author: a member of the team, if its owner or an admin says so; else the caller. */
+/**
+ * Returns a function that tells the author to record: a member of the team, if the team's owner or an admin names one;
+ * else the caller.
+ */
 async function authorsKnown(
   { caller, database }: Context,
   graphId: string,

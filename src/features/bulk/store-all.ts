@@ -18,7 +18,7 @@ import {
 import { TooManyRelationships } from "../relationships/index.js";
 import { storeMemories } from "./bulk-statements.js";
 
-/** A memory to store as it is. */
+/** A memory to store with its own id, version, authors and times. */
 export interface MemoryToStore extends Contents {
   readonly id: string;
   readonly version: number;
@@ -28,7 +28,7 @@ export interface MemoryToStore extends Contents {
   readonly updatedAt: Date;
 }
 
-/** A relationship to store as it is, between memories that are there by then. */
+/** A relationship to store with its own id, author and time. Its memories exist when it is stored. */
 export interface LinkToStore extends LinkContents {
   readonly id: string;
   readonly fromId: string;
@@ -39,11 +39,11 @@ export interface LinkToStore extends LinkContents {
 }
 
 /**
- * Stores memories and relationships by a few statements, in the transaction of `context`; what is refused stores none.
- * @param keepsExisting whether memories whose id is there already stay as they are, or are refused.
- * @returns the ids of the relationships in their order; one that was there already stays as it is, with its own.
- * @throws MemoryExists, MemoryNotFound, TooManyRelationships, InvalidInput where the id of a link is that of another
- * one, or what `refuseWithoutRoom` does.
+ * Stores memories and relationships by a few statements, in the transaction of `context`: all or none.
+ * @param keepsExisting whether memories whose ids are taken stay as they are; otherwise the call is refused.
+ * @returns the ids of the relationships in their order. An existing relationship stays as it is, with its own id.
+ * @throws MemoryExists, MemoryNotFound, TooManyRelationships, InvalidInput if a link has the id of another one, or what
+ * `refuseWithoutRoom` throws.
  */
 export async function storeAll(
   context: Context,
@@ -54,7 +54,7 @@ export async function storeAll(
 ): Promise<{ readonly relationshipIds: string[]; readonly existing: number; readonly existingMemories: number }> {
   const { database } = context;
   let bytes = memories.reduce((sum, memory) => sum + memoryBytes(memory), 0);
-  // Of records that may be there already, it is known only in the end how much they add.
+  // If some records may exist already, only the end tells how much is added.
   if (!keepsExisting) await assertRoom(context, graphId, { memories: memories.length, bytes });
   const stored = await database
     .run(storeMemories, { graphId, memories: JSON.stringify(memories) })
@@ -64,7 +64,7 @@ export async function storeAll(
   if (others.length > 0) {
     if (!keepsExisting) throw new MemoryExists();
     const ids = others.map(({ id }) => id);
-    // Another one of the same external id is no reason to leave a memory out without a word.
+    // A memory whose external id belongs to another memory must not be left out silently.
     if ((await database.run(meantMemories, { graphId, ids, externalIds: [] })).length < ids.length)
       throw new MemoryExists();
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
@@ -81,7 +81,7 @@ export async function storeAll(
   };
 }
 
-/** Answers with those that were not there yet. */
+/** Stores relationships. Returns those that did not exist yet. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
   if (links.length === 0) return [];
   const rows = await database.models.relationship
@@ -91,7 +91,7 @@ async function makeLinks({ database }: Context, graphId: string, links: readonly
       select: { id: true },
     })
     .catch((error: unknown) => {
-      // A memory that is deleted meanwhile breaks the foreign key: then it is not there.
+      // A memory that does not exist, or was deleted meanwhile, violates the foreign key.
       throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
     });
   const ids = new Set(rows.map(({ id }) => id));
@@ -102,8 +102,8 @@ type End = Pick<LinkToStore, "fromId" | "type" | "toId">;
 const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId}`;
 
 /**
- * The ids under which all of the links are there by now.
- * @throws InvalidInput where one could not be stored, since another one has its id.
+ * The ids of all links, stored or existing, by their ends and type.
+ * @throws InvalidInput if a link could not be stored, since another one has its id.
  */
 async function idsOfLinks(
   { database }: Context,
@@ -127,8 +127,8 @@ async function idsOfLinks(
 }
 
 /**
- * Counts what is there, with those that were just made. It does not wait for requests that link the same memory at the
- * same moment, so a memory may end with a few relationships more.
+ * Counts all relationships at the ends of the new ones. It does not wait for concurrent requests that link the same
+ * memory, so a memory may get a few relationships more.
  */
 async function assertFewRelationships(
   { database }: Context,

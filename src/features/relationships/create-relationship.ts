@@ -122,14 +122,14 @@ export const createRelationship = defineOperation({
       }
       await refuseExisting(database, link);
       if (full !== undefined) throw new TooManyRelationships(full);
-      // The one that was in its way is deleted by now.
+      // The existing relationship was deleted meanwhile, so this tries again.
     }
   },
 });
 
 /**
- * The ids of the memories that are meant.
- * @throws MemoryNotFound where one of them is not there; InvalidInput where both are the same.
+ * Finds the ids of the two memories.
+ * @throws MemoryNotFound if one of them does not exist; InvalidInput if both are the same.
  */
 async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
   const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
@@ -142,7 +142,8 @@ async function findEnds(context: Context, graphId: string, { fromMemoryId, toMem
 }
 
 /**
- * Agents cannot delete a relationship, and no view follows one that is called otherwise: a problem would stay open.
+ * Refuses another name for a well-known type. No view follows it, so a solved problem would stay open, and agents
+ * cannot delete the relationship.
  * @throws InvalidInput
  */
 function assertFollowed(type: string): void {
@@ -155,7 +156,7 @@ function assertFollowed(type: string): void {
 }
 
 /**
- * Of two memories that replace each other, readers would be sent to and fro.
+ * Refuses two memories that replace each other: readers would be sent back and forth.
  * @throws InvalidInput
  */
 async function assertNotReplaced({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
@@ -175,13 +176,13 @@ interface Link {
   readonly toId: string;
 }
 
-/** The end that has as many relationships as it may. Others who link it meanwhile may get it slightly more. */
+/** The id of an end that has the maximum number of relationships. Concurrent requests may add slightly more. */
 async function fullEnd(database: Database, { graphId, fromId, toId }: Link): Promise<string | undefined> {
   const counted = await database.run(relationshipsOfEach, { graphId, ids: [fromId, toId] });
   return counted.find(({ count }) => count >= RELATIONSHIPS_MAX)?.id;
 }
 
-/** False where there is such a relationship already. */
+/** Stores a relationship. False if there is one of this type between the memories already. */
 async function makeLink({ models }: Database, data: Prisma.RelationshipCreateManyInput): Promise<boolean> {
   const made = await models.relationship.createMany({ data, skipDuplicates: true }).catch((error: unknown) => {
     // A memory that is deleted between the check and the insert violates the foreign key.

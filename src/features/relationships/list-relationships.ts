@@ -68,11 +68,14 @@ type Condition = {
   type?: string;
 };
 
-/** One condition for each type, since an index has the relationships of one type in this order. */
+/** One condition for each type, since an index has the relationships of one type in the order of their ids. */
 const ofTypes = (all: Condition, types: string[] | null | undefined): Condition[] =>
   types ? types.map((type) => ({ ...all, type })) : [all];
 
-/** The newest of each condition contain the newest of all. No relationship matches two conditions. */
+/**
+ * Reads the newest relationships of each condition, which contain the newest of all. No relationship matches two
+ * conditions.
+ */
 async function readNewest(database: Database, take: number, conditions: readonly Condition[]) {
   const rows = await database.readPages(async (models) => {
     const found = [];

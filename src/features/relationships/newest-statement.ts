@@ -7,14 +7,16 @@ const COLUMNS = [...LINK_COLUMNS]
   .join(", ");
 
 /**
- * `OFFSET 0` has PostgreSQL find a memory's own before it sorts: those of the whole graph are in the order of an index.
+ * `OFFSET 0` makes PostgreSQL find the memory's own relationships before it sorts. Otherwise it would read those of the
+ * whole graph in the order of an index.
  */
-const leading = (end: "from_id" | "to_id"): string => `
+const selectAtEnd = (end: "from_id" | "to_id"): string => `
       SELECT * FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = :memoryId OFFSET 0) own
       WHERE (:before IS NULL OR id < :before) AND (:types IS NULL OR type = ANY(:types))`;
 
 /**
- * The newest relationships that begin or end at a memory, below an id. SQL, since no model keeps the planner from that.
+ * The newest relationships that begin or end at a memory, below an id. SQL, since no model keeps the planner from
+ * reading the whole graph.
  */
 export const newestAtMemory = defineStatement({
   name: "newest_at_memory",
@@ -24,6 +26,6 @@ export const newestAtMemory = defineStatement({
     ...{ ...LINK_TYPES, createdAt: "timestamptz" },
   },
   text: `
-    SELECT graph_id AS "graphId", ${COLUMNS} FROM (${leading("from_id")} UNION ALL ${leading("to_id")}) both_ways
+    SELECT graph_id AS "graphId", ${COLUMNS} FROM (${selectAtEnd("from_id")} UNION ALL ${selectAtEnd("to_id")}) both_ways
     ORDER BY id DESC LIMIT :take`,
 });

@@ -5,7 +5,7 @@ import { saidField } from "../../operation/said.js";
 import { CONTEXT_MAX } from "./relationship.js";
 import { RELATIONSHIP_FORM } from "../memories/index.js";
 
-// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
+// TypeScript requires the constructor of a mixin's base class to take `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
 type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
 
@@ -30,16 +30,16 @@ function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "cha
   return SaidOfRelationshipInput;
 }
 
-/** Adds to an input what is said of a relationship besides its ends and its type. */
+/** Adds the contents of a relationship to an input, without its ends and its type. */
 export const SaidOfRelationship = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
 
 type SaidInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
 
-/** Adds to an input the same for a change: all of it may be left out. */
+/** Adds the contents for a change to an input: every field may be left out. */
 export const ChangedRelationship = <Base extends ClassOf<object>>(base: Base) =>
   takeContents(base, "change") as Base & ClassOf<Partial<SaidInput>>;
 
-/** Adds to an input what a new relationship says. */
+/** Adds the ends, the type and the contents of a new relationship to an input. */
 export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
   @InputType()
   abstract class NewRelationshipInput extends SaidOfRelationship(base) {

@@ -44,7 +44,7 @@ export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOG
   })),
 );
 
-/** What is often said instead of a well-known type, although no view follows it. */
+/** Names that are often used instead of a well-known type, although no view follows them. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ["FIXES", "SOLVES"],
   ["RESOLVES", "SOLVES"],

@@ -92,7 +92,7 @@ export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>
   permission: "memories:read",
   failures: [RelationshipNotFound],
   follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
-    // The source may lack some of what is said, such as `context`: it is read only where that is asked for.
+    // The source may lack some fields, such as `context`. The relationship is read only if one of these is requested.
     if (LINK_CONTENTS.some((name) => seen[name] === undefined && asked().has(name))) {
       return loadRelationship(context, { graphId, id });
     }
@@ -117,10 +117,10 @@ async function loadRelationship(context: Context, place: Place): Promise<Relatio
   return found;
 }
 
-/** How many one query reads; their contexts have at most 10 MB. */
+/** Relationships read by one query. Their contexts have at most 10 MB. */
 const BATCH = 250;
 
-/** One query for each batch of a graph; a caller has at most two graphs. */
+/** Reads relationships by one query for each batch of a graph; a caller has at most two graphs. */
 const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database, answer, pause }, places) => {
   const found = new Map<string, Relationship>();
   let length = 0;

@@ -13,19 +13,19 @@ interface Search {
 }
 
 interface Found {
-  /** The ids of the relationships of a shortest path, from its start on; undefined where none was found. */
+  /** The ids of the relationships of a shortest path, in order from its start; undefined if none was found. */
   readonly relationshipIds: readonly string[] | undefined;
-  /** Whether the search ended at its limit: then it does not know of every path. */
+  /** Whether the search ended at its limit, so it may have missed a path. */
   readonly isCapped: boolean;
 }
 
-/** By which relationship a memory was reached, and from which memory; null for the one where a side begins. */
+/** The relationship by which a memory was reached, and the memory it was reached from; null where a side begins. */
 type Way = { readonly via: string; readonly relationshipId: string } | null;
 
-/** What is known around one of the two ends. */
+/** The memories reached from one of the two ends. */
 interface Side {
   readonly known: Map<string, Way>;
-  /** What the last step reached for the first time. */
+  /** The memories that the last step reached for the first time. */
   edge: string[];
   readonly direction: string;
 }
@@ -33,8 +33,8 @@ interface Side {
 const OPPOSITE = { any: "any", out: "in", in: "out" } as const;
 
 /**
- * Searches from both ends, one step at a time, from the end with fewer memories to go on from: the sides meet after
- * half the way each. As each step is whole, where they meet first is on a shortest path.
+ * Searches from both ends in breadth, so each side walks about half the path. Each step extends the side with fewer
+ * memories at its edge, by all of its relationships. So the memory where the sides first meet is on a shortest path.
  */
 export async function findPath(database: Database, search: Search): Promise<Found> {
   const { graphId, from, to, types, direction, maxDepth } = search;
@@ -64,7 +64,7 @@ export async function findPath(database: Database, search: Search): Promise<Foun
   return { relationshipIds: undefined, isCapped: false };
 }
 
-/** The relationships from a memory back to where the side begins. */
+/** The relationships from a memory back to the beginning of the side. */
 function wayTo({ known }: Side, id: string): string[] {
   const ids: string[] = [];
   for (let way = known.get(id); way; way = known.get(way.via)) ids.push(way.relationshipId);

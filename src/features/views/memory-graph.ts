@@ -76,7 +76,9 @@ export class MemoryGraph {
   @Field(() => [GraphEdge], { description: `The relationships between them, the strongest ${EDGES_MAX}.` })
   edges!: GraphEdge[];
 
-  @Field(() => Boolean, { description: "Whether a limit was reached: there are, or may be, further ones." })
+  @Field(() => Boolean, {
+    description: "Whether a limit was reached: there are, or may be, more memories or relationships.",
+  })
   isCapped!: boolean;
 }
 

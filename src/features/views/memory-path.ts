@@ -49,7 +49,7 @@ export class MemoryPathInput extends GraphInput {
 export class PathStep extends MemoryHead {
   @Field(() => ID, {
     nullable: true,
-    description: "The relationship that leads to it from the step before; null at first.",
+    description: "The relationship that leads to it from the step before; null for the first step.",
   })
   relationshipId!: string | null;
 
@@ -68,7 +68,7 @@ export class PathStep extends MemoryHead {
   @Field(() => String, { nullable: true, description: "Where that relationship holds, or why." })
   context!: string | null;
 
-  /** Undeclared, so it never leaves: where the memory is. */
+  /** The memory's graph. Not a declared field, so clients never see it. */
   graphId!: string;
 }
 
@@ -105,8 +105,7 @@ export const memoryPath = defineOperation({
   rest: { method: "GET", path: "/v1/memories/:from_memory_id/path" },
   mcp: {
     name: "find_path",
-    description:
-      "Finds a shortest chain of relationships from one memory to another: how they have to do with each other.",
+    description: "Finds a shortest chain of relationships from one memory to another: how they are connected.",
     inputs: {
       fromMemoryId: "The id of the memory where it begins.",
       toMemoryId: "The id of the memory where it ends.",
@@ -147,7 +146,7 @@ export const memoryPath = defineOperation({
   async handle(context, input) {
     const { types = null, direction, maxDepth } = input;
     const graphId = chosenGraphId(context.caller, input);
-    // What is found is read afterwards; if some of it was deleted in between, all is searched for again.
+    // The path is read after it was found. If a part of it was deleted in between, the search begins again.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const ends = await endsOf(context, graphId, input);
       const { relationshipIds, isCapped } = await findPath(context.database, {
@@ -167,7 +166,7 @@ export const memoryPath = defineOperation({
 
 const ATTEMPTS = 3;
 
-/** @throws MemoryNotFound unless both are there. */
+/** @throws MemoryNotFound unless both memories exist. */
 async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
   const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
@@ -178,7 +177,7 @@ async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemor
 const HEAD = { id: true, type: true, title: true } as const;
 const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null, context: null };
 
-/** A memory, and what relationships lead to from it, one after the other; undefined where one of them is gone. */
+/** Reads the memories on a path, from its start along the relationships; undefined if one of them was deleted. */
 async function readSteps(
   { database: { models } }: Context,
   { graphId, id: start }: Place,

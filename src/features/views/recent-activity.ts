@@ -71,7 +71,7 @@ export class RecentActivity {
   days!: number;
 }
 
-/** Of each memory; get_memory reads it whole. */
+/** The fields of each memory; get_memory reads it whole. */
 const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt"];
 
 export const recentActivity = defineOperation({
@@ -130,7 +130,7 @@ export const recentActivity = defineOperation({
     };
     const [row = NOTHING] = await database.run(recentActivityOf, values);
     const { total, isCapped, byType, memories, problems } = row;
-    // The problems first: they are what somebody has to do something about.
+    // Problems come first when the page is filled: somebody has to act on them.
     const found = toMemories(problems);
     const open = found.slice(0, UNSOLVED_MAX);
     const wanted = [...open, ...toMemories(memories)];
@@ -149,7 +149,7 @@ export const recentActivity = defineOperation({
 
 const NOTHING = { total: 0, isCapped: false, byType: [], memories: [], problems: [] };
 
-/** Memories as a row carries a list of them: as JSON. */
+/** Converts a list of memories from the JSON of a row. */
 const toMemories = (list: unknown): Memory[] =>
   (list as Array<Memory & Record<"createdAt" | "updatedAt", string> & { expiresAt: string | null }>).map((memory) => ({
     ...memory,

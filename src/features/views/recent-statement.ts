@@ -3,7 +3,8 @@ import { defineStatement } from "../../platform/statement.js";
 import { MEMORY_COLUMNS } from "../memories/index.js";
 
 /**
- * How many of the changed memories are answered, and how many problems; one more of these is read, if there are more.
+ * How many changed memories an answer has, and how many problems. One problem more is read, to tell whether there are
+ * more.
  */
 export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
@@ -11,18 +12,19 @@ export const UNSOLVED_MAX = 10;
 const { problems, types } = LIMITS.views;
 const COLUMNS = [...MEMORY_COLUMNS.values()].join(", ");
 
-/** What changed since a time, the last changed first: at most as many as are looked at. */
+/** The memories that changed since a time, the last changed first, up to the number that is looked at. */
 const LOOKED_AT = `
     SELECT id, type, importance, project, updated_at, expires_at FROM memory WHERE graph_id = :graphId AND updated_at >= :since
     ORDER BY updated_at DESC, id DESC LIMIT :most`;
 
-/** Those of them that are asked for: of a project or of types, and what has not expired. */
+/** The filter of the request: project, types, and not expired. */
 const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR project = :project) AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
 const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
 
 /**
- * What changed in a graph since a time. SQL, since it is told of one moment and no model counts a limited number of
- * rows. `OFFSET 0` has PostgreSQL look for each problem's solution, instead of reading those of the whole graph.
+ * What changed in a graph since a time. SQL, since all parts must be of one moment, and no model counts a limited
+ * number of rows. `OFFSET 0` makes PostgreSQL look up each problem's solutions instead of reading those of the whole
+ * graph.
  */
 export const recentActivityOf = defineStatement({
   name: "recent_activity",

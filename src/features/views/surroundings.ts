@@ -6,13 +6,12 @@ interface Walk {
   readonly graphId: string;
   readonly start: string;
   readonly maxDepth: number;
-  /** How many memories to find at most, the first one among them. */
+  /** How many memories to find at most, including the start. */
   readonly limit: number;
 }
 
 /**
- * The ids of the memories around one, nearest first, then by the strongest relationships; and whether there may be
- * more.
+ * The ids of the memories around one, nearest first, then by the strongest relationship; and whether there may be more.
  */
 export async function surroundings(
   database: Database,

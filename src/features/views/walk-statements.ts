@@ -3,9 +3,10 @@ import { defineStatement } from "../../platform/statement.js";
 import { among } from "../memories/index.js";
 
 /**
- * One step of a walk: what relationships lead to from some memories, each memory once, by the strongest. Always a row,
- * without an id where they lead nowhere. SQL, since a number of relationships is looked at, and no more, whatever leads
- * where: `OFFSET 0` has PostgreSQL look up each memory's own, one after the other.
+ * One step of a walk: the memories that relationships lead to from some memories, each once, by its strongest
+ * relationship. There is always a row, without an id if they lead nowhere. SQL, to look at a limited number of
+ * relationships, even where they lead to memories already known. `OFFSET 0` makes PostgreSQL look up the relationships
+ * of each memory, one memory after the other.
  */
 export const stepFrom = defineStatement({
   name: "step_from",
@@ -13,7 +14,7 @@ export const stepFrom = defineStatement({
   row: { looked: "int4", id: "uuid?", via: "uuid", relationshipId: "uuid", strength: "float8" },
   text: `
     WITH seen AS MATERIALIZED (
-      SELECT * FROM (${leading("from_id", "to_id", "out")} UNION ALL ${leading("to_id", "from_id", "in")}) both_ways
+      SELECT * FROM (${stepsBy("from_id", "to_id", "out")} UNION ALL ${stepsBy("to_id", "from_id", "in")}) both_ways
       LIMIT :limit
     )
     SELECT looked.count AS looked, best.id, best.via, best.relationship_id AS "relationshipId", best.strength
@@ -23,7 +24,7 @@ export const stepFrom = defineStatement({
     ) best ON true`,
 });
 
-function leading(here: "from_id" | "to_id", there: "from_id" | "to_id", direction: "in" | "out"): string {
+function stepsBy(here: "from_id" | "to_id", there: "from_id" | "to_id", direction: "in" | "out"): string {
   return `
       SELECT r.${there} AS id, r.${here} AS via, r.id AS relationship_id, r.type, r.strength
       FROM unnest(:ids) AS here(id) CROSS JOIN LATERAL (
@@ -35,9 +36,9 @@ function leading(here: "from_id" | "to_id", there: "from_id" | "to_id", directio
 const { drawnFrom, edges } = LIMITS.views;
 
 /**
- * The memories of a drawing, and the strongest relationships between them, and one more of these if there are more: of
- * one moment, so that none leads to what is not there. SQL for that, and since models would read all of a memory's
- * relationships to find those that lead to some.
+ * The memories of a drawing and the strongest relationships between them, one more than the limit if there are more.
+ * Both are of one moment, so every relationship has its memories. SQL for that reason, and since models would read all
+ * relationships of a memory to find those that lead to the others.
  */
 export const drawing = defineStatement({
   name: "draw_graph",
