@@ -1,11 +1,11 @@
 import { LIMITS } from "../limits.js";
 import { Refused } from "./graph-store.js";
 
-/** Less than a body may have, for what stands around the items. */
+/** Less than the limit of a body: the rest is for the JSON around the items. */
 const BYTES_MAX = LIMITS.http.bodyBytes - 65_536;
 const VALUES_MAX = LIMITS.json.values - 1_000;
 
-/** Cuts items into lists of which each fits into one call. */
+/** Splits items into lists that each fit into one call. */
 export function* batchesOf<Item extends object>(items: Iterable<Item>): Generator<Item[]> {
   let [batch, bytes, values]: [Item[], number, number] = [[], 0, 0];
   for (const item of items) {
@@ -24,10 +24,10 @@ export function* batchesOf<Item extends object>(items: Iterable<Item>): Generato
   if (batch.length > 0) yield batch;
 }
 
-/** At least as many values as the service counts: it leaves out what stands in texts. */
+/** An upper bound of the values that the service counts: it also counts signs within texts. */
 const valuesIn = (text: string): number => text.match(/[,[{]/g)?.length ?? 0;
 
-/** Stores items together. Where the service refuses, halves of them, down to the single ones that are refused. */
+/** Stores items together. If the service refuses them, stores each half by itself, down to the single refused items. */
 export async function storeAll<Item>(
   items: readonly Item[],
   store: (items: readonly Item[]) => Promise<void>,

@@ -1,16 +1,16 @@
 import { Transform } from "node:stream";
 
-/** What an export has had so far. */
+/** What has been read of an export so far. */
 export interface ExportCounts {
   memories: number;
   relationships: number;
   /** How many records its first line announces. */
   expected: number | undefined;
-  /** Whether its last line has come, and counts what came before. */
+  /** Whether the last line was read, and its counts are those of the lines before. */
   isComplete: boolean;
 }
 
-/** Lets an export in lines pass, and counts its records. Only the first and the last line are read. */
+/** Passes an export in lines through, and counts its records. Only the first and the last line are parsed. */
 export function countRecords(counts: ExportCounts, onRecords: (records: number) => void): Transform {
   let rest = "";
   const take = (line: string) => {

@@ -32,11 +32,13 @@ export interface FoundRelationship {
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
   readonly createdAt?: Date | undefined;
-  /** A text that is a relationship if a memory has this name, and otherwise a line of the memory that contains it. */
+  /**
+   * Set if the text is a relationship only if a memory has the name `to`; otherwise it is a line of the memory `of`.
+   */
   readonly line?: { readonly of: Entry; readonly text: string };
 }
 
-/** The graph of a file while it is read. What cannot be stored is reported. */
+/** The graph of a file while it is read. It reports what cannot be stored. */
 export class GraphDraft {
   readonly #entries: Entry[] = [];
   readonly #byName = new Map<string, Entry>();
@@ -147,7 +149,9 @@ export class GraphDraft {
     return entry;
   }
 
-  /** Two memories cannot have the same id, as copies of a note do, nor one memory two. */
+  /**
+   * Drops an external id if another memory has it, as with copies of a note, or if the memory already has another one.
+   */
   #withOwnId(entry: Entry, kept: Kept = {}): Kept {
     const { externalId, ...others } = kept;
     if (externalId === undefined) return kept;
@@ -263,7 +267,7 @@ export class GraphDraft {
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
-/** What the first says, and of the second what the first does not say. */
+/** The fields of the first; from the second, those that the first does not have. */
 function firstOf(first: Kept = {}, second: Kept = {}): Kept {
   const said = Object.entries(first).filter(([, value]) => value !== undefined);
   return { ...second, ...Object.fromEntries(said) };

@@ -3,7 +3,7 @@ import { PAGE_LIMIT, type ServiceClient } from "./service-client.js";
 
 /**
  * A store that changes nothing. Without a client it behaves like an empty graph.
- * @param linksTotal how many relationships will be asked for in all.
+ * @param linksTotal how many relationships will be looked up in all.
  */
 export function dryRun(client: ServiceClient | undefined, linksTotal: number): GraphStore {
   let exists: Promise<Exists> | undefined;
@@ -34,7 +34,7 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
 
 type Exists = (link: PlacedLink) => boolean | Promise<boolean>;
 
-/** Asks for each relationship, or reads all of the graph if these are fewer requests. */
+/** Looks up each relationship, or reads all relationships of the graph if that takes fewer requests. */
 async function existsBy(client: ServiceClient, linksTotal: number): Promise<Exists> {
   const pages = (await client.relationshipsTotal()) / PAGE_LIMIT;
   if (pages > linksTotal) return ({ fromId, toId, type }) => client.leadsTo(fromId, toId, type);

@@ -12,11 +12,11 @@ export interface Budget {
 /** A first estimate of the time per request. */
 const SECONDS_EACH = 0.05;
 
-/** How many requests an import counts as in the budget: its items in calls of many, and single updates. */
+/** How many requests of the budget an import takes: bulk calls for its items, and one call for each update. */
 export const requestsFor = (items: number, updates = 0): number =>
   Math.ceil(items / LIMITS.bulk.itemsPerRequest) + updates;
 
-/** How long so many requests take: those within the budget at once, the others after each reset. */
+/** How long a number of requests takes: those within the budget run at once, the others after each reset. */
 export function estimateSeconds(requests: number, budget: Budget | undefined, secondsEach = SECONDS_EACH): number {
   const working = requests * secondsEach;
   if (!budget || requests <= budget.left) return working;

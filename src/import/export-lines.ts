@@ -6,18 +6,18 @@ import { encodingOf, isObject } from "./text.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a line of an export says. */
+/** A line of an export. */
 export type ExportLine =
   | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown }
   | { readonly kind: "memory" | "relationship"; readonly fields: Fields }
-  /** Without counts, as in earlier exports, those of the start are meant. */
+  /** Without counts, as in earlier exports, those of the start apply. */
   | { readonly kind: "end"; readonly memories?: unknown; readonly relationships?: unknown };
 
 /** A format of the service's own exports, in which each record has its own line. */
 export interface ExportFormat {
   /** What the first line looks like. */
   readonly begins: RegExp;
-  /** Undefined for what is no line of an export. */
+  /** Parses a line; undefined if it is not a line of an export. */
   readonly read: (line: string) => ExportLine | "nothing" | undefined;
 }
 
@@ -58,7 +58,7 @@ const MEMORY_GRAPH: ExportFormat = {
 
 const BEGINNING_BYTES = 1_024;
 
-/** The format of an export of this service; undefined for any other file, and for what cannot be read. */
+/** The format of an export of this service; undefined for any other file, and for one that cannot be read. */
 export async function exportFormatOf(place: string): Promise<ExportFormat | undefined> {
   try {
     await using file = await open(place);
@@ -73,7 +73,7 @@ export async function exportFormatOf(place: string): Promise<ExportFormat | unde
 /**
  * Reads an export line by line.
  * @param lengthMax UTF-16 units of a line.
- * @throws ImportStopped for a line that is longer, or no record.
+ * @throws ImportStopped for a line that is longer, or is not a record.
  */
 export async function* readExport(place: string, format: ExportFormat, lengthMax: number): AsyncGenerator<ExportLine> {
   for await (const line of linesOf(place, lengthMax)) {
@@ -85,7 +85,10 @@ export async function* readExport(place: string, format: ExportFormat, lengthMax
   }
 }
 
-/** Holds no more than one line and one chunk. Editors, shells and Git may have written other ends of lines. */
+/**
+ * Splits a file into lines, also at CRLF, which editors, shells and Git may write. Holds at most one line and one
+ * chunk.
+ */
 async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string> {
   let rest = "";
   const assertShort = () => {
@@ -106,7 +109,10 @@ async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string
   if (rest !== "") yield rest;
 }
 
-/** Without a byte order mark. @throws ImportStopped for what is no text. */
+/**
+ * Decodes a file in chunks, without a byte order mark.
+ * @throws ImportStopped if it is not text.
+ */
 async function* textOf(place: string): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   for await (const chunk of createReadStream(place) as AsyncIterable<Buffer>) {

@@ -24,11 +24,11 @@ const MAPS = new Set(
 type Read<Value> = (value: unknown) => Value | undefined;
 
 interface TakeOptions {
-  /** Whether what is only said about the record does not count. */
+  /** Whether to ignore fields of nested objects that describe the record, such as `metadata`. */
   readonly isOwn?: boolean;
 }
 
-/** Nested objects that say something about a record; the others are what it has. */
+/** Nested objects that describe a record; the other ones contain the record's own fields. */
 const ABOUT = new Set(["metadata", "meta", "context"]);
 
 /**
@@ -147,12 +147,12 @@ export function asTexts(value: unknown): string[] | undefined {
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** In a zone, or else in UTC. A date alone is its first moment. */
+/** A time in its zone, or in UTC if it has none. A date alone is its first moment. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 /** Numbers up to here are seconds since 1970, larger ones milliseconds. */
 const SECONDS_MAX = 1e11;
 
-/** Clocks differ: what is newer is created now. */
+/** Clocks differ, so a newer time counts as now. */
 const NEW_MS = 60_000;
 
 /** A time since 1970 that has passed. */

@@ -36,13 +36,13 @@ export interface GraphStore {
   memory(id: string): Promise<StoredMemory>;
   /** Creates all or none; returns the new memories' ids in their order. */
   createMemories(notes: readonly Note[]): Promise<readonly string[]>;
-  /** The same with the times that they say. */
+  /** The same, keeping the times of the notes. */
   createDated(notes: readonly DatedNote[]): Promise<readonly string[]>;
   /** @throws Refused with the reason version_mismatch when the memory was changed since it was read. */
   update(memory: StoredMemory, change: Change): Promise<void>;
   /** Creates all that do not exist, or none; returns how many existed. */
   createRelationships(links: readonly PlacedLink[]): Promise<number>;
-  /** The same with the times that they say. */
+  /** The same, keeping the times of the relationships. */
   createDatedRelationships(links: readonly DatedLink[]): Promise<number>;
 }
 
@@ -50,7 +50,7 @@ export interface GraphStore {
 export class Refused extends Error {
   constructor(
     message: string,
-    /** Its code, if the service gives no closer reason. */
+    /** The service's reason for the refusal; its error code if it gives no reason. */
     readonly reason?: string,
   ) {
     super(message);

@@ -1,6 +1,6 @@
 import { type JsonObject, quote } from "./text.js";
 
-/** What a memory keeps of where it was before, beside its text. */
+/** What a memory keeps from its source besides its text. */
 export interface Kept {
   readonly confidence?: number | undefined;
   readonly context?: JsonObject | undefined;
@@ -11,7 +11,7 @@ export interface Kept {
   readonly expiresAt?: Date | undefined;
 }
 
-/** Where only the last change has a time, it is the time of the creation, too. */
+/** If only the last change has a time, the creation gets the same time. */
 export const timesOf = (createdAt: Date | undefined, updatedAt: Date | undefined): Kept => ({
   createdAt: createdAt ?? updatedAt,
   updatedAt,
@@ -80,7 +80,7 @@ export interface ImportedGraph {
   readonly notTaken: readonly NotTaken[];
   /** Lines without data, such as the marker of a tool or a comment. */
   readonly ignored: readonly NotTaken[];
-  /** Fields that the service sets itself, such as versions, and how often they occurred. */
+  /** Fields that are not imported, since the service sets its own, such as versions, and how often they occurred. */
   readonly notCarried: ReadonlyMap<string, number>;
 }
 

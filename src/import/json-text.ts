@@ -24,7 +24,7 @@ export function countBrackets(line: string, { open, deepest }: Brackets = NO_BRA
 
 const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Numbers with so many digits would lose precision. */
+/** Finds numbers with so many digits that they would lose precision. */
 const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
 /** Numbers and words, also those that JSON does not allow: very long integers, and Python's NaN and Infinity. */
 const TOKEN = /[-+.\w]+/y;
@@ -39,7 +39,7 @@ export function parseJson(text: string): unknown {
   return value === undefined ? parseStrictly(tidyJson(text)) : value;
 }
 
-/** Undefined for what is no JSON. */
+/** Parses JSON; undefined if it is invalid. */
 export function parseStrictly(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -51,7 +51,7 @@ export function parseStrictly(text: string): unknown {
 /** One pass, with no regular expression over strings: they may have millions of characters. */
 function tidyJson(text: string): string {
   const parts: string[] = [];
-  // A comma is written only when it is known that no closing bracket follows.
+  // A comma is held back until it is clear that no closing bracket follows.
   let comma = "";
   const write = (part: string) => {
     parts.push(comma, part);

@@ -29,7 +29,7 @@ export const MEMORY_LISTS = new Set([
   ...["entities", "nodes", "memories", "vertices", "results", "items", "records", "documents", "concepts"],
   ...["shorttermmemory", "longtermmemory", "archivedmemory", "blocks", "passages"],
 ]);
-/** Those that may also be fields of a single memory. */
+/** The same names where they may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
 export const RELATION_LISTS = new Set(["relations", "relationships", "edges", "links", "connections", "triples"]);
 export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedto", "linkedto"]);

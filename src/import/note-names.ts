@@ -17,13 +17,13 @@ export interface Target {
 const NOTE_END = /\.(?:md|markdown)$/i;
 const FILE_END =
   /\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|wav|m4a|ogg|flac|webm|mov|mkv|canvas|base|csv|json|txt|zip|docx|xlsx|pptx)$/i;
-/** The time by which a Zettelkasten names its notes, at the beginning of a file's name. */
+/** The time at the beginning of a file's name that identifies a note in a Zettelkasten. */
 const TIME_ID = /^\d{8,17}(?=[ _-])/;
 
 /**
- * Finds notes by the names that links use: path, from the top or from the folder of the note that has the link, end of
- * the path, title, permalink, alias, id, in any case. Where several notes have a name, it is that of the one whose path
- * is the shortest.
+ * Finds notes by the names that links use: their path from the top or from the folder of the linking note, the end of
+ * their path, title, permalink, alias or id. Case does not matter. If several notes have a name, it belongs to the one
+ * with the shortest path.
  */
 export class NoteNames {
   readonly #paths = new Map<string, string>();
@@ -56,7 +56,7 @@ export class NoteNames {
    */
   find(link: string, from: string): Target | undefined {
     const whole = link.split(/\\?\|/)[0] ?? "";
-    // A title may have a `#` of its own.
+    // The name is tried whole first, since a title may contain a `#`.
     const names = [whole, whole.replace(/#[^#]*$/, ""), whole.replace(/#.*$/s, "")].map((name) => asText(name.trim()));
     for (const name of names) {
       const path = name && this.#pathOf(name, from);
@@ -68,7 +68,7 @@ export class NoteNames {
       : { path: undefined, name: this.#missingName(name), isFile: FILE_END.test(name) };
   }
 
-  /** @param path of a link of Markdown. Undefined where it leads to no note and should not. */
+  /** @param path of a link of Markdown. Undefined if it leads to no note, nor to a missing Markdown file. */
   findPath(path: string, from: string): Target | undefined {
     const found = this.#pathOf(path, from);
     if (found !== undefined) return { path: found, name: path, isFile: false };
@@ -78,7 +78,7 @@ export class NoteNames {
       : undefined;
   }
 
-  /** The same for all ways to write it. */
+  /** The first spelling of a missing name, so that all spellings of it lead to the same name. */
   #missingName(name: string): string {
     const key = normal(name);
     const first = this.#missing.get(key) ?? name;

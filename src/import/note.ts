@@ -40,7 +40,9 @@ export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
   return { ...rest, content: lines.join("\n") || title, lines };
 }
 
-/** If the type cannot express the original one, such as in another script, that becomes a tag for searching. */
+/**
+ * If the type cannot express the original one, for example in another script, the original becomes a tag for searches.
+ */
 function tagsOf(entry: Entry, type: string): { tags: string[]; details: string[] } {
   const lost = lostInType(entry.type, type);
   const all = [...(entry.grows ? [TAG] : []), ...(lost === undefined ? [] : [lost]), ...entry.tags];

@@ -54,7 +54,7 @@ class FolderReader {
   ) {}
 
   async read(): Promise<GraphDraft> {
-    // Level by level, so that of several notes with the same name links lead to the one nearest to the top.
+    // Reads level by level: if several notes have the same name, links lead to the one nearest to the top.
     let folders = [""];
     for (let depth = 0; folders.length > 0; depth++) {
       const deeper: string[] = [];
@@ -160,13 +160,13 @@ class FolderReader {
 const LOGSEQ_CONFIG = "logseq/config.edn";
 const LOGSEQ_BACKUPS = new Set(["logseq/bak", "logseq/version-files"]);
 
-/** In names of files Logseq writes `/` as `___`, in earlier versions as `%2F`. */
+/** In names of files, Logseq writes `/` as `___`; earlier versions write `%2F`. */
 const logseqTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
 
 /** An id that is the name of no note. */
 const idOf = (path: string): string => `./${path}`;
 
-/** Notion adds an id to the names of files. */
+/** The name of a file without its ending, and without the id that Notion adds. */
 const nameOf = (path: string): string =>
   path
     .slice(path.lastIndexOf("/") + 1, -extname(path).length)

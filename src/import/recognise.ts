@@ -134,7 +134,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   if (readMapOfMemories({ place, value }, draft)) return;
   // A text with a topic is one of several; so is one with a title.
   const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
-  // What metadata say of a text is not its name: several texts have the same.
+  // A name in the metadata is not the name of a text: several texts may have the same one.
   const isOwn = hasText(value);
   const called = fields.take(NAMES, asKey, { isOwn });
   const found = fields.take(TEXTS, asLines);
@@ -166,7 +166,7 @@ interface Kind {
   readonly grows: boolean;
 }
 
-/** What grows has its context and confidence as lines, to which a later import can add. */
+/** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
 function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind): Kept {
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
@@ -181,7 +181,7 @@ function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind):
   };
 }
 
-/** Whether a record has a text of its own, and not only in a nested object. */
+/** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);
 
 function fitsContext(context: JsonObject): boolean {

@@ -11,7 +11,7 @@ type Kind = "memory" | "relationship";
 /** How many records were restored, and how many were there already. */
 export interface RestoreReport {
   readonly memories: { restored: number; existing: number };
-  /** `skipped`: those that lead to a memory which neither the file nor the graph has. */
+  /** `skipped`: relationships to a memory that neither the file nor the graph has. */
   readonly relationships: { restored: number; existing: number; skipped: number };
 }
 
@@ -31,7 +31,7 @@ interface Restoring {
   readonly lengthMax?: number;
 }
 
-/** So many records are read before they are sent. */
+/** How many records are read before they are sent. */
 const READ_AT_ONCE = 500;
 
 /** Restores an export, reading it line by line. Memories come before relationships, as in the file. */
@@ -75,8 +75,8 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
 }
 
 /**
- * Only relationships are left out: memories that were shared with a team while its graph was exported bring theirs,
- * which a later page has, while the page on which the memories would be was written already.
+ * Leaves out only relationships whose memories are missing. If memories were shared with a team while its graph was
+ * exported, the export may have their relationships without them: the page for the memories was written before.
  * @throws ImportStopped for every other refusal.
  */
 function stopUnlessDangling(error: unknown, kind: Kind): never {
@@ -86,5 +86,8 @@ function stopUnlessDangling(error: unknown, kind: Kind): never {
 
 const NOT_FOUND = "not_found";
 
-/** Any other record that the service refuses ends the run: a graph that lacks some is not the same graph. */
+/**
+ * Whether a refusal ended the run. Every refusal does, except that of a relationship without its memories: a graph that
+ * lacks a record is not the same graph.
+ */
 export const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof ImportStopped;

@@ -39,7 +39,7 @@ export function newReport(graph: ImportedGraph): ImportReport {
   };
 }
 
-/** What an import has to do: items in calls of many, and updates in a call for each. */
+/** What an import has to do: items, stored by bulk calls, and updates, one call for each. */
 export interface Plan {
   readonly items: number;
   readonly updates: number;
@@ -49,9 +49,9 @@ interface RunOptions {
   readonly store: GraphStore;
   /** Updated during the run, so that it is correct even if the run ends early. */
   readonly report: ImportReport;
-  /** Called with how many items are done, 1 unless given. */
+  /** Called with the number of items that are done, by default 1. */
   readonly onStep: (items?: number) => void;
-  /** Called with what is to come, when the existing memories are known. */
+  /** Called with the work to do, once the existing memories are known. */
   readonly onPlan?: (plan: Plan) => void;
 }
 
@@ -134,7 +134,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   );
 }
 
-/** The relationships between memories that are stored; others are reported. */
+/** Finds the stored memories of relationships; reports relationships without them. */
 function placeLinks(
   graph: ImportedGraph,
   ids: ReadonlyMap<string, string>,
@@ -154,11 +154,11 @@ const CHANGED = "the graph has this memory by its id, with another title, type o
 
 interface Stored {
   readonly byTitle: ReadonlyMap<string, StoredMemory[]>;
-  /** The ids of memories by the ids that they had elsewhere. */
+  /** The ids of memories by their external ids. */
   readonly byExternalId: ReadonlyMap<string, string>;
 }
 
-/** The stored memories that have the title of a note, or the id that it had. */
+/** Reads the stored memories that have the title or the external id of a note. */
 async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Stored> {
   const byTitle = new Map<string, StoredMemory[]>();
   const byExternalId = new Map<string, string>();
@@ -167,7 +167,7 @@ async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Pr
     byTitle.set(title, []);
     if (externalId !== undefined) wanted.add(externalId);
   }
-  // Any memory may have the id.
+  // Any memory may have the external id, so all are read, not only those with the tag.
   for await (const memory of notes.size === 0 ? [] : store.memories(wanted.size === 0 ? tag : undefined)) {
     byTitle.get(memory.title)?.push(memory);
     if (memory.external_id != null && wanted.has(memory.external_id)) byExternalId.set(memory.external_id, memory.id);
@@ -192,7 +192,7 @@ async function grow(note: Note, memory: StoredMemory, store: GraphStore): Promis
     await store.update(memory, fitChange(change));
   } catch (error) {
     if (!(error instanceof Refused && error.reason === "version_mismatch")) throw error;
-    // It was changed since it was read: keeps the change, and adds the lines to it.
+    // The memory was changed since it was read: keeps that change, and adds the missing lines to it.
     const present = await store.memory(memory.id);
     const rest = changeOf(note, present);
     if (rest) await store.update(present, fitChange(rest));
@@ -221,7 +221,7 @@ function fitChange(change: Change): Change {
 /** Lines that tools rewrite each time, such as times: the last one replaces the earlier one. */
 const VOLATILE = /^(?:_?(?:last|updated|accessed|access|modified)[\w .-]*|timestamp): /i;
 
-/** Lines are only added: one that is not in the file may have been written by a user of the service. */
+/** Adds the missing lines to a content, and removes none: users of the service may have written the others. */
 function grownContent({ key, lines = [] }: Note, content: string): string {
   const gained = lines.filter((line) => !`\n${content}\n`.includes(`\n${line}\n`));
   if (gained.length === 0) return content;

@@ -74,7 +74,7 @@ export class ServiceClient implements GraphStore {
     return { ...this.#budget, resetSeconds: Math.max(resetSeconds, 0) };
   }
 
-  /** A small request, so that the budget is known, and a wrong address or key, before anything is announced. */
+  /** Sends a small request, to learn the budget and to find a wrong address or key before anything is announced. */
   async greet(): Promise<void> {
     await this.#ask("GET", "/v1/memories", { query: { limit: "1" } });
   }
@@ -138,7 +138,10 @@ export class ServiceClient implements GraphStore {
     return this.#ask<BulkAnswer>("POST", "/v1/memories/bulk", { body }).catch(refuseWithoutPlace);
   }
 
-  /** Whether a memory already leads to another by a relationship of this type, among the first hundred that do. */
+  /**
+   * Whether a relationship of this type leads from one memory to another. Looks at the first hundred memories that such
+   * relationships lead to.
+   */
   async leadsTo(from: string, to: string, type: string): Promise<boolean> {
     const query = { types: type, direction: "out", limit: "100" };
     const { memories } = await this.#ask<RelatedPage>("GET", `/v1/memories/${from}/related`, { query });
@@ -249,7 +252,7 @@ export class ServiceClient implements GraphStore {
   }
 }
 
-/** Says of a single item what is wrong with it without its place in the list. */
+/** Removes the place in the list from the message about a single item. */
 function refuseWithoutPlace(error: unknown): never {
   if (!(error instanceof Refused)) throw error;
   throw new Refused(error.message.replaceAll(/\b(?:memories|relationships)\.0\./g, ""), error.reason);

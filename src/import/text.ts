@@ -42,7 +42,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** PowerShell by default writes UTF-16 with a byte order mark. */
+/** The encoding by the byte order mark: PowerShell writes UTF-16 by default. */
 export function encodingOf(chunk: Buffer): string {
   if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";
   return chunk[0] === 0xfe && chunk[1] === 0xff ? "utf-16be" : "utf-8";

@@ -26,8 +26,8 @@ export function memoryType(text: string): string | undefined {
 }
 
 /**
- * The original text of a type, if the type lost more of it than case and spacing, such as an accent, a sign or another
- * script; otherwise undefined.
+ * The original text, if the type lost more of it than case and spacing, such as an accent, a sign or another script;
+ * otherwise undefined.
  */
 export function lostInType(text: string, type: string): string | undefined {
   const bare = (name: string) => name.replaceAll(/[\s_-]+/g, "").toUpperCase();

@@ -1,8 +1,13 @@
-/** The beginning of a block of code, also in a list or a quote; behind backticks there are no others. */
+/**
+ * The beginning of a block of code, also in a list or a quote. After a fence of backticks, the line has no further
+ * ones.
+ */
 const FENCE = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})/;
 const FENCE_END = /^[\s>]*(`{3,}|~{3,})\s*$/;
 
-/** The lines of Markdown that are in no block of code. A block ends with as many of the same characters, or more. */
+/**
+ * The lines of Markdown outside blocks of code. A block ends with a fence of the same characters, as long or longer.
+ */
 export function* linesOutsideCode(text: string): Generator<string> {
   let fence: string | undefined;
   for (const line of text.split("\n")) {
@@ -15,9 +20,9 @@ export function* linesOutsideCode(text: string): Generator<string> {
   }
 }
 
-/** A line without the code in it, which stands between two runs of as many backticks. */
+/** A line without inline code, which stands between two equally long runs of backticks. */
 export function withoutCode(line: string): string {
-  // Every second part is a run.
+  // Every second part is a run of backticks.
   const parts = line.split(/(`+)/);
   const last = new Map(parts.map((part, at) => [part, at]));
   const kept: string[] = [];

@@ -5,7 +5,7 @@ import { type JsonObject, isObject } from "../text.js";
 /** The fields at the beginning of a note, between two lines of `---`. */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, FrontValue>;
-  /** Lines that are no YAML, as they are. */
+  /** Lines that are not YAML, unchanged. */
   readonly rest: readonly string[];
   /** The note without it. */
   readonly body: string;
@@ -13,11 +13,14 @@ export interface FrontMatter {
 
 export type FrontValue = string | readonly string[];
 
-/** What is longer is text: what a YAML reader costs grows faster than what it reads. */
+/** A longer one counts as text: the cost of parsing YAML grows faster than its length. */
 const LENGTH_MAX = 20_000;
 const FIELD = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+([^\s"'[{|>&*!%@`].*)$/;
 
-/** Reads YAML. Where the whole is none, as with a colon in a title, it reads each field alone, and then plain lines. */
+/**
+ * Reads YAML. If it is invalid as a whole, as with a colon in a title, reads each field by itself, else as a plain
+ * line.
+ */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.split("\n");
   const end = lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line));
@@ -36,11 +39,11 @@ export function readFrontMatter(text: string): FrontMatter {
     if (!found || found.some(([key]) => fields.has(key))) rest.push(...chunk);
     else for (const [key, value] of found) fields.set(key, value);
   }
-  // A line across the page, with text below it.
+  // Without fields, the `---` is a horizontal line with text below it.
   return fields.size === 0 ? nothing : { fields, rest, body };
 }
 
-/** A field with its list or its further lines, each. */
+/** Splits the lines into fields, each with its list or its further lines. */
 function chunksOf(lines: readonly string[]): string[][] {
   const chunks: string[][] = [];
   for (const line of lines) {
@@ -53,7 +56,7 @@ function chunksOf(lines: readonly string[]): string[][] {
 
 type Field = readonly [string, FrontValue];
 
-/** Undefined for what is no YAML, or has aliases, which could stand for any number of values. */
+/** Undefined if it is not YAML, or has aliases, which could stand for any number of values. */
 function parseFields(text: string): Field[] | undefined {
   try {
     // All scalars are texts: a date, a number and `no` stay as they were written.
@@ -67,7 +70,7 @@ function parseFields(text: string): Field[] | undefined {
   }
 }
 
-/** A line that is YAML to nobody but its writer, such as `title: One: two`. */
+/** Reads a field that is not valid YAML, such as `title: One: two`. */
 function readLine([line = "", ...others]: readonly string[]): Field[] | undefined {
   const [, key, value] = (others.length === 0 && FIELD.exec(line)) || [];
   return key === undefined || value === undefined ? undefined : [[key, value.replace(/\s#.*$/, "").trim()]];

@@ -23,7 +23,7 @@ export interface MarkdownNote {
   readonly importance: number | undefined;
   /** Other names by which links may call it. */
   readonly otherNames: readonly string[];
-  /** The other fields of its front matter, as lines, and what of it cannot be read. */
+  /** The other fields of its front matter as lines, and the lines of it that cannot be read. */
   readonly details: readonly string[];
   readonly links: readonly NoteLink[];
   readonly kept: Kept;
@@ -31,21 +31,21 @@ export interface MarkdownNote {
 
 const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
 const WHOLE_LINK = /^\[\[([^[\]]{1,1000})\]\]$/;
-/** Letters of many scripts have marks, or what joins them or keeps them apart. */
+/** Includes marks and joining characters, which letters of many scripts need. */
 const TAG = /(?<=^|\s)#([\p{L}\p{M}\p{N}\p{Join_Control}_/-]{1,100})/gu;
 /** `#[[two words]]`, as Logseq writes it. */
 const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
-/** A link of Markdown: to what is between the parentheses, before a title. */
+/** A link of Markdown: its target is between the parentheses, before a title. */
 const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
 /** A property at the beginning of a note, as Logseq writes it: `title:: Target`. */
 const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 /** `- relation_type [[Target]] (context)`: the form in which Basic Memory writes relations. */
 const RELATION =
   /^\s*[-*+][ \t]{1,10}(?:"([^"]{1,50})"|'([^']{1,50})'|([\p{L}\p{N}][\p{L}\p{M}\p{N}\p{Join_Control} _-]{0,49}))?[ \t]{0,10}\[\[([^[\]]+)\]\][ \t]{0,10}(?:\((.*)\))?$/u;
-/** Longer lines are prose. It also bounds what matching costs. */
+/** Longer lines are prose. The limit also bounds the cost of matching. */
 const RELATION_LENGTH_MAX = 2_000;
 
-/** All in NFC, as the service stores it. */
+/** Reads a note; all texts are in NFC, as the service stores them. */
 export function readMarkdownNote(text: string): MarkdownNote {
   const whole = text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
   const { fields, rest, body } = readFrontMatter(whole.normalize("NFC"));
@@ -166,7 +166,10 @@ function scanBody(body: string): { readonly tags: readonly string[]; readonly li
   return { tags: [...tags], links };
 }
 
-/** The path that a link of Markdown leads to; undefined for other addresses, and for a place in the same note. */
+/**
+ * The path of a note that a link of Markdown leads to; undefined for other addresses and for a heading of the same
+ * note.
+ */
 function pathIn(address: string): string | undefined {
   if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
   const path = address.split("#")[0] ?? "";

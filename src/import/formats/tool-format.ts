@@ -1,9 +1,12 @@
-/** What is special in the records of another tool. Their other fields are read like those of any file. */
+/**
+ * How to recognise the records of another tool, and which fields to leave out. The other fields are read as in any
+ * file.
+ */
 export interface ToolFormat {
   /** Whether a record with these fields is one of this tool's. Names are normalised by `plainName`. */
   readonly recognises: (names: ReadonlySet<string>) => boolean;
   /** Fields that the tool computes from the others, such as hashes: they are counted in the report, and not stored. */
   readonly derived: ReadonlySet<string>;
-  /** Whether these are in nested objects, such as `metadata`, too. */
+  /** Whether derived fields also occur in nested objects, such as `metadata`. */
   readonly isNested?: boolean;
 }
