@@ -64,7 +64,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
       const [data] = args;
       const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
       if (!isLarge || this.req.method === "HEAD") return super.end(...(args as []));
-      const bytes = Buffer.from(data as string);
+      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(data as string);
       if (!this.headersSent && !this.hasHeader("Content-Length")) this.setHeader("Content-Length", bytes.length);
       connections.trackUnsent(this.req.socket, this, bytes.length);
       this.#endInPieces(bytes, 0);

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { beforeAll, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
-import { exchange, saidIn } from "../support/socket.js";
+import { connected, exchange, saidIn } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const HTML = "text/html,*/*;q=0.1";
@@ -58,6 +60,28 @@ it("serves its files whole for any condition or range, or refuses with an error 
     }
   }
   expect(world.bugs).toEqual([]);
+});
+
+it("keeps one copy of a document, however many ask for it and do not read it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const { length } = await (await fetch(`${url}/openapi.json`)).text();
+  const megabytes = () => process.memoryUsage().arrayBuffers / 1_048_576;
+  const before = megabytes();
+  const sockets = Array.from({ length: 10 }, () => connected(url));
+  for (const [client, socket] of sockets.entries()) {
+    // Of different addresses, as one of them may ask only so often.
+    const head = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.0.${client}\r\n\r\n`;
+    socket.write(head.repeat(LIMITS.http.pipelined));
+  }
+  // Then each has got a part of its first answer, and a request that came after all of them is served.
+  await Promise.all(sockets.map((socket) => once(socket, "readable")));
+  await ask(`${url}/openapi.json`);
+
+  // The system takes a part of the answers, so fewer wait than were asked for.
+  expect((sockets.length * LIMITS.http.pipelined * length) / 1_048_576).toBeGreaterThan(100);
+  expect(megabytes() - before).toBeLessThan(10);
+  for (const socket of sockets) socket.destroy();
 });
 
 it("serves no other paths, needs no key there, and refuses other methods", async () => {

@@ -17,11 +17,11 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
   const router = Router({ caseSensitive: true, strict: true });
   router.get(
     "/openapi.json",
-    serveUnchanging("application/json", () => openApiJson(operations, schema, publicUrl)),
+    serveUnchanging("application/json; charset=utf-8", () => openApiJson(operations, schema, publicUrl)),
   );
   router.get(
     "/docs",
-    serveUnchanging("text/html", () => PAGE),
+    serveUnchanging("text/html; charset=utf-8", () => PAGE),
   );
   router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
   router.get(`${ASSETS}/start.css`, (_request, response) => cacheForever(response).type("text/css").send(STYLE));
@@ -116,16 +116,19 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Serves a text that changes only with a release: made at the first request, and sent again only if it changed. */
+/**
+ * Serves a text that changes only with a release: made at the first request, and sent again only if it changed. All
+ * answers share its bytes, so that many that nobody reads take no memory.
+ */
 function serveUnchanging(type: string, make: () => string): Handler {
   const made = onFirstUse(() => {
     const text = make();
-    return { text, tag: `"${hash(text)}"` };
+    return { bytes: Buffer.from(text), tag: `"${hash(text)}"` };
   });
   return (_request, response) => {
-    const { text, tag } = made();
+    const { bytes, tag } = made();
     // Express itself answers 304 to clients that have this tag.
-    guardPage(response).set("Cache-Control", "no-cache").set("ETag", tag).type(type).send(text);
+    guardPage(response).set("Cache-Control", "no-cache").set("ETag", tag).type(type).send(bytes);
   };
 }
 
