@@ -27,7 +27,7 @@ export interface StandInRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
   readonly stripeVersion: string | undefined;
-  /** Whether it requested another version than that of this SDK, whose format was used anyway. */
+  /** Whether it requested another API version than this SDK's. It was answered in this SDK's version anyway. */
   readonly foreignVersion: boolean;
   /** Undefined until it is answered; for some faults it never is. */
   readonly status: number | undefined;
@@ -58,7 +58,7 @@ export type Outgoing =
 interface Made {
   readonly status: number;
   readonly body: string;
-  /** The original request, if the answer was made for an earlier one. */
+  /** The id of the earlier request that the answer was made for, if it is replayed. */
   readonly original?: string;
 }
 
@@ -161,7 +161,7 @@ export class Api {
     const saved = key === undefined ? undefined : this.#saved.find(key, fingerprint);
     if (saved) return { status: saved.status, body: saved.body, original: saved.request };
     const run = this.#prepare(incoming, params);
-    // Effects of the clock do not belong to this request.
+    // Before the request runs, so that events of the clock do not name it as their cause.
     passTime(this.#scene, this.#scene.store.nowMs());
     const made = this.#run(id, key, fault, run);
     if (key !== undefined) this.#saved.save(key, { request: id, fingerprint, ...made });
@@ -169,7 +169,7 @@ export class Api {
     return made;
   }
 
-  /** Invalid requests are refused before anything starts, so the answer is not stored under the key. */
+  /** Finds the route and checks the parameters. A refusal here is not stored under the idempotency key. */
   #prepare({ method, path }: Incoming, params: { readonly [name: string]: Tree }): () => object {
     for (const route of ROUTES) {
       const match = route.method === method && patternOf(route.path).exec(path);

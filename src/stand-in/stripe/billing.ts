@@ -42,7 +42,7 @@ export function makeInvoice(
   return invoice;
 }
 
-/** The next invoice of a subscription, as if these were its items: with the prorations, if there are any. */
+/** The next invoice of a subscription as if it had these items, with prorations if `prorates`. */
 export function previewInvoice(
   scene: Scene,
   subscription: SubscriptionRecord,
@@ -163,8 +163,9 @@ const lineOf = ({ id, price, quantity }: ItemRecord) => ({ id: newId("il"), item
 const nameOf = ({ state }: Scene, { product }: PriceRecord): string => mustFind(state.products[product]).name;
 
 /**
- * What other items cost for the rest of the period, beside what the present ones were paid for it. Rough: by the
- * share of seconds that is left, rounded to the smallest unit, for one price that stays in its currency.
+ * The lines for changing to other items: a credit for the rest of the period with the present items, and the price of
+ * that time with the new ones. Approximate: by the share of seconds that is left, rounded to the smallest unit, for
+ * prices in one currency.
  */
 export function prorationLines(
   scene: Scene,
@@ -196,18 +197,18 @@ export function prorationLines(
   ];
 }
 
-/** Whether a payment is due for it. */
+/** Whether a payment is due for these lines. */
 export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
 
 /** When periods are counted from: the last change of the interval, the end of the trial, or the start. */
 export const anchorOf = ({ restartedAt, trialEnd, created }: SubscriptionRecord): number =>
   restartedAt ?? trialEnd ?? created;
 
-/** A trial costs nothing. */
+/** The price of a unit in a period that starts then. A trial costs nothing. */
 const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: SubscriptionRecord): number =>
   start < trialEnd ? 0 : price.unitAmount;
 
-/** The end of the period, counted from the first start, so that the 31st returns after February. */
+/** The end of the period from `start`, counted from the first `beginning`, so that the 31st returns after February. */
 export function endOfPeriod(beginning: number, start: number, price: PriceRecord): number {
   const { interval, intervalCount } = mustFind(price.recurring ?? undefined);
   for (let periods = 1; ; periods++) {

@@ -7,7 +7,7 @@ const ATTEMPTS_MAX = 10;
 const FIRST_WAIT_MS = 100;
 const WAIT_MAX_MS = 2_000;
 const ANSWER_MAX_MS = 5_000;
-/** How long events of one moment wait for each other, to be shuffled. */
+/** How long events are collected, so that they can be shuffled. */
 const GATHER_MS = 15;
 const UNDER_WAY_MAX = 4;
 
@@ -16,7 +16,7 @@ interface Waiting {
   dueMs: number;
 }
 
-/** Delivers events to endpoints, in the worst order that Stripe allows, or in the best. */
+/** Delivers events to endpoints: once and in order, or twice and shuffled, the worst that Stripe allows. */
 export class Courier {
   readonly #store: Store;
   readonly #mode: DeliveryMode;
@@ -32,7 +32,7 @@ export class Courier {
     for (const record of Object.values(store.state.deliveries)) this.#add(record, Date.now());
   }
 
-  /** Queues an event for each endpoint that wants it; returns how many these are. */
+  /** Queues an event for each endpoint that wants it; returns the number of these endpoints. */
   send(event: EventRecord): number {
     const wanting = Object.values(this.#store.state.endpoints).filter((endpoint) => wants(endpoint, event.type));
     const dueMs = Date.now() + (this.#mode === "once" ? 0 : GATHER_MS);
@@ -96,7 +96,7 @@ export class Courier {
     const event = this.#store.state.events[record.event];
     const endpoint = this.#store.state.endpoints[record.endpoint];
     // Either may have been removed while the delivery waited.
-    const done = !event || !endpoint || (await this.#taken(event, endpoint));
+    const done = !event || !endpoint || (await this.#post(event, endpoint));
     if (this.#stopped.signal.aborted) return;
     record.attempts++;
     if (!done && record.attempts < ATTEMPTS_MAX) {
@@ -109,7 +109,7 @@ export class Courier {
   }
 
   /** Sends the event; returns whether the endpoint accepted it. */
-  async #taken(event: EventRecord, { url, secret }: EndpointRecord): Promise<boolean> {
+  async #post(event: EventRecord, { url, secret }: EndpointRecord): Promise<boolean> {
     const body = JSON.stringify(event, undefined, 2);
     try {
       const { ok, body: answer } = await fetch(url, {

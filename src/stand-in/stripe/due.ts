@@ -10,7 +10,7 @@ import { endOf } from "./objects.js";
 import type { Scene } from "./scene.js";
 import type { SubscriptionRecord } from "./state.js";
 
-/** Limits of one move of the clock; more is a mistake. */
+/** Limits of one move of the clock. A larger move is a mistake. */
 const STEPS_MAX = 5_000;
 const PASSED_MAX_MS = 5 * 366 * 86_400_000;
 
@@ -19,7 +19,7 @@ interface Due {
   readonly act: () => void;
 }
 
-/** Runs everything that is due until then, each at its own time. Throws a RangeError when it is too much. */
+/** Runs everything that is due until a time, each change at its own time. Throws a RangeError above the limits. */
 export function passTime(scene: Scene, untilMs: number): void {
   if (untilMs - scene.store.nowMs() > PASSED_MAX_MS) throw new RangeError("The clock can move at most five years.");
   for (let step = 0; step < STEPS_MAX; step++) {

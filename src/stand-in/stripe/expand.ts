@@ -23,12 +23,12 @@ function expandNames(source: Source, object: JsonObject, names: readonly string[
   if (value === undefined) {
     throw invalidRequest(`This property cannot be expanded (${path}).`, { param: "expand" });
   }
-  const whole = typeof value === "string" ? wholeOf(source, name, value, path) : value;
-  return { ...object, [name]: goOn(source, whole, rest, path) };
+  const whole = typeof value === "string" ? readObject(source, name, value, path) : value;
+  return { ...object, [name]: expandValue(source, whole, rest, path) };
 }
 
-function goOn(source: Source, value: unknown, names: readonly string[], path: string): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => goOn(source, item, names, path));
+function expandValue(source: Source, value: unknown, names: readonly string[], path: string): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => expandValue(source, item, names, path));
   return isObject(value) ? expandNames(source, value, names, path) : value;
 }
 
@@ -43,7 +43,7 @@ const lineItems = (source: Source, id: string): JsonObject =>
     url: `/v1/checkout/sessions/${id}/line_items`,
   });
 
-function wholeOf(source: Source, name: string, id: string, path: string): JsonObject {
+function readObject(source: Source, name: string, id: string, path: string): JsonObject {
   const { customers, invoices, prices, products, sessions, subscriptions } = source.state;
   switch (name) {
     case "customer":

@@ -23,7 +23,7 @@ const ODD_BODIES: Partial<Readonly<Record<Fault["kind"], string>>> = {
   hollow: '{"object":"subscription"}',
 };
 
-/** How the next requests that match fail. */
+/** How the next matching requests fail. */
 export interface Fault {
   readonly kind: (typeof KINDS)[number];
   /** The method; any by default. */
@@ -38,7 +38,7 @@ export interface Fault {
 
 export const isFaultKind = (kind: unknown): kind is Fault["kind"] => KINDS.some((known) => known === kind);
 
-/** The faults that are not used yet. */
+/** The faults that are not used up yet. */
 export class Faults {
   #left: { readonly fault: Fault; times: number }[] = [];
 
@@ -50,7 +50,7 @@ export class Faults {
     this.#left = [];
   }
 
-  /** The first match, which stays until it is used. */
+  /** The first fault that matches. It stays until `use` has counted it often enough. */
   next(method: string, path: string): Fault | undefined {
     return this.#left.find(
       ({ fault }) => (fault.method ?? method).toUpperCase() === method && (fault.path?.test(path) ?? true),
@@ -90,6 +90,6 @@ function errorOf(kind: Fault["kind"]): ApiError | undefined {
   return invalidRequest(message, { code: "lock_timeout" }, 429);
 }
 
-/** A server error during the request: unlike the others it is stored under the idempotency key. */
+/** A server error during the request. Unlike the other faults, it is stored under the idempotency key. */
 export const serverError = (): ApiError =>
   new ApiError(500, { type: "api_error", message: "An unknown error occurred." });

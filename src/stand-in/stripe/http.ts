@@ -68,7 +68,7 @@ function pages(scene: Scene): Router {
       const session = sessionIn(request);
       // A second click does not pay again, and leads to the same page.
       if (session.status !== "complete") paySession(scene, session);
-      response.redirect(303, afterwards(session));
+      response.redirect(303, buildReturnUrl(session));
     }),
   );
   router.post(
@@ -143,6 +143,6 @@ function pages(scene: Scene): Router {
 
 const idIn = (request: Request): string => String(request.params["id"]);
 
-/** The URL to which a buyer returns. */
-export const afterwards = ({ successUrl, id }: SessionRecord): string =>
+/** The URL to which a buyer returns after the payment. */
+const buildReturnUrl = ({ successUrl, id }: SessionRecord): string =>
   successUrl.replaceAll("{CHECKOUT_SESSION_ID}", id);

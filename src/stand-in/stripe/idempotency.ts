@@ -18,7 +18,7 @@ export class SavedAnswers {
     this.#store = store;
   }
 
-  /** The answer given under this key; raises an ApiError when it was given to another request, or is being made. */
+  /** The answer stored under a key. Throws an ApiError if another request used the key, or its request still runs. */
   find(key: string, fingerprint: string): SavedAnswer | undefined {
     if (key.length > KEY_MAX_CHARACTERS) {
       throw invalidRequest(`An idempotency key has at most ${KEY_MAX_CHARACTERS} characters.`);
@@ -52,7 +52,7 @@ export class SavedAnswers {
   save(key: string, answer: Omit<SavedAnswer, "at">): void {
     const { answers } = this.#store.state;
     const now = this.#store.nowMs();
-    // Deleted and added again, so that keys stay ordered by time.
+    // Deleted first, so that it is added at the end: keys stay ordered by time.
     delete answers[key];
     answers[key] = { at: now, ...answer };
     const keys = Object.keys(answers);

@@ -3,19 +3,18 @@
  * service uses, in the version of the `stripe` package. No money is paid.
  *
  * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal and
- * its configurations, events and webhook endpoints;
- * authentication, idempotency keys, expansion, paging and errors; and the lifecycle of a subscription with a
- * separate clock. Its pages are at a session's `url` and an invoice's `hosted_invoice_url`; control.ts describes how
- * to control it over HTTP.
+ * its configurations, events and webhook endpoints; authentication, idempotency keys, expansion, paging and errors; and
+ * the lifecycle of a subscription with a separate clock. Its pages are at a session's `url` and an invoice's
+ * `hosted_invoice_url`; control.ts describes how to control it over HTTP.
  *
  * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices,
  * several intervals in one subscription, more than one currency, 3-D Secure, payment methods and intents, retries of
- * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), the end of a
- * pause, drafts of invoices, credit for what was paid too much, final invoices of cancellations (`invoice_now` and
+ * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a
+ * paused subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and
  * `prorate` are accepted without effect), rate limits, connected accounts, restricted keys and API version 2.
- * Prorations are approximate. Parameters of Stripe that it does not support are refused as unknown, and so are
- * unsupported expansions. Events have the version of this SDK. An item that is added is added even when the
- * subscription has another one of its price, which Stripe may refuse.
+ * Prorations are approximate. Parameters and expansions of Stripe that it does not support are refused as unknown.
+ * Events have the version of this SDK. An item is added even if the subscription already has one with the same price,
+ * which Stripe may refuse.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";

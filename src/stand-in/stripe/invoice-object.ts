@@ -1,11 +1,11 @@
 import { Stripe } from "stripe";
 import { type InvoiceRecord, type LineRecord, type Source, mustFind } from "./state.js";
 
-/** In the smallest unit of the currency; negative for a credit. */
+/** The sum of the lines, in the smallest unit of the currency; negative for a credit. */
 export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
-/** The tax of every place, beside the prices: a tenth. */
+/** The tax on an amount, which does not include it: a tenth everywhere. */
 const taxOf = ({ isTaxed = false }: InvoiceRecord, amount: number): number => (isTaxed ? Math.round(amount / 10) : 0);
 
 const totalTax = (invoice: InvoiceRecord): number =>
@@ -24,7 +24,7 @@ const taxObject = (amount: number, taxable: number) =>
     type: "tax_rate_details",
   }) as const;
 
-/** How many lines an invoice holds; all of them are at the URL of its lines. */
+/** How many lines an invoice object holds. The URL of the lines lists all of them. */
 const LINES_SHOWN = 10;
 
 export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {

@@ -145,7 +145,7 @@ export interface Update {
   readonly items: readonly ItemRecord[] | undefined;
   readonly metadata: Metadata | undefined;
   readonly cancelAtPeriodEnd: boolean | undefined;
-  /** Null takes a cancellation for a time back. */
+  /** Null takes back a cancellation that was set for a time. */
   readonly cancelAt: number | null | undefined;
   readonly description: string | null | undefined;
   readonly payment: PaymentBehavior;
@@ -153,8 +153,8 @@ export interface Update {
 }
 
 /**
- * Changes a subscription. Only what makes an invoice at once can be refused by the bank; then the payment's behavior
- * says whether the change waits, stays with the subscription past due, or is refused with an ApiError.
+ * Changes a subscription. Only a change that is invoiced at once can fail at the bank. Then `payment` decides whether
+ * the change waits, or is made and leaves the subscription past due, or is refused with an ApiError.
  */
 export function updateSubscription(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   const lines = update.items ? prorationLines(scene, subscription, update.items) : [];
@@ -187,7 +187,10 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
   else if (update.payment !== "default_incomplete") markFailed(scene, invoice);
 }
 
-/** https://docs.stripe.com/changelog/endive/2026-09-30/scheduled-subscription-cancellation */
+/**
+ * Whether an update says something else about the cancellation than the pending one, which Stripe then drops:
+ * https://docs.stripe.com/changelog/endive/2026-09-30/scheduled-subscription-cancellation
+ */
 function contradictsPendingUpdate({ pendingUpdate }: SubscriptionRecord, { cancelAtPeriodEnd }: Update): boolean {
   const waiting = pendingUpdate?.cancelAtPeriodEnd ?? cancelAtPeriodEnd;
   return cancelAtPeriodEnd !== undefined && waiting !== cancelAtPeriodEnd;
@@ -219,21 +222,21 @@ function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): 
   if (end !== endBefore) subscription.canceledAt = end === null ? null : scene.now();
 }
 
-/** Cancels as Stripe's portal does in flexible billing: for the time at which the period ends, without the flag. */
+/** Cancels as Stripe's portal does in flexible billing: sets the time at which the period ends, without the flag. */
 export function cancelInPortal(scene: Scene, subscription: SubscriptionRecord): void {
   const update = { ...NO_UPDATE, cancelAt: subscription.periodEnd };
   scene.change(subscription, () => apply(scene, subscription, update));
 }
 
-/** Takes a cancellation back in the portal. */
+/** Takes back a cancellation in the portal. */
 export function resumeInPortal(scene: Scene, subscription: SubscriptionRecord): void {
   const update = { ...NO_UPDATE, cancelAt: null, cancelAtPeriodEnd: false };
   scene.change(subscription, () => apply(scene, subscription, update));
 }
 
 /**
- * Changes to a price with another interval in the portal: a new period begins, and is invoiced with a credit for what
- * is left of the old one. Throws an ApiError when the card is declined.
+ * Changes to a price with another interval in the portal: a new period begins, and is invoiced with a credit for the
+ * rest of the old one. Throws an ApiError when the card is declined.
  */
 export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, price: PriceRecord): void {
   if (!cardAccepts(scene, subscription)) throw cardDeclined();
@@ -242,7 +245,7 @@ export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, p
     const credit = prorationLines(scene, subscription, []);
     const now = scene.now();
     subscription.items = subscription.items.map((item) => ({ ...item, price: price.id }));
-    // A trial ends with it.
+    // The change ends a trial.
     if (subscription.status === "trialing") Object.assign(subscription, { status: "active", trialEnd: now });
     subscription.restartedAt = now;
     subscription.periodStart = now;
@@ -278,12 +281,12 @@ export function cancelSubscription(scene: Scene, subscription: SubscriptionRecor
   scene.emit("customer.subscription.deleted", subscriptionObject(scene, subscription));
 }
 
-/** All retries of a payment have failed, and Stripe was set up to mark the subscription as unpaid then. */
+/** Marks a subscription as unpaid, as Stripe can be set up to do when all retries of a payment have failed. */
 export function giveUpSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   scene.change(subscription, () => void (subscription.status = "unpaid"));
 }
 
-/** Pauses a subscription: nothing of it is due any more. */
+/** Pauses a subscription: from then on, nothing of it becomes due. */
 export function pauseSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   scene.change(subscription, () => void Object.assign(subscription, { status: "paused", pausedAt: scene.now() }));
   scene.emit("customer.subscription.paused", subscriptionObject(scene, subscription));
@@ -306,7 +309,7 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
   else markFailed(scene, invoice);
 }
 
-/** The first invoice was not paid in time. */
+/** Ends a subscription whose first invoice was not paid in time. */
 export function abandonSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const invoice = scene.state.invoices[subscription.latestInvoice ?? ""];
   if (invoice?.status === "open") voidInvoice(scene, invoice);

@@ -298,7 +298,7 @@ export const lineItemObjects = ({ state }: Source, session: SessionRecord): Stri
     } satisfies Stripe.LineItem;
   });
 
-/** A trial is paid after it. */
+/** Whether a session starts a trial, which is paid only afterwards. */
 export const hasTrial = ({ trialDays = 0 }: SessionRecord): boolean => trialDays > 0;
 
 /** What is paid at the session's page. */

@@ -26,7 +26,7 @@ export class Scene implements Source {
   /** The address of the stand-in, set when it listens. */
   url = "";
   cause: Cause | null = null;
-  /** The last preview of an invoice of each subscription, whose further lines may be asked for. */
+  /** The last previewed invoice of each subscription, for requests of its further lines. */
   readonly previews = new Map<string, InvoiceRecord>();
 
   constructor(

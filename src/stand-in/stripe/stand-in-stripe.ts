@@ -32,8 +32,8 @@ export interface StandInStripe extends AsyncDisposable {
   fail(fault: Fault): void;
   clearFaults(): void;
   /**
-   * Moves the clock on; what is due until then happens at once, each at its own time. Returns when the events of it
-   * are on their way. Raises a RangeError for a time that is longer than five years.
+   * Moves the clock forward. Everything that becomes due happens at once, with its own time. Resolves when the events
+   * are queued. Rejects with a RangeError for more than five years.
    */
   advance(milliseconds: number): Promise<void>;
   now(): Date;
@@ -43,7 +43,7 @@ export interface StandInStripe extends AsyncDisposable {
   pay(sessionId: string): Promise<void>;
   /** Tries to pay at the session's page with a card that is declined; nothing changes. */
   decline(sessionId: string): Promise<void>;
-  /** Cancels in the customer portal: the subscription ends with its period, without the flag that says so. */
+  /** Cancels in the customer portal: the subscription ends with its period, without `cancel_at_period_end`. */
   cancelInPortal(subscriptionId: string): Promise<void>;
   /** Gives up the retries of a failed payment: the subscription is unpaid, until its latest invoice is paid. */
   giveUp(subscriptionId: string): Promise<void>;

@@ -122,7 +122,7 @@ function createSession(scene: Scene, params: ReturnType<typeof SESSION>): Sessio
   return session;
 }
 
-/** Taxes need an address, and tax ids a name: those of a known customer must be allowed to change. */
+/** Taxes need the customer's address, and tax ids the name: the request must allow the checkout to change them. */
 function assertUpdatesCustomer(params: ReturnType<typeof SESSION>): void {
   const { automatic_tax: tax, tax_id_collection: taxIds, customer_update: update } = params;
   if (tax?.enabled === true && update?.address !== "auto") {

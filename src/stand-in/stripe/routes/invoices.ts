@@ -46,7 +46,7 @@ export const invoiceRoutes: readonly Route[] = [
   route("GET", "/v1/invoices/:id/lines", fields(PAGING), (scene, params, id) => {
     const preview = [...scene.previews.values()].find((each) => each.id === id);
     const invoice = preview ?? atAddress(scene.state.invoices, "invoice", id);
-    // The first line is first, unlike in other lists.
+    // Lines are listed from the first on; `listOf` lists the newest first.
     const lines = invoice.lines.toReversed();
     return listOf(`/v1/invoices/${id}/lines`, lines, params, (line) => lineObject(scene, line, invoice));
   }),

@@ -52,7 +52,7 @@ const CREATE = fields({
   proration_behavior: optional(PRORATION),
 });
 
-/** A time, or an empty value to take the cancellation back. */
+/** A time, or an empty value to take back the cancellation. */
 const endOrNone: Reader<number | null> = (tree, param) => (tree === "" ? null : integer()(tree, param));
 
 const UPDATE = fields({
@@ -143,7 +143,7 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
 }
 
 /**
- * What an update that may wait for its payment can change:
+ * Throws an ApiError for a change that an update which may wait for its payment cannot contain:
  * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
  * `cancel_at_period_end` since 2026-09-30.
  */
