@@ -24,7 +24,7 @@ async function backup(file: string, { json }: { json?: true }): Promise<void> {
   const partial = `${file}.partial`;
   let tables: RowCounts = {};
   try {
-    // Before an update the servers still run the previous version.
+    // Without a migration: before an update, the servers still run the previous version.
     await withDatabaseAsIs(async (address) => {
       const packed = createGzip();
       const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));

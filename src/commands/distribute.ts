@@ -8,8 +8,9 @@ export const program = commandLine({
   description: "Distributes what graphs hold over the nodes of a database that has the extension Citus.",
   examples: ["npm run distribute", "npm run distribute -- --check", "npm run --silent distribute -- --check --json"],
   notes:
-    "Stop the service first: it would wait for the tables. It can be run again at any time, and after an update of the\n" +
-    "service must be, before that is started: what is distributed already stays. docs/operations.md tells what to prepare.",
+    "Stop the service first: it would wait for the tables. The command can be repeated at any time: what is\n" +
+    "distributed already stays. After an update, run it again before the service starts. docs/operations.md says\n" +
+    "what to prepare.",
 })
   .option("--check", "distribute nothing, and say what is missing on which node")
   .option(...JSON_OPTION)

@@ -51,7 +51,7 @@ interface Finding {
   readonly says: string;
 }
 
-/** What a check says of its part; `undefined` for one that is not configured. */
+/** Says in a sentence that its part works; `undefined` if the part is not configured. Throws if something is wrong. */
 type Check = (config: Config) => Promise<string | undefined>;
 
 const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without: string }>> = {
@@ -102,13 +102,13 @@ async function examinePart(part: string, answer: Promise<string | undefined>, wi
   }
 }
 
-/** Something is wrong, said in a sentence with what to do. */
+/** Something is wrong. The message says what, and what to do. */
 class Problem extends Error {}
 
-/** Clocks may differ so much; codes, sessions and signed events depend on them. */
+/** How much clocks may differ: codes, sessions and signed events depend on them. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** A setting of the connection, which a pooler would drop. */
+/** A setting of the connection, to find out whether a pooler drops it. */
 const STATEMENT_MS = 4_000;
 
 const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
@@ -223,7 +223,7 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
   return `Stripe answers; a seat is paid by the ${periods.join(" or by the ")}.`;
 }
 
-/** What a variable names in the Stripe account. */
+/** Reads the object in the Stripe account that a variable names. @throws Problem if it is missing or archived. */
 async function readFrom<Named extends { readonly id: string; readonly active: boolean }>(
   variable: string,
   read: () => Promise<Named>,
@@ -259,7 +259,7 @@ async function addressWorks({ publicUrl }: Config): Promise<string | undefined> 
 
 const ROOM_MIN_BYTES = 1_073_741_824;
 
-/** Only where the database is in the data folder does the disk of this machine matter much. */
+/** Checks the disk of the embedded database; with a `DATABASE_URL`, the disk of the working directory. */
 async function diskHasRoom({ dataDir, databaseUrl }: Config): Promise<string> {
   const { bavail, bsize } = await statfs(databaseUrl === undefined ? dataDir : ".");
   const free = bavail * bsize;

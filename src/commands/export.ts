@@ -18,7 +18,7 @@ interface Options extends ServiceOptions {
 
 export const program = commandLine({
   script: "export",
-  description: "Writes a whole graph of this service to a file, from which `npm run import` makes the same graph.",
+  description: "Writes a whole graph of this service to a file, from which `npm run import` restores it.",
   examples: [
     "npm run export -- graph.json --format memorygraph --graph personal",
     "MEMORY_GRAPH_KEY=mg_live_… npm run export -- graph.jsonl",

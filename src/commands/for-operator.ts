@@ -3,7 +3,7 @@ import { UserError } from "../features/access/index.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { StartError, explainSystem } from "../platform/start-error.js";
 
-/** An argument is missing that could only be checked at run time. Nothing was done. */
+/** The arguments are wrong, which could only be found at run time. Nothing was done. */
 export class WrongUse extends Error {}
 
 const WITHOUT_STACK = [ConfigError, StartError, UserError, WrongUse, ImportStopped];
@@ -15,7 +15,7 @@ const isKnown = (error: unknown): error is Error => WITHOUT_STACK.some((known) =
 export const forOperator = (error: unknown): unknown =>
   isKnown(error) ? error.message : (explainSystem(error) ?? error);
 
-/** The same for commands, always as a sentence; that for a bug ends with the place in the code. */
+/** The same for commands, always as a sentence. For a bug, the sentence ends with the place in the code. */
 export function sentenceFor(error: unknown): string {
   const sentence = forOperator(error);
   if (typeof sentence === "string") return sentence;

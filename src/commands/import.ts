@@ -48,8 +48,8 @@ Joplin, Notion and MemoryGraph export them.
 A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
 and ${LIMITS.importFolder.bytes} together, in UTF-8. Symbolic links are not followed, hidden files not read.
 
-An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size; one
-in the format memorygraph only if it was not written anew by another program since.
+An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size. In
+the format memorygraph, the file must not have been rewritten by another program.
 
 Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
 text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
@@ -90,7 +90,7 @@ async function importFile(file: string, options: Options): Promise<void> {
   if (format) return restoreExport(file, format, options);
   const graph = (await isFolder(file)) ? await readNotesFolder(file, options) : await readGraphFile(file, options);
   const interrupt = new AbortController();
-  // Not `once`: npm forwards a signal that the terminal has sent already, and the second one must not kill the process.
+  // Not `once`: the terminal sends the signal, npm forwards it again, and the second one must not kill the process.
   process.on("SIGINT", () => interrupt.abort());
   const report = newReport(graph);
   try {
@@ -110,7 +110,7 @@ async function importFile(file: string, options: Options): Promise<void> {
   if (report.notTaken.length > 0 && !options.allowPartial) process.exitCode = EXIT_LEFT_OUT;
 }
 
-/** Makes the graph of an export again; running it once more continues from there. */
+/** Restores the graph of an export. After an interruption, the same command continues from there. */
 async function restoreExport(file: string, format: ExportFormat, options: Options): Promise<void> {
   if (options.dryRun) throw new ImportStopped("An export of this service is restored as it is: there is no --dry-run.");
   const report = newRestoreReport();

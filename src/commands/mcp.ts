@@ -20,7 +20,7 @@ export const program = commandLine({
       pass(line, options).catch((error: unknown) => console.error(sentenceFor(error)));
   });
 
-/** Passes a message on. Whatever comes of it, a request is answered: its client waits for that. */
+/** Passes a message on to the server. A request is answered even if that fails: its client waits for an answer. */
 async function pass(line: string, options: ServiceOptions): Promise<void> {
   const message = JSON.parse(line) as Message;
   const answer = await send(line, message, options).catch((error: unknown) =>
@@ -29,9 +29,7 @@ async function pass(line: string, options: ServiceOptions): Promise<void> {
   if (message.id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", ...answer, id: message.id }));
 }
 
-/**
- * Clients show an agent what a tool answers, but often hide errors: so a call of one is answered as one that failed.
- */
+/** The answer when the server gave none. For a tool call, a failed result: clients often hide errors from agents. */
 function answerTo({ method, params }: Message, text: string): object {
   if (method !== "tools/call") return { error: { code: -32_603, message: text } };
   const isModern = params?._meta?.[VERSION_KEY] !== undefined;
@@ -56,14 +54,14 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
   const answer = parseStrictly(text || "{}");
   if (!isObject(answer)) throw new NotServed(`is not this service (status ${response.status}). Check --url.`);
   const { error } = answer;
-  // A refusal from before the door of MCP, or of a proxy.
+  // Refused by a proxy, or by the service before its MCP door.
   if (!("jsonrpc" in answer) && isObject(error)) throw new NotServed(`answers: ${String(error["message"])}`);
   return answer;
 }
 
 const NO_KEY = "does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one.";
 
-/** What stands after the address. */
+/** The message continues a sentence that begins with the server's address. */
 class NotServed extends Error {}
 
 function sentenceOf(error: unknown, { url }: ServiceOptions): string {

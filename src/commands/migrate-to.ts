@@ -26,7 +26,11 @@ export const program = commandLine({
     "the service with the target as DATABASE_URL: it does not start on the old one again, until --take-back says so.",
 })
   .argument("[url]", "the target")
-  .addOption(new Option("--to <url>", "the same; the variable stays out of sight").env("TARGET_DATABASE_URL"))
+  .addOption(
+    new Option("--to <url>", "the target, too; the variable hides its password from process lists").env(
+      "TARGET_DATABASE_URL",
+    ),
+  )
   .option("--take-back", "copies nothing: lets the service start on the old database again, as it was then")
   .option(...JSON_OPTION)
   .action(migrateTo);
@@ -72,7 +76,7 @@ async function useAgain(json: true | undefined): Promise<void> {
     console.log(wasMoved ? "The service starts on this database again." : "The data of this database were not moved.");
 }
 
-/** How long a connection may take to end after its program did. */
+/** How long the connections of a program may outlive it. */
 const LEAVING_MS = 2_000;
 
 /**
@@ -96,7 +100,7 @@ async function takeAlone(client: pg.Client, { variable }: Address): Promise<void
   }
 }
 
-/** The names of other programs that are connected: not those by which the embedded PostgreSQL is kept, or that copy. */
+/** The names of other connected programs, except connections that keep the embedded PostgreSQL running or that copy. */
 async function othersAt(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')

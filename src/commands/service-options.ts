@@ -1,6 +1,6 @@
 import { Option } from "commander";
 
-/** What commands need that call a running service. */
+/** The options of commands that call a running service. */
 export interface ServiceOptions {
   readonly key?: string;
   readonly url: string;

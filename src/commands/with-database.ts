@@ -8,33 +8,33 @@ import { migrate } from "../platform/migrations.js";
 import type { Address } from "../platform/one-connection.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
-/** Runs `work` with the address of the configured database, as it is, with or without a running server. */
+/** Runs `work` with the address of the configured database, without migrating it. A server may run at the same time. */
 export async function withDatabaseAsIs<T>(work: (address: Address) => Promise<T>): Promise<T> {
   const config = configOfProcess();
   await using dataFolder = await openDataFolder(config);
   return await work({ url: dataFolder.databaseUrl, variable: variableOf(config) });
 }
 
-/** The same with a migrated database. */
+/** Like `withDatabaseAsIs`, but migrates the database first. */
 export const withDatabaseUrl = <T>(work: (address: Address) => Promise<T>): Promise<T> =>
   withDatabaseAsIs(async (address) => {
     await migrate(address.url, { variable: address.variable });
     return await work(address);
   });
 
-/** The same with the open database. */
+/** Like `withDatabaseUrl`, but opens the database. */
 export const withDatabase = <T>(work: (database: Database) => Promise<T>): Promise<T> =>
   withDatabaseUrl(async ({ url }) => {
     await using database = openDatabase(url);
     return await work(database);
   });
 
-/** Says on standard error which table was copied, since all of them may take long. */
+/** Reports a copied table on standard error, since copying all of them may take long. */
 export function tellTable(table: string, rows: number): void {
   if (rows > 0) console.error(`  ${table.replaceAll("_", " ")}: ${rows.toLocaleString("en")}`);
 }
 
-/** The same with all services. Warnings go to standard error, since standard output is the command's result. */
+/** Like `withDatabase`, but with all services. Warnings go to standard error: standard output is for the result. */
 export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const log = loggerTo(process.stderr, "warn");
   const config = configOfProcess();

@@ -39,7 +39,7 @@ export class Mails {
     );
   }
 
-  /** The text file of a mail is written last, so then its other file exists. */
+  /** The text files of mails. Each is written after the mail's other file, so that one exists, too. */
   private async files(): Promise<string[]> {
     const names = await readdir(this.folder).catch(() => []);
     return names.filter((name) => name.endsWith(".txt")).map((name) => join(this.folder, name));

@@ -4,7 +4,7 @@ import type { Guide } from "./guide.js";
 const CAUSE = { type: "error", title: "Connections run out", content: "Each request holds one for 30 s." };
 const TASK = { type: "task", title: "Limit the retries", content: "At most five." };
 
-/** Two more memories in one call, and what shows many memories at once. Returns the ids of the two. */
+/** Stores two more memories in one call, and shows the views of many memories. Returns the ids of the two. */
 export async function walkViews(guide: Guide, as: Person, problemId: string): Promise<string[]> {
   const memories = [
     { ...CAUSE, ref: "cause" },
