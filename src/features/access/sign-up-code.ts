@@ -74,7 +74,7 @@ export function askForCode(database: Database, mailId: string, email: string, as
 
 /**
  * Creates the code for a mail that is about to be sent. Null if the mail was deleted. A retried mail gets another code,
- * which replaces the one that may not have arrived.
+ * which replaces the first one: its mail may not have arrived.
  */
 export async function newSignUpCode(database: Database, email: string, mailId: string): Promise<SignUpCode | null> {
   const { models } = database;

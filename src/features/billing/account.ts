@@ -6,7 +6,7 @@ import type { BillingAccount as AccountRow } from "../../platform/prisma/client.
 const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true } as const;
 
 /**
- * What is known about a team at the payment provider. `status` is Stripe's status of the subscription, or `none`.
+ * The stored state of a team at the payment provider. `status` is Stripe's status of the subscription, or `none`.
  * `checkoutUrl` is set while the last checkout may still be paid; `checkoutSeenAt` is when the provider last said that
  * it is open.
  */

@@ -51,7 +51,7 @@ export interface Reconciled {
   readonly after?: BillingAccount;
 }
 
-/** Reconciles every account, one after the other, or only that of one team. */
+/** Reconciles every account, one after the other, or only the account of one team. */
 export async function* reconcileAccounts(services: BillingServices, only?: string): AsyncGenerator<Reconciled> {
   let last = NIL_ID;
   for (;;) {

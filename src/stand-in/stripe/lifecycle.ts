@@ -188,7 +188,7 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
 }
 
 /**
- * Whether an update says something else about the cancellation than the pending one, which Stripe then drops:
+ * Whether an update contradicts the pending one about the cancellation. Stripe then drops the pending update:
  * https://docs.stripe.com/changelog/endive/2026-09-30/scheduled-subscription-cancellation
  */
 function contradictsPendingUpdate({ pendingUpdate }: SubscriptionRecord, { cancelAtPeriodEnd }: Update): boolean {
