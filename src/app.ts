@@ -1,4 +1,4 @@
-import { type Server, createServer } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readBacklog } from "./backlog.js";
@@ -106,7 +106,7 @@ export async function startApp(
     turns: work.turns,
     isStopping: health.isStopping,
   });
-  const metricsServer = metrics && createServer(metrics.answer);
+  const metricsServer = metrics?.createServer();
   const close = async () => {
     work[Symbol.dispose]();
     metricsServer?.close().closeAllConnections();

@@ -1,4 +1,4 @@
-import type { RequestListener } from "node:http";
+import { type RequestListener, type Server, createServer } from "node:http";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { MailOutcome, Meter, RequestFacts } from "./meter.js";
 
@@ -32,6 +32,9 @@ const PREFIX = "memory_graph_";
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The database is asked for its backlog at most so often, however many ask for the metrics. */
 const BACKLOG_KEPT_MS = 10_000;
+/** Of the port for metrics: connections, and how long a request may take to arrive. */
+const CONNECTIONS = 100;
+const HEAD_MS = 10_000;
 
 /**
  * The metrics of one process, for Prometheus. Labels have few values: doors, operations, reasons of failures, budgets,
@@ -62,6 +65,7 @@ export class Metrics implements Meter {
     ["chore"],
   );
   #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
+  #text: Promise<string> | undefined;
 
   constructor({ pools, waiting: waitingBefore, errors: errorsSoFar, isReady, backlog }: MetricSources) {
     collectDefaultMetrics({ register: this.#registry });
@@ -114,14 +118,23 @@ export class Metrics implements Meter {
   embeddingsFailed = (): void => this.#embeddings.inc();
   choreDone = (chore: string): void => this.#chores.setToCurrentTime({ chore });
 
-  /** All metrics, in Prometheus's text format. */
-  async text(): Promise<string> {
-    await this.#collect();
-    return this.#registry.metrics();
+  /** All metrics, in Prometheus's text format. Whoever asks while they are collected gets the same. */
+  text(): Promise<string> {
+    return (this.#text ??= this.#collect()
+      .then(() => this.#registry.metrics())
+      .finally(() => (this.#text = undefined)));
   }
 
-  /** Answers `GET /metrics`, on a port of its own, which only the operator's network should reach. */
-  readonly answer: RequestListener = (request, response) => {
+  /**
+   * Serves `GET /metrics`, on a port of its own, which only the operator's network should reach. A connection gets one
+   * answer: else thousands of requests, sent ahead on it, would all be worked on before anything else.
+   */
+  createServer(): Server {
+    const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: HEAD_MS }, this.#answer);
+    return Object.assign(server, { maxConnections: CONNECTIONS, maxRequestsPerSocket: 1 });
+  }
+
+  readonly #answer: RequestListener = (request, response) => {
     if (request.method !== "GET" || request.url !== "/metrics") return void response.writeHead(404).end();
     this.text().then(
       (text) => response.writeHead(200, { "content-type": this.#registry.contentType }).end(text),

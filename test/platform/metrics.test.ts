@@ -5,6 +5,7 @@ import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/metrics.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
+import { exchange } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const MONITORING = {
@@ -187,6 +188,23 @@ it("serves nothing else there, and no metrics on the service's own port", async 
   expect((await ask(`${url}/metrics`)).status).toBe(404);
   expect((await ask(String(metricsUrl).replace("/metrics", "/v1/memories"))).status).toBe(404);
   expect((await world.serve()).metricsUrl).toBeUndefined();
+});
+
+it("answers one request of a connection, and collects once for all who ask at the same time", async () => {
+  await using world = await createWorld();
+  const { metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
+  let collected = 0;
+  const isReady = async () => ++collected > 0;
+  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const metrics = new Metrics({ ...nothing, isReady });
+
+  const answers = await exchange(metricsUrl, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+  expect(answers.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(1);
+  const texts = await Promise.all(Array.from({ length: 100 }, () => metrics.text()));
+  expect(new Set(texts).size).toBe(1);
+  expect(collected).toBe(1);
+  await metrics.text();
+  expect(collected).toBe(2);
 });
 
 it("names in dashboard, alerts and documentation only metrics that there are", async () => {
