@@ -17,7 +17,7 @@ export class AnswerTooLarge extends CommonFailure {
 }
 
 /**
- * Counts the size of one request's answer while it is built: the cost that was checked before is only an estimate.
+ * Counts the size of one request's answer while it is built, since the cost checked before is only an estimate.
  * Counts UTF-16 units instead of bytes; the door checks the bytes at the end.
  */
 export class AnswerBudget {

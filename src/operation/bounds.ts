@@ -99,7 +99,7 @@ export function withinBounds<Input extends object>(input: Input): Input {
   return input;
 }
 
-/** What is wrong with an input; nothing further is looked at where there is enough to tell. */
+/** The problems of an input. Bounds are checked only if sizes and characters are right. */
 function issuesOf(input: object): InputIssue[] {
   const bounds = boundsOf(input.constructor as Class);
   const issues = issuesOfTexts(input, bounds);
@@ -108,7 +108,7 @@ function issuesOf(input: object): InputIssue[] {
   return [...issuesOfFields(input, bounds), ...issuesOfItems(input, bounds)];
 }
 
-/** A malformed id is unknown, so nothing is wrong with it but its size. */
+/** Problems of sizes and characters. Of ids only the number is checked: a malformed id counts as unknown later. */
 function issuesOfTexts(input: object, { ids, sizes }: Bounds): InputIssue[] {
   return Object.entries(input).flatMap(([path, value]) => {
     const size = sizes.get(path);
@@ -134,7 +134,7 @@ function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
   });
 }
 
-/** Makes each item of a list one of its class, and checks it. */
+/** Replaces each item of the nested lists by an instance of its class, and checks it. */
 function issuesOfItems(input: object, { nested }: Bounds): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const [path, inputClass] of nested) {
@@ -160,12 +160,12 @@ interface Size {
   readonly items: number;
   readonly message: string;
 }
-/** The bounds that class-validator knows of a class, prepared once: its own validator collects them at each check. */
+/** The bounds of an input class, read from class-validator once. Its own validator collects them at each check. */
 interface Bounds {
   readonly sizes: ReadonlyMap<string, Size>;
   /** Fields with ids, of both kinds. */
   readonly ids: ReadonlySet<string>;
-  /** What the values of some fields are converted by; those of others to NFC. */
+  /** Conversions of marked fields. All other fields are converted to NFC. */
   readonly normalizers: ReadonlyMap<string, (value: unknown) => unknown>;
   /** Lists of inputs, with the class of their items. */
   readonly nested: ReadonlyMap<string, Class>;
@@ -234,7 +234,7 @@ function sizeOf(rules: readonly Rule[]): Size {
   return { units: itemMax * UNITS_PER_CHARACTER, items: max, message };
 }
 
-/** The check of a rule that was made by `bound`; none for a rule that only says when to check. */
+/** The checks of a rule that `defineBound` made; none for a rule that only says when to check. */
 function checksOf({ type, constraintCls }: Rule): Check[] {
   if (type !== ValidationTypes.CUSTOM_VALIDATION) return [];
   return getMetadataStorage()
@@ -257,10 +257,10 @@ function normalizeId(value: unknown): unknown {
 /** Longest id that a client may give a memory. */
 export const EXTERNAL_ID_MAX = 200;
 
-/** What no client can call a memory, since it is blank. */
+/** An id that no memory has, since a client's own id cannot be blank. */
 const NO_NAME = "";
 
-/** A UUID, in whichever case, or what may be a client's own id. */
+/** Converts a UUID, or a text that may be a client's own id, to NFC; any other text to an id that no memory has. */
 function normalizeMemoryId(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeMemoryId);
   if (typeof value !== "string") return value;
@@ -291,7 +291,7 @@ function findSizeProblem(
 const findNoProblem = (): undefined => undefined;
 
 const { combiningMarks } = LIMITS.text;
-/** Matches only at the start of a run: otherwise the search would try again at each mark of a long run. */
+/** The lookbehind matches only at the start of a run: else the search would start again at each mark of a long run. */
 const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${combiningMarks + 1}}`, "u");
 
 /** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
@@ -300,7 +300,7 @@ const findTextProblem = (value: unknown, size: Size | undefined): string | undef
     if (text.length > units) return message;
     if (text.includes("\0")) return "must not contain the NUL character";
     if (!text.isWellFormed()) return "must be well-formed Unicode";
-    // The time of NFC grows with the square of such a run; no language has words with this many (UAX #15, Stream-Safe).
+    // NFC takes time in the square of a run's length; no language needs runs this long (UAX #15, Stream-Safe).
     if (TOO_MANY_MARKS.test(text)) return `must not have more than ${combiningMarks} combining marks in a row`;
     return undefined;
   });
@@ -310,7 +310,7 @@ function normalizeText(value: unknown): unknown {
   return typeof value === "string" ? value.normalize("NFC") : value;
 }
 
-/** Whether PostgreSQL can hold a value of JSON: finite numbers, texts as above, and not nested deeper. */
+/** Whether PostgreSQL can store a JSON value: finite numbers, no NUL or lone surrogate, at most `depthLeft` levels. */
 function isStorable(value: unknown, depthLeft: number): boolean {
   if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
   if (typeof value === "number") return Number.isFinite(value);

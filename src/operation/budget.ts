@@ -17,12 +17,12 @@ export class RateLimited extends CommonFailure {
 
 const { requestsByPlan, windowMs } = LIMITS.budgets;
 
-/** The budget in which the requests of a user are counted. */
+/** The name of the budget that counts a user's requests. */
 export const accountBudget = ({ userId }: Pick<Caller, "userId">): string => `user:${userId}`;
 
 /**
  * Takes requests from the budget of a user, which all doors share.
- * @throws RateLimited when there are fewer left; then none is taken.
+ * @throws RateLimited when fewer are left; then none is taken.
  */
 export async function spendRequests(
   { budgets }: Pick<Context, "budgets">,
@@ -76,7 +76,7 @@ function groupsOf(address: string): number[] {
   return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
-/** The last two groups of IPv6 may be written as in IPv4. */
+/** Rewrites the last 32 bits, which IPv6 allows to be written as an IPv4 address, as two groups. */
 function groupsOfIPv4(text: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = text.split(".").map(Number);
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;

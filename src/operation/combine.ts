@@ -1,4 +1,4 @@
-/** One decorator that does what these do in a column above a field. */
+/** Combines decorators into one, with the same effect as writing them above a field in this order. */
 export const combine =
   (...decorators: readonly PropertyDecorator[]): PropertyDecorator =>
   (target, property) => {

@@ -90,13 +90,11 @@ export interface Context extends Services {
   readonly readAfter?: OlderRead | undefined;
   /** Called between parts of a request's work, so that other requests get their turn. */
   readonly pause?: (() => Promise<void>) | undefined;
-  /**
-   * Whether the answer contains this field, or its field `within` contains it: work for other fields can be skipped.
-   */
+  /** Whether the answer, or its field `within`, contains this field: work for other fields can be skipped. */
   selects(field: string, within?: string): boolean;
   /**
    * Takes further requests from the caller's budget.
-   * @throws RateLimited when there are fewer; then none is taken.
+   * @throws RateLimited when fewer are left; then none is taken.
    */
   charge(requests: number): Promise<void>;
 }
@@ -126,7 +124,7 @@ export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "
   readonly selects?: Context["selects"] | undefined;
   /** Set for a caller who takes answers that are a little old. */
   readonly readAfter?: ReadAfter | undefined;
-  /** A door that tells what is left of the budget charges by itself. */
+  /** Set by a door that itself charges the budget, in order to tell the client what is left of it. */
   readonly charge?: Context["charge"];
   /** The time limit that all waits of the request share. */
   readonly patience?: Patience | undefined;
@@ -151,7 +149,7 @@ export function contextOf(
   // The services last: in V8, properties after a spread make it twenty times as slow.
   const further = charge ?? ((requests) => spendRequests(services, caller, requests));
   const { older } = services;
-  // With a patience of its own: after a failure of the replica the request may still wait for the primary.
+  // The replica has its own patience: after a failure there, the request may still wait for the primary.
   const olderRead = older && readAfter && { ...readAfter, database: older.shares.of(account) };
   return {
     caller,
@@ -166,7 +164,7 @@ export function contextOf(
   };
 }
 
-/** The services with a share of the database of their own, for work that belongs to no account. */
+/** The same services with a separate share of the database, for work that belongs to no account. */
 export const servicesFor = (services: Services, account: string): Services => ({
   ...services,
   database: services.shares.of(account),

@@ -38,7 +38,7 @@ async function perform<Input extends object, Output extends object>(
   try {
     operation.check?.(context, checked);
     const cost = operation.cost?.(checked) ?? 1;
-    // The door has charged the first.
+    // The door has charged the first request already.
     if (cost > 1) await context.charge(cost - 1);
     const output = await run(operation, context, checked);
     if (context.readAfter && operation.effect !== "reads") await tellPosition(context);

@@ -32,7 +32,7 @@ export abstract class Failure extends Error {
 /** A failure that any operation may raise without declaring it. */
 export abstract class CommonFailure extends Failure {}
 
-/** A class of failures. One whose constructor needs arguments has an example of itself. */
+/** A class of failures. A class whose constructor needs arguments has an example. */
 export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
   | { new (...args: never[]): Failure; readonly example: Failure };
@@ -41,7 +41,7 @@ export type FailureClass =
 export const exampleOf = (declared: FailureClass): Failure =>
   declared.example === undefined ? new declared() : declared.example;
 
-const { issues: MOST, issueLength, pathLength, bytes } = LIMITS.refusal;
+const { issues: issuesMax, issueLength, pathLength, bytes } = LIMITS.refusal;
 
 /** A problem in the input: where (field names joined by dots), and what is wrong. */
 export interface InputIssue {
@@ -56,7 +56,7 @@ export class InvalidInput extends CommonFailure {
 
   /** Keeps only the first issues, so that an input with a thousand mistakes does not cause a huge answer. */
   constructor(issues: readonly InputIssue[]) {
-    const details = issues.slice(0, MOST).map(({ path, message }) => ({
+    const details = issues.slice(0, issuesMax).map(({ path, message }) => ({
       path: shorten(path, pathLength),
       message: shorten(message, issueLength),
     }));

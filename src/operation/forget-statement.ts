@@ -4,9 +4,9 @@ import { type DeclaredStatement, defineStatement } from "../platform/statement.j
 export type ForgetStatement = DeclaredStatement<{ keptHours: number }, { count: number }>;
 
 /**
- * Deletes a batch of a table's rows. SQL, because a model would wait for rows that others hold, while it holds the rest
- * of the batch itself; this skips them. The condition is on an indexed time, after which rows are kept for
- * `:keptHours`.
+ * Deletes a batch of a table's rows. SQL, because a model would wait for rows that other transactions have locked, and
+ * keep the rest of the batch locked meanwhile; this statement skips such rows. `condition` compares an indexed time;
+ * rows are kept for `:keptHours` after it.
  */
 export const forgetStatement = (table: string, condition: string, reason = "old"): ForgetStatement =>
   defineStatement({

@@ -47,7 +47,7 @@ export const idempotencyChores = (
   { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
 ];
 
-/** The user whose results they are, and how long each is kept. */
+/** Whose results are kept, and for how long. */
 export interface Results {
   readonly userId: string;
   readonly keptHours: number;
@@ -132,5 +132,5 @@ function decrypt(stored: Uint8Array, key: string): string {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
 }
 
-/** A different hash from the stored one. */
+/** Differs from the hash that is stored, so the table does not contain the key to its results. */
 const encryptionKey = (key: string): Buffer => sha256(`encrypts a result\n${key}`);

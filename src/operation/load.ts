@@ -22,7 +22,7 @@ const loaderOf = <K, V>(context: Context, batch: Batch<K, V>): DataLoader<K, V> 
     batchScheduleFn: (fetch) => void fetchAfterOthers(context, fetch),
   });
 
-/** Waits its turn, and so after the fields of this request that wait for theirs and may add keys. */
+/** Waits for a turn. Fields of this request that wait for theirs come first: they may add keys to the batch. */
 async function fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<void> {
   await settlePromises();
   if (pause) {
@@ -32,7 +32,7 @@ async function fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<
   fetch();
 }
 
-/** Settles when no promise callbacks are left to run: Node calls those of `nextTick` only then. */
+/** Settles when no promise callbacks are left to run: only then does Node call what was given to `nextTick`. */
 const settlePromises = (): Promise<void> => Promise.resolve().then(() => new Promise(process.nextTick));
 
 const loadersOf = new WeakMap<Context, Map<unknown, unknown>>();

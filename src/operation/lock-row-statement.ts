@@ -1,17 +1,21 @@
 import type { Database, Statement } from "../platform/database.js";
 
-/** The names of columns with their values, which are UUIDs. */
+/** The names of columns, each with its value, a UUID. */
 type Key = Readonly<Record<string, string>>;
 
-interface Wishes {
-  /** `KEY SHARE` prevents a deletion or an UPDATE lock, but others can hold `KEY SHARE`, too. */
+interface LockOptions {
+  /** `KEY SHARE` prevents a deletion or an UPDATE lock, but other transactions can hold `KEY SHARE`, too. */
   readonly strength?: "UPDATE" | "KEY SHARE";
   /** Does not wait: a row that is locked by another transaction counts as missing. */
   readonly skipLocked?: boolean;
 }
 
 /** SQL, because no model can lock a row. */
-const lockStatement = (table: string, columns: readonly string[], { strength, skipLocked }: Wishes): Statement => ({
+const lockStatement = (
+  table: string,
+  columns: readonly string[],
+  { strength, skipLocked }: LockOptions,
+): Statement => ({
   name: ["lock", table, strength, skipLocked && "skip_locked"].filter(Boolean).join("_").toLowerCase(),
   text:
     `SELECT 1 AS locked FROM ${table} WHERE ${columns.map((name, at) => `${name} = $${at + 1}::uuid`).join(" AND ")} ` +
@@ -19,7 +23,12 @@ const lockStatement = (table: string, columns: readonly string[], { strength, sk
 });
 
 /** Locks a row until the transaction ends; returns whether there is one. */
-export async function lockRow(database: Database, table: string, key: Key, wishes: Wishes = {}): Promise<boolean> {
-  const rows = await database.run(lockStatement(table, Object.keys(key), wishes), Object.values(key));
+export async function lockRow(
+  database: Database,
+  table: string,
+  key: Key,
+  options: LockOptions = {},
+): Promise<boolean> {
+  const rows = await database.run(lockStatement(table, Object.keys(key), options), Object.values(key));
   return rows.length > 0;
 }

@@ -4,13 +4,15 @@ import type { Context } from "./context.js";
 import { Failure } from "./failure.js";
 import type { DatabaseShares } from "./shares.js";
 
-/** What a caller says who takes answers that are a little old: how far they have seen, and where to tell them more. */
+/** Of a caller who accepts answers that are a little old. */
 export interface ReadAfter {
+  /** The position up to which the caller has seen the database. */
   readonly position: bigint;
+  /** Tells the caller a later position. */
   tell(position: bigint): void;
 }
 
-/** A replica that all accounts share, and the primary's position. */
+/** The replica, each account's share of it, and the primary's position. */
 export interface OlderReads {
   readonly replica: Pick<Replica, "has" | "leaveAlone">;
   readonly shares: DatabaseShares;
@@ -18,14 +20,14 @@ export interface OlderReads {
   position(): Promise<bigint>;
 }
 
-/** For one request of such a caller: the replica as its account may use it. */
+/** For one request of such a caller. `database` is the account's share of the replica. */
 export interface OlderRead extends ReadAfter {
   readonly database: Database;
 }
 
 /**
- * Runs a read: on the replica if the caller takes older answers and it has all that they have seen; on the primary
- * otherwise, and again there if the replica fails.
+ * Runs a read on the replica, if the caller accepts older answers and the replica has everything that the caller has
+ * seen. Otherwise, and again after a failure of the replica, runs it on the primary.
  */
 export const readOlder = <T>(context: Context, read: (context: Context) => Promise<T>): Promise<T> =>
   context.older && context.readAfter ? readOnReplica(context, context.older, context.readAfter, read) : read(context);
@@ -46,10 +48,10 @@ async function readOnReplica<T>(
   }
 }
 
-/** No replica ever has it. */
+/** A position that no replica ever reaches. */
 const NEVER = (1n << 64n) - 1n;
 
-/** Tells a caller who takes older answers after which position they see their own change. */
+/** Tells a caller who accepts older answers the position from which on a replica has their change. */
 export async function tellPosition({ older, readAfter }: Context): Promise<void> {
   // The change is stored already, so it must not fail because of this.
   if (older && readAfter) readAfter.tell(await older.position().catch(() => NEVER));

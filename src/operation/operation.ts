@@ -31,11 +31,11 @@ interface Facts<Input extends object, Output extends object> {
   /** How often it may be used, in addition to the rate limit of all requests. */
   readonly limits?: readonly UseLimit<NoInfer<Input>>[];
   readonly rest: RestRoute;
-  /** As how many requests an input counts in the account's budget; 1 unless given. Asks nobody. */
+  /** As how many requests an input counts in the account's budget; 1 unless given. Uses no database or service. */
   cost?(input: Input): number;
   /** How MCP offers it to agents; absent if MCP does not. */
   readonly mcp?: ToolRoute;
-  /** A realistic input, without defaults if wanted, and its output: for documentation. */
+  /** For documentation: a realistic input, which may omit fields that have defaults, and its output. */
   readonly example?: { readonly input: Partial<Input>; readonly output: Output };
   /**
    * Checks that the bounds of single fields cannot express. Runs before anything is charged or read; uses no database
@@ -48,7 +48,7 @@ interface Facts<Input extends object, Output extends object> {
 /** Why a change is not recorded in the audit, or what records it instead. */
 type NotRecordedHere = { readonly none: string } | { readonly by: string };
 
-/** It changes nothing. On a team, `place` is the caller's standing, which was read with their key; otherwise empty. */
+/** Changes nothing. On a team, `place` is the caller's standing, read with their key; otherwise it is empty. */
 interface Reads<Input, Output, Place extends unknown[]> {
   readonly effect: "reads";
   handle(context: Context, input: Input, ...place: Place): Promise<Output>;
@@ -167,7 +167,7 @@ export const keepsResults = ({ effect, permission }: Pick<Operation, "effect" | 
 
 const kindOf = (effect: Operation["effect"]): Operation["kind"] => (effect === "reads" ? "query" : "mutation");
 
-/** Checks a declaration against its own types. */
+/** Defines an operation. The compiler checks the declaration against its own input and output types. */
 export function defineOperation<Input extends object, Output extends object>(
   operation: PlainOperation<Input, Output>,
 ): Operation<Input, Output> {

@@ -10,18 +10,17 @@ export function outputTypeOf(schema: GraphQLSchema, operation: Operation): Graph
 }
 
 /**
- * For a field that is a relation in GraphQL, and that REST's answers contain as well: always, with these of its fields,
- * or as a whole where the operation loads it. REST's answers contain no other relations.
+ * Marks a relation of GraphQL that REST's answers contain, too. With `fields`: always, and with these fields only.
+ * Without: whole, if the operation loads it. REST's answers contain no other relations.
  */
 export const Embedded = (...fields: readonly string[]): PropertyDecorator => Extensions({ embedded: fields });
 
-/** For such a field that REST's answers contain as null where there is nothing. */
+/** Marks an embedded field that REST's answers contain as null where there is nothing. */
 export const NullWhereNothing: PropertyDecorator = Extensions({ mayBeNull: true });
 
 /**
- * For a field with another name in REST. Where an object shows another one from some point of view, its `id` in REST is
- * that of the other one. In GraphQL an `id` is always the object's own, since clients merge objects of equal type and
- * `id`.
+ * Gives a field another name in REST. For example, a search hit shows a memory: in REST its `id` is the memory's. In
+ * GraphQL an `id` is always the object's own, since clients merge objects of equal type and `id`.
  */
 export const InRest = (name: string): PropertyDecorator => Extensions({ inRest: name });
 

@@ -70,7 +70,7 @@ export function withinPage<Item extends object>(items: readonly Item[]): Item[] 
   return end < 0 ? [...items] : items.slice(0, end);
 }
 
-/** An estimate of the UTF-16 units of an item as JSON, including its names; it ends at `most`. */
+/** Estimates the UTF-16 units of an item as JSON, including its field names. Stops counting at `most`. */
 function unitsOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length + 3;
   if (typeof value !== "object" || value === null) return 24;

@@ -33,7 +33,7 @@ export interface Relation<Source extends object = object, Value = unknown> {
   follow(context: Context, source: Source, asked: AskedFields): Value | Promise<Value>;
 }
 
-/** Checks a declaration against its own types. */
+/** Defines a relation, and adds the failures of its team's rule. */
 export function defineRelation<Source extends object, Value>(relation: Relation<Source, Value>): Relation {
   const { team, failures } = relation;
   const refusals = team ? failuresOfRule({ which: "given", role: team.role }, "query") : [];

@@ -7,8 +7,8 @@ interface SaidOptions {
 }
 
 /**
- * Declares a field that two inputs have: that of a new thing, and that of a change to it. In a change every field may
- * be left out, and null removes what may be null.
+ * Declares a field of two inputs: one that creates an object, and one that changes it. In a change every field may be
+ * omitted, and null clears a field that may be null.
  */
 export const saidField =
   (of: "new" | "change") =>
@@ -18,14 +18,14 @@ export const saidField =
     return Field(type, { nullable: true, description: nullable ? `${description} Null removes it.` : description });
   };
 
-/** The fields of a thing that an input lacks. To require them of it does not compile, and the error names them. */
+/** Requires the fields that an input type lacks: passing such an input does not compile, and the error names them. */
 export type Whole<Said, Input> = Record<Exclude<keyof Said, keyof Input>, unknown>;
 
-/** What is said of a new thing: each of these fields, null where it is left out. */
+/** The values of these fields for a new object; null where the input omits one. */
 export const saidOf = <Said extends object>(names: readonly (keyof Said)[], input: Partial<Said>): Said =>
   Object.fromEntries(names.map((name) => [name, input[name] ?? null])) as unknown as Said;
 
-/** What is changed of a thing: those of these fields that are given. */
+/** The values to change: those of these fields that the input gives. */
 export const changedOf = <Said extends object>(names: readonly (keyof Said)[], input: Partial<Said>): Partial<Said> =>
   Object.fromEntries(
     names.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]),

@@ -70,7 +70,7 @@ export function selectedFields(info: Asked, within = ""): ReadonlySet<string> {
 
 type Names = Map<string, ReadonlySet<string>>;
 
-/** By the field's node, which lives as long as its document is remembered. */
+/** Keyed by the field's node, which lives as long as its document is cached. */
 const selected = new WeakMap<FieldNode, Names>();
 
 function namesIn(node: FieldNode): Names {

@@ -54,7 +54,7 @@ export class DatabaseShares {
     };
   }
 
-  /** Waits at both gates, together no longer than the patience; the rest of it is for locks. */
+  /** Runs work after waiting at both gates. These waits share the patience; the rest of it limits waits for locks. */
   async #pass<T>(account: string, kind: keyof Share, patience: Patience, work: Work<T>): Promise<T> {
     const share = this.#accounts.get(account) ?? newShare();
     this.#accounts.set(account, share);
@@ -79,7 +79,7 @@ export class DatabaseShares {
     }
   }
 
-  /** A wait that an operator sees. */
+  /** Gives a wait a span, so that operators see it. */
   #during(wait: Promise<void>): Promise<void> {
     return this.tracer ? this.tracer.during({ name: "wait for the database" }, () => wait) : wait;
   }
@@ -112,7 +112,7 @@ const newShare = (): Share => ({
 type Pass = <T>(work: Work<T>) => Promise<T>;
 
 /**
- * Prisma's models, of which each call waits at the gate. Prisma starts a call when it is awaited: inside the gate. A
+ * Prisma's models, where each call waits at the gate. Prisma starts a call only when it is awaited: inside the gate. A
  * shorter wait for locks can only be set in a transaction.
  */
 function gateModels(database: Database, pass: Pass): Models {

@@ -15,7 +15,7 @@ export interface MembersTeam extends Readonly<Team> {
   readonly role: TeamRole;
 }
 
-/** What a handler gets to know about its team. */
+/** What a handler knows about its team. */
 export interface Standing<Team = MembersTeam> {
   readonly team: Team;
   /**
@@ -72,7 +72,7 @@ const REFUSALS: Readonly<Record<TeamRole, new () => Failure>> = {
   member: TeamNotFound,
 };
 
-/** The failures of a rule. A query uses the team that was read with the key, so it cannot find that it was deleted. */
+/** The failures of a rule. A query uses the team read with the key, so it does not notice when the team was deleted. */
 export function failuresOfRule({ which, role }: TeamRule, kind: "query" | "mutation"): FailureClass[] {
   const absent = which === "given" ? [TeamNotFound] : kind === "query" ? [NotInTeam] : [NotInTeam, TeamNotFound];
   return role === "member" ? absent : [...absent, REFUSALS[role]];

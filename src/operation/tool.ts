@@ -24,19 +24,19 @@ export interface ToolRoute {
   readonly leftOut?: readonly string[];
   /** The descriptions of inputs for agents, instead of those for programmers. */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** The maximum of a number, smaller than at the other doors; also its default, unless that is smaller. */
+  /** The maximum of a number, smaller than at the other doors; also its default, unless the default is smaller. */
   readonly most?: Readonly<Record<string, number>>;
   /** The default of a number, smaller than at the other doors. */
   readonly usual?: Readonly<Record<string, number>>;
   /** The outputs that agents get, nested ones as `memories.title`; all by default. */
   readonly outputs?: readonly string[];
-  /** An output with a long text, of which an agent can request the part from a given character. */
+  /** An output with a long text: an agent can request the part that begins at a given character. */
   readonly inParts?: string;
   /**
    * Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors.
    */
   readonly ifCut?: string;
-  /** Inputs that leave something out: an answer whose lists are all empty names those that were given. */
+  /** Inputs that narrow the result: an answer whose lists are all empty names those of them that were given. */
   readonly narrowing?: readonly string[];
   /** Says what to try next, in an answer whose lists are all empty. */
   readonly whenEmpty?: string;

@@ -3,8 +3,8 @@ import type { Tracer } from "../platform/tracer.js";
 import { mapProperties } from "./shares.js";
 
 /**
- * The same database, in which each statement of a request, each call of a model, search and transaction has a span.
- * Spans have names, and no SQL and no values. A span contains the wait for a connection and for locks.
+ * The same database with a span for each statement, call of a model, search and transaction. Spans have names, but no
+ * SQL and no values. A span includes the waits for a connection and for locks.
  */
 export const tracedDatabase = <Whole extends Database>(database: Whole, tracer: Tracer): Whole => ({
   ...database,

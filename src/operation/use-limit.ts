@@ -49,7 +49,7 @@ export async function takeUses<Input extends object>(
   }
 }
 
-/** The same for a limit outside of operations, counted by the client's network. */
+/** Counts a use for a limit outside of operations, by the client's network. @throws RateLimited when it is reached. */
 export async function takeUseOfNetwork(
   context: Pick<Context, "budgets" | "clientAddress" | "meter">,
   limit: Omit<UseLimit, "by">,
@@ -70,7 +70,7 @@ export async function secondsUntilAllowed(
   const call = { parent: undefined, args: {}, context: {}, info: ANY_FIELD };
   const refusal = await decide(call, { max: limit, window: `${windowMs}ms`, uncountRejected: true });
   if (refusal === undefined) return 0;
-  // The next use is allowed when this one has left the window.
+  // The next use is allowed when this earlier one has left the window.
   const decisive = uses.times[uses.times.length - limit] ?? Date.now();
   return Math.max(1, Math.ceil((decisive + windowMs - Date.now()) / 1_000));
 }
