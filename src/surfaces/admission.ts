@@ -16,7 +16,7 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
   };
   const slots = new Slots(room);
   return (request, response, next) => {
-    // They decide whether the process is restarted.
+    // Never refused: health checks decide whether the process is restarted.
     if (isHealthCheck(request)) return next();
     work.assertNotOverloaded();
     const admission = takeSlot(slots, networkOf(scopeOf(response).clientAddress), response);
@@ -56,7 +56,7 @@ function admitCaller(
 
 /** Takes a slot until the request is over; "gone" means that the client has disconnected while waiting. */
 function takeSlot(slots: Slots, name: string, response: Response): boolean | Promise<boolean | "gone"> {
-  // It disconnected while its key was looked up: "close" comes no more, and the slot would never be given back.
+  // The client disconnected while its key was looked up: no "close" follows, so the slot would never be given back.
   if (response.closed) return Promise.resolve("gone");
   const { patience } = scopeOf(response);
   const isTaken = slots.take(name, patience.leftMs);

@@ -11,7 +11,7 @@ import { chargeCaller, chargeFailure, chargeKeyless } from "./rate-limit.js";
  */
 export type Identify = (authorization: string | undefined) => Promise<Caller>;
 
-/** Stores the caller in the scope. `readCaller` reads it again: the request's own changes may have changed it. */
+/** Stores the caller in the scope. `readCaller` reads the caller again, whom the request's own changes may change. */
 export async function identifyCaller(scope: RequestScope, identify: Identify, authorization?: string): Promise<void> {
   scope.readCaller = (patience = scope.patience) => patience.limit(identify(authorization));
   scope.caller = await scope.readCaller();
@@ -48,7 +48,7 @@ export function chargeWithoutKey(budgets: Budgets): Handler {
     request.headers.authorization === undefined ? charge(request, response, next) : next();
 }
 
-/** By REST every request costs one, also one that fails. */
+/** Charges the caller for a REST request, even if it fails. */
 export const chargeRequest =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {

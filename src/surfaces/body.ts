@@ -53,7 +53,7 @@ interface Bounds {
 }
 
 /**
- * Stops reading as soon as the body is known to be too large; the server handles the rest of it.
+ * Reads the body. Stops as soon as the body is known to be too large; the server discards the rest.
  * @throws BodyTooLarge when the body is larger than `limit`, compressed or decompressed.
  * @throws InvalidInput when it is incomplete, or not compressed as its header says.
  */

@@ -16,8 +16,9 @@ export interface RefusalParts {
 type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
 
 /**
- * Closes a connection whose client is still sending. Closed at once, the client would get a reset, and many clients
- * then never read the answer. So the remaining input is read and discarded, up to a limit of time and size.
+ * Closes a connection whose client is still sending. If it were closed at once, the client would get a reset, and many
+ * clients would then never read the answer. So the remaining input is read and discarded, within limits of time and
+ * size.
  */
 export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
   const end = () => socket.destroy();

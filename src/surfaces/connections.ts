@@ -13,7 +13,7 @@ interface Connection {
   readonly responses: Set<ServerResponse>;
   /** Bytes of large answers that the client has not taken yet. */
   unsent: number;
-  /** How many bytes the system had accepted for sending when it last made progress, and when that was. */
+  /** How many bytes the operating system had accepted for sending at the last progress, and the time of that. */
   taken: number;
   takenAt: number;
   idleSince: number;

@@ -14,8 +14,8 @@ export interface Health {
 }
 
 /**
- * `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers; `/health`
- * the same in the words of a client that asks before it calls.
+ * `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers. `/health`
+ * says the same as `/readyz`, in the format that clients of MemoryGraph read before they call.
  */
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });

@@ -67,7 +67,7 @@ export class RequestScope {
   readonly id: string;
   readonly clientAddress: string;
   readonly idempotencyKey: string | undefined;
-  /** What the client has seen; undefined unless it takes answers that are a little old. */
+  /** The position that the client has seen; undefined unless it accepts answers that are a little old. */
   readonly readAfter: ReadAfter | undefined;
   /** The work of the whole process, of which this request is a part. */
   readonly work: Work;
@@ -78,7 +78,7 @@ export class RequestScope {
   caller?: Caller;
   /** Reads the caller again: the request's own changes, or others, may have changed it, such as its team. */
   readCaller?: (patience?: Patience) => Promise<Caller>;
-  /** What an answer without a valid key says about how to get one. */
+  /** The `WWW-Authenticate` header of a 401: how to get a valid key. */
   challenge = "Bearer";
   /** Whether the caller's budget was charged, and whether that of its address was. */
   charged = false;
@@ -130,7 +130,7 @@ export class RequestScope {
   }
 }
 
-/** With it a client takes answers that are a little old, but has all that it has seen. */
+/** By this header a client accepts answers that are a little old, but contain all that it has seen. */
 const READ_AFTER = "X-Read-After";
 
 export const isHealthCheck = ({ url }: Pick<Request, "url">): boolean => /^\/(?:healthz|readyz)(?:$|\?)/.test(url);
@@ -248,7 +248,7 @@ export function errorAnswer(form: (failure: Failure | undefined, response: Respo
   return (error: unknown, _request, response, next) => {
     const failure = noteFailure(error, response);
     if (response.headersSent) return next(error);
-    // They describe the content that was to be sent: the error must not be cached for a year in its place.
+    // These headers describe the content that the error replaces. With them the error might be cached for a year.
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
     response.json(form(failure, response));
   };
@@ -307,7 +307,7 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     // With several hosts, a proxy in front may have routed by a different one.
     if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isHostName).length > 1)
       throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
-    // Express would silently drop what follows it.
+    // Express would silently drop everything after it.
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
     next();
   };
@@ -339,7 +339,7 @@ export const BUG_MESSAGE = "Something went wrong on our side.";
 
 /** Whether the headers declare the body as JSON in UTF-8. */
 export function claimsJson(request: Request): boolean {
-  // Nearly all clients send just this: to parse it takes longer than to read their body.
+  // Nearly all clients send exactly this; parsing the header takes longer than reading their body.
   if (request.headers["content-type"] === "application/json") return true;
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.get("content-type") ?? "")?.[1] ?? "utf-8";
   return request.is("application/json") !== false && /^utf-?8$/i.test(charset);

@@ -36,7 +36,7 @@ export interface PlainField {
   readonly nullable: boolean;
 }
 
-/** The fields of an operation's input, required ones first, made from what checks it: its type and its bounds. */
+/** The fields of an operation's input, required ones first: made from the type and the bounds that check them. */
 export const plainFieldsOf = (
   type: GraphQLInputObjectType,
   { input }: Pick<Operation, "input">,
@@ -196,7 +196,7 @@ function presentSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema
 }
 
 /**
- * The schema of an object with the fields in `only`, or with all that REST answers contain. Others may be added later.
+ * The schema of an object with the fields in `only`, or with all that REST answers contain. Releases may add fields.
  */
 function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonly string[]): JsonSchema {
   const followed = followedFields(type);
@@ -208,7 +208,7 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
     const parts = partsOf(field);
     const inner = getNullableType(field.type);
     if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
-    // In GraphQL what was not asked for, or failed, is null; REST leaves the field out, so null is not in its schema.
+    // In GraphQL such a field is null when it was not loaded or failed. REST omits it, so its schema has no null.
     const isLeftOut = (parts || followed.has(field.name)) && !field.extensions["mayBeNull"];
     return isLeftOut ? presentSchema(inner, named) : outputSchema(field.type, named);
   };

@@ -53,7 +53,7 @@ function formatDetails(failure: Failure, details: unknown): unknown {
 export const routesOf = (operations: readonly Operation[]): Routes =>
   new Map(operations.map(({ name, rest }) => [name, routeOf(rest)] as const));
 
-/** Operations name fields in camelCase; REST's paths in errors are in snake_case. */
+/** Throws the error again; the paths of an InvalidInput become snake_case, as REST names fields. */
 export function throwInRestNames(error: unknown): never {
   if (!(error instanceof InvalidInput)) throw error;
   throw new InvalidInput(error.details.map(({ path, message }) => ({ path: snakeCase(path), message })));

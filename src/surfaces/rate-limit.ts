@@ -41,7 +41,10 @@ export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Prom
   await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost: 1 });
 }
 
-/** The headers show the address's own budget, and that of its larger network only if that is used up. */
+/**
+ * Charges the address and its larger network. The headers show the budget of the address, and the larger one only when
+ * that is used up.
+ */
 async function chargeAddress(budgets: Budgets, scope: RequestScope, { name, limit, ...rest }: Charge): Promise<void> {
   for (const { network, shares } of networksOf(scope.clientAddress)) {
     const headers = shares === 1 ? "always" : "refused";
@@ -58,7 +61,7 @@ interface Charge {
   readonly headers?: "always" | "refused";
 }
 
-/** One atomic step of ours: a library that reads, decides and writes lets requests at once all pass. */
+/** Charges in one atomic step. A library that reads, decides and then writes would let concurrent requests all pass. */
 async function charge(budgets: Budgets, scope: RequestScope, request: Charge): Promise<void> {
   const { name, policy, limit, cost, headers = "always" } = request;
   const { used, resetMs } = await budgets.take(name, { limit, cost });

@@ -14,16 +14,16 @@ export type Plain = Readonly<Record<string, unknown>>;
 /** Runs an operation for a request, from REST's names to REST's names. */
 export type Run = (services: Services, scope: RequestScope, raw: RawInput) => Promise<Plain>;
 
-/** What a door that speaks JSON does otherwise than REST. */
+/** How a JSON door differs from REST. */
 interface DoorRules extends Pick<RequestFacts, "selects"> {
   readonly door: Door;
-  /** Of its inputs, if it takes only some. */
+  /** The type of the inputs, if the door takes only some of them. */
   readonly inputType?: GraphQLInputObjectType;
   /** Completes an input that was read. @throws InvalidInput */
   complete?(input: object): void;
 }
 
-/** @throws InvalidInput (from the run) for an input that does not fit, and whatever the operation raises. */
+/** Prepares an operation for a door. The run throws InvalidInput for an input that does not fit, and all failures. */
 export function runnerOf(
   operation: Operation,
   schema: GraphQLSchema,

@@ -19,9 +19,7 @@ interface ServerParts extends RefusalParts {
   /** Whether connections come from proxies; then the client's address is known only per request. */
   readonly behindProxies: boolean;
   readonly turns: Turns;
-  /**
-   * Whether the server goes down: then clients leave with their answers, so that no request meets a closed connection.
-   */
+  /** Whether the server is stopping. Then each answer closes its connection, so that no request comes too late. */
   isStopping(): boolean;
 }
 
@@ -34,9 +32,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   const { limits, behindProxies, turns, isStopping } = parts;
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {
-    /**
-     * If the answer comes before the end of the body, the rest is discarded, or the connection closed if it is large.
-     */
+    /** Discards what is left of the request's body; closes the connection if that may be large. */
     override writeHead(status: number, ...rest: []): this {
       if (!this.req.complete) {
         this.req.resume();
@@ -49,7 +45,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
       return super.writeHead(status, ...rest);
     }
 
-    /** A part of an answer that is streamed waits in memory, too, until the client has read it. */
+    /** Counts large parts of a streamed answer as unsent: they wait in memory until the client has read them. */
     override write(...args: readonly unknown[]): boolean {
       const hasRoom = super.write(...(args as [string]));
       const [data] = args;
@@ -107,8 +103,8 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });
-  // Any number, which the size of a head bounds: `assertHeadFits` refuses too many of them with the headers that
-  // browsers need. Node would drop further ones or, in newer versions, refuse the request before that.
+  // No limit here: the size of the head bounds their number, and `assertHeadFits` refuses too many of them, with the
+  // CORS headers that browsers need. Node would drop the excess or, in newer versions, refuse the request itself.
   server.maxHeadersCount = 0;
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));

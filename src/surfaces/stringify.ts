@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** After so many characters of JSON the next turn of the event loop goes on: about half a millisecond. */
+/** How many characters of JSON are made in one turn of the event loop: about half a millisecond of work. */
 const PIECE_LENGTH = 131_072;
-/** Where long lists stand: in GraphQL at `data.searchMemories.memories`. */
+/** How deep long lists are looked for: in GraphQL they are at `data.searchMemories.memories`. */
 const LEVELS = 3;
-/** Fewer items are made at once: a memory has at most 50,000 characters. */
+/** From how many items on a list is long. Shorter ones are made at once: a memory has at most 50,000 characters. */
 const LIST_LONG = 8;
-/** So many items of a long list are made at once. */
+/** How many items of a long list are made at once. */
 const TOGETHER = 4;
 
 /**
- * The same text as `JSON.stringify`, of a list with many items made over several turns of the event loop, so that other
- * requests are answered in between. Linear in the answer, which its budget bounds.
+ * Returns the same text as `JSON.stringify`. Makes long lists over several turns of the event loop, so that other
+ * requests are answered in between. Takes time linear in the answer's size, which the answer's budget bounds.
  */
 export async function stringify(answer: object): Promise<string> {
   if (!hasLongList(answer, LEVELS)) return JSON.stringify(answer);

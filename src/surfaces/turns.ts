@@ -42,7 +42,7 @@ export class Turns {
     return now < this.#endsAt;
   }
 
-  /** Starts one waiting work per turn: what it does synchronously belongs to the same turn. */
+  /** Starts one waiting request per turn: its synchronous work belongs to the same turn. */
   readonly #next = (): void => {
     const work = this.#waiting.shift();
     this.#isOpen = work !== undefined || this.#pieces.size > 0;

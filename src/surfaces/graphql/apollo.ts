@@ -95,7 +95,7 @@ const requestPlugin = (
         if (!singleResult.errors && isIntrospection(asked)) introspection.store(asked, singleResult);
       },
       async didEncounterErrors({ contextValue, errors }) {
-        // Shortened in place, before Apollo formats each error: it goes on with this list.
+        // Shortened in place, before Apollo formats each error: Apollo continues with this list.
         (errors as GraphQLError[]).splice(0, errors.length, ...noteErrors(contextValue, errors));
       },
     };

@@ -47,7 +47,7 @@ interface Cost {
 
 /**
  * @throws QueryTooCostly when the answer could exceed the limit.
- * @throws InvalidInput when the cost cannot be computed, as an argument does not fit its type.
+ * @throws InvalidInput when the cost cannot be computed because an argument does not fit its type.
  */
 export function assertAffordable(schema: GraphQLSchema, parsed: ParsedRequest): void {
   const { values, introspection } = readCost(schema, parsed);

@@ -54,7 +54,7 @@ const LINE_BREAK = /\r\n|[\n\r]/;
 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${nameLength + 1}}`);
 
-/** Makes a rule report its error like GraphQL's own rules, with all others, instead of throwing. */
+/** Options for a rule to report its error together with all others, as GraphQL's own rules do, instead of throwing. */
 const REPORTED = {
   propagateOnRejection: false,
   onReject: [

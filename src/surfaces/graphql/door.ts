@@ -91,8 +91,8 @@ const chargeFailed =
   };
 
 /**
- * Refuses what Apollo would refuse too, in the words of the other doors. Apollo itself answers 400 to a GET that a page
- * of another origin could send.
+ * Refuses what Apollo would refuse too, with the messages of the other doors. Apollo itself answers 400 to a GET that a
+ * page of another origin could send.
  */
 const parseBody: Handler = (request, response, next) => {
   const isPost = request.method === "POST";

@@ -5,7 +5,7 @@ import { Failure, shorten } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
 
-/** Apollo's codes and the interface's codes for the same. Apollo's codes for syntax and validation are kept. */
+/** Which codes of this interface replace codes of Apollo. Apollo's codes for syntax and validation are kept. */
 const CODES: Readonly<Record<string, string>> = {
   BAD_USER_INPUT: "BAD_REQUEST",
   OPERATION_RESOLUTION_FAILURE: "BAD_REQUEST",

@@ -96,8 +96,8 @@ function isLeafOf(type: Parameters<typeof mustBe>[0], node: ValueNode): boolean 
 }
 
 /**
- * Adds the errors of `literalsRule` to those of GraphQL's own rules: after these Apollo stops, without running it.
- * Where both report the same node, only the more precise error of `literalsRule` is kept.
+ * Adds the errors of `literalsRule`, which Apollo does not run after an error of GraphQL's own rules. Where both report
+ * the same node, only the more precise error of `literalsRule` is kept.
  */
 export function explain(
   schema: GraphQLSchema,

@@ -9,12 +9,10 @@ import { isIntrospection } from "./introspection.js";
 import { type AdmissionParts, type Asked, admit, finishResult, noteErrors } from "./request.js";
 import { resolvePlainField } from "./schema.js";
 
-/** What Apollo answers with, by what the client accepts. */
+/** The media types of answers, the same as Apollo's. The client's `Accept` selects one. */
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json"];
 
-/**
- * The first few headers `Accept` that came, with what is answered to them: clients send the same one again and again.
- */
+/** Caches the media type for the first few values of `Accept`: clients send the same ones again and again. */
 const negotiated = new Map<string, string | false>();
 const NEGOTIATED_MAX = 100;
 
@@ -28,7 +26,7 @@ function negotiate(request: Request): string | false | undefined {
   return mediaType;
 }
 
-/** An answer by HTTP, in the form of Apollo's. */
+/** An HTTP answer, in the form of Apollo's. */
 interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -36,8 +34,8 @@ interface Answer {
 }
 
 /**
- * What a plain request asks for: a POST of JSON without extensions, whose document was validated before, for one query
- * or mutation. Undefined for all others, which take the way through Apollo's pipeline.
+ * Reads a plain request: a POST of JSON without extensions, for one query or mutation of a document that was validated
+ * before. Undefined for all other requests, which go through Apollo's pipeline.
  */
 export async function plainRequestOf(
   request: Request,
@@ -67,8 +65,8 @@ export async function plainRequestOf(
 }
 
 /**
- * Runs a plain request: the same steps, and the same answer byte for byte, as through Apollo's pipeline, whose hooks,
- * copies and promises take half of the time of a small request.
+ * Runs a plain request, with the same steps and byte for byte the same answer as through Apollo's pipeline. Its hooks,
+ * copies and promises would take half of the time of a small request.
  */
 export async function answerPlain(
   parts: AdmissionParts,
@@ -98,7 +96,7 @@ export async function answerPlain(
   return finish(context, { errors: shown, data }, { status: data === undefined ? 400 : 200, headers });
 }
 
-/** As Apollo gives errors to `formatError`: with a code, and without what is meant for HTTP. */
+/** Calls `formatError` as Apollo does: each error has a code, and no HTTP status and headers. */
 const formatErrors = (errors: readonly GraphQLError[]): GraphQLFormattedError[] =>
   errors.map((error) => {
     const { http: _http, ...extensions } = error.extensions;

@@ -19,7 +19,7 @@ import { assertAffordable } from "./cost.js";
 import { causeOf, codeOf, httpError, limitErrors } from "./errors.js";
 import { assertVariablesFit } from "./variables.js";
 
-/** The steps of a request around its execution: the same for both ways, through Apollo's pipeline and past it. */
+/** The steps before and after a request's execution, the same for both ways: through Apollo's pipeline and past it. */
 
 export class NoSubscriptions extends Failure {
   readonly kind = "bad_request";
@@ -95,14 +95,14 @@ const fragmentsOf = ({ definitions }: { definitions: readonly { kind: string }[]
 
 const isFragment = (node: { kind: string }): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION;
 
-/** The errors to answer with and to log: each once, and only so many. */
+/** Logs the errors, and returns those to answer with: each once, and at most `LIMITS.refusal.issues`. */
 export function noteErrors({ scope }: RequestContext, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   const different = [...new Set(errors)].slice(0, LIMITS.refusal.issues);
   for (const error of different) {
     const cause = causeOf(error);
     const failure = failureBehind(cause);
     scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
-    // It is the error of one field; the others are answered, so the status stays 200.
+    // Only a header: one field failed, but the others are answered, so the status stays 200.
     if (failure?.retryAfterSeconds !== undefined) scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
     if (!failure && cause !== error) scope.log.error({ err: cause });
   }
@@ -114,7 +114,7 @@ type Result = {
   errors?: readonly GraphQLFormattedError[] | undefined;
 };
 
-/** The last step before the answer's text, which is one piece of work with it. Changes the result in place. */
+/** The last step before the answer becomes text; both are one piece of work. Changes the result in place. */
 export async function finishResult({ pause, errors }: RequestContext, result: Result): Promise<void> {
   await pause();
   for (const name of errors.rootsWithoutRoom) if (result.data) result.data[name] = null;

@@ -133,9 +133,7 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 
 const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
 
-/**
- * Refuses an enum value that is too long at once: graphql-js would compare it with every known one letter by letter.
- */
+/** Refuses enum values that are too long before graphql-js compares them letter by letter with every known value. */
 function boundEnums(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isEnumType(type)) continue;
@@ -182,7 +180,7 @@ function resolverFor(operation: Operation): ResolverClass {
   return OperationResolver;
 }
 
-/** The same for a relation, instead of a field resolver written by hand. */
+/** Generates the resolver class for a relation, instead of a field resolver written by hand. */
 function relationResolverFor(relation: Relation): ResolverClass {
   const { of, name, to, description, items } = relation;
   const options = {

@@ -3,20 +3,18 @@ import { assertJsonFits } from "../json-bounds.js";
 import type { JsonSchema, PlainField } from "../json-schema.js";
 
 /**
- * Arguments as an agent's model writes them, made into what the tool takes wherever only one thing can be meant: each
- * refusal costs the agent a call, and some models repeat the same form again. What is left is refused in words.
+ * Converts arguments as an agent's model writes them to what the tool takes, wherever only one meaning is possible:
+ * each refusal costs the agent a call, and some models repeat the same form. All else is refused with a message.
  */
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** What a reading tool leaves out when it is empty; a change may mean to empty something. */
 interface Reading {
+  /** Whether the tool only reads. Then empty values are left out; in a change they may clear a field. */
   readonly isReading: boolean;
 }
 
-/**
- * The same arguments in the forms of their fields, without those that say nothing. Unknown ones stay, to be refused.
- */
+/** Converts arguments to the forms of their fields, without those that are empty. Keeps unknown ones, to be refused. */
 export function readArguments(args: Arguments, fields: readonly PlainField[], reading: Reading): Arguments {
   const known = new Map(fields.map((field) => [field.name, field]));
   const read = Object.entries(args).map(([name, value]) => {
@@ -27,7 +25,7 @@ export function readArguments(args: Arguments, fields: readonly PlainField[], re
   return Object.fromEntries(said.map(([name, value]) => [name, value]));
 }
 
-/** Some clients send every field that there is: null, `""` or `[]` stands for one that the model has left out. */
+/** Some clients send every field that exists: null, `""` or `[]` stands for a field that the model has left out. */
 function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading }: Reading): boolean {
   if (value === null) return !nullable;
   if (value === "") return isReading || schema["type"] !== "string" || "enum" in schema || "format" in schema;
@@ -39,12 +37,12 @@ function readValue(value: unknown, { name, schema }: PlainField, { isReading }: 
   if (isReading && schema["format"] === "date-time") return completeTime(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
-  // Refused where it is read, whatever its items are.
+  // Too long: refused later, whatever its items are.
   if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
   return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
 }
 
-/** What a text stands for where the tool takes something else. */
+/** Reads a text as the list, object or number that the tool takes; returns it as it is if that fails. */
 function readText(text: string, { type }: JsonSchema): unknown {
   if (type === "string" || text.length > LIMITS.mcp.otherFormLength) return text;
   const plain = text.trim();
@@ -55,7 +53,7 @@ function readText(text: string, { type }: JsonSchema): unknown {
   return isFitting ? parsed : text;
 }
 
-/** Within the bounds of a body: it was a text there. */
+/** Parses JSON within the bounds of a body, which did not see inside this text; undefined if that fails. */
 function parse(text: string): unknown {
   try {
     assertJsonFits(Buffer.from(text));
@@ -71,7 +69,7 @@ const splitList = (text: string): string[] =>
     .map((item) => item.trim())
     .filter(Boolean);
 
-/** A name such as `Code Pattern` or `solves` as the tool writes it. */
+/** Converts a name such as `Code Pattern` or `solves` to the tool's own form of it. */
 function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown {
   if (typeof value !== "string") return value;
   if (value.length > LIMITS.mcp.otherNameLength) return value;
@@ -83,13 +81,13 @@ function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown
 
 const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
 
-/** An id without the quotes, brackets or spaces that a model has copied with it. */
+/** Removes the quotes, brackets or spaces that a model has copied together with an id. */
 const bareId = (value: unknown): unknown =>
   (typeof value === "string" && value.length <= LIMITS.mcp.otherNameLength && QUOTED_ID.exec(value)?.[1]) || value;
 
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?))?$/;
 
-/** A filter's day, or time without a zone, as that of UTC. A change has to say which moment it means. */
+/** Completes a day, or a time without a zone, as UTC. Only in filters: a change must say which moment it means. */
 function completeTime(value: unknown): unknown {
   const [, day, time = "00:00:00"] = (typeof value === "string" && LOCAL_TIME.exec(value.trim())) || [];
   return day === undefined ? value : `${day}T${time}Z`;

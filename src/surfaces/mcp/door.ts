@@ -33,7 +33,7 @@ interface McpParts {
   readonly instructions: string;
   /** Finds the caller and admits the key; charges nothing. */
   readonly identified: readonly Handler[];
-  /** What messages call the operations that are no tools. */
+  /** How messages name the operations that are not tools. */
   readonly routes: Routes;
 }
 
@@ -60,14 +60,14 @@ export class ForeignOrigin extends Failure {
   }
 }
 
-/** A page that a browser has loaded from elsewhere could reach a server that only its user can. */
+/** Refuses pages of other sites: in a user's browser they could reach a server that only this user can reach. */
 const refuseForeignOrigin: Handler = ({ headers: { origin } }, response, next) => {
-  // An origin that may call has its header by now.
+  // An allowed origin has this header already.
   if (origin !== undefined && !response.hasHeader("Access-Control-Allow-Origin")) throw new ForeignOrigin();
   next();
 };
 
-/** Every request costs one, also one that fails. A refusal waits for the message, since it is an answer to that. */
+/** Charges every request, even one that fails. A refusal waits for the message, since it must answer with its id. */
 const charge =
   (budgets: Budgets): Handler =>
   async (_request, response, next) => {
@@ -85,7 +85,7 @@ const refusedBudgetOf = (response: Response): RateLimited | undefined =>
 
 const readShortBody = readBodyUpTo(LIMITS.mcp.refusedBodyBytes);
 
-/** Of a request that is refused, little is read: for its id. */
+/** Reads the body. If the request is to be refused, reads only a short one, for the message's id. */
 const readMessageBody = (): Handler => async (request, response, next) => {
   if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
   const refused = refusedBudgetOf(response);
@@ -142,7 +142,7 @@ function parseBody(request: Request): unknown {
   }
 }
 
-/** @throws ProtocolFailure when there is no such tool, or none for the caller's key: said alike. */
+/** @throws ProtocolFailure, the same one, when the tool does not exist or the caller's key may not call it. */
 function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, Tool>, own: readonly Tool[]): Tool {
   const tool = byName.get(name);
   if (tool && own.includes(tool)) return tool;
@@ -154,13 +154,13 @@ function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, To
 interface Call {
   readonly services: Services;
   readonly response: Response;
-  /** What messages call operations. */
+  /** How messages name operations. */
   readonly names: Routes;
 }
 
 /**
- * What a call comes to. Clients show an agent what a tool answers, but often hide errors of HTTP and of the protocol:
- * so all about which an agent can do something is an answer.
+ * Calls a tool. Clients show agents the answers of tools, but often hide errors of HTTP and of the protocol. So each
+ * failure that an agent can act on is returned as an answer.
  */
 async function callTool(tool: Tool, { params }: Message, { services, response, names }: Call): Promise<object> {
   try {
@@ -177,8 +177,8 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
 }
 
 /**
- * The same as in REST, without sentences that name a route, since an agent has tools alone, and without issues that the
- * message says whole.
+ * The error as in REST, but without sentences that name a route, since an agent has only tools, and without details
+ * that the message contains already.
  */
 function errorForAgents(failure: Failure | undefined, names: Routes): object {
   const { error } = restError(failure, names) as { readonly error: PlainError };

@@ -6,15 +6,15 @@ export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stri
  */
 const ITEM_SHARE = 1 / 4;
 
-/** What is left of any value in fewer bytes than this: a note of where a text was cut, an empty list. */
+/** Any value can be cut to fewer bytes than this: to a note of where a text was cut, or to an empty list. */
 const SMALLEST_PIECE = 64;
 
 /**
- * As much of a JSON object as has room. Numbers and short texts stay. Long texts are cut and say how much is missing,
- * lists and inner objects end early. What is large shares the room that is left, so none of the object's own fields is
- * lost.
+ * Cuts a JSON object until it has room. Numbers and short texts stay. Long texts are cut, with a note of how much is
+ * missing; lists and inner objects end early. Large fields share the room that is left, so the object keeps all of its
+ * own fields.
  * @param room in bytes of compact JSON
- * @param part the field whose text is the end of a longer one, and the character of that at which it begins
+ * @param part the field whose text is the end of a longer text, and the character of the longer text where it begins
  */
 export function fitObject(value: object, room: number, part?: { name: string; from: number }): object {
   const fit = (inner: unknown, space: number, from = 0): unknown => {
@@ -41,7 +41,7 @@ export function fitObject(value: object, room: number, part?: { name: string; fr
     const entries = Object.entries(fields).map(([name, field]) => ({ name, field, bytes: jsonBytes(field) }));
     const fitted: Record<string, unknown> = { ...fields };
     let left = space - "{}".length - entries.reduce((sum, { name }) => sum + jsonBytes(name) + ":,".length, 0);
-    // Smallest first: what one field leaves of its share is for the larger ones.
+    // Smallest first: larger fields get what smaller ones leave of their shares.
     for (const [index, { name, field }] of entries.toSorted((one, other) => one.bytes - other.bytes).entries()) {
       const from = part && fields === value && name === part.name ? part.from : 0;
       fitted[name] = fit(field, Math.floor(left / (entries.length - index)), from);
@@ -54,7 +54,7 @@ export function fitObject(value: object, room: number, part?: { name: string; fr
 }
 
 /**
- * The first fields of an object: as many as have room for at least the smallest piece of each, and a note of the rest.
+ * Keeps the first fields of an object, as many as have room for the smallest piece of each, and notes how many follow.
  */
 function leadingFields(fields: object, room: number): object {
   const entries = Object.entries(fields);
@@ -67,7 +67,7 @@ function leadingFields(fields: object, room: number): object {
   return Object.fromEntries([...entries.slice(0, end), ["…", `${entries.length - end} more fields`]]);
 }
 
-/** The longest beginning that has room together with a note of where it ends. */
+/** Cuts a text to the longest beginning that has room together with the note of where it was cut. */
 function cutText(text: string, room: number, from: number): string {
   let [least, most] = [0, Math.min(text.length, room)];
   while (least < most) {
@@ -84,7 +84,7 @@ export const isCut = (value: unknown): boolean =>
 const CUT = /… \[cut at character \d+ of \d+\]/;
 const CUT_INSIDE = new RegExp(`${CUT.source}|"…":"\\d+ more fields"`);
 
-/** Does not end with half of a character. */
+/** Cuts a text, not within a surrogate pair, and notes where it was cut. */
 function cutAt(text: string, length: number, from: number): string {
   const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(length - 1));
   const kept = isHalf ? length - 1 : length;

@@ -4,11 +4,11 @@ import { CODES, LEGACY, META, MODERN, type Message, ProtocolFailure, clip } from
 
 const SERVER_INFO = { name: "memory-graph-gateway", title: "Memory Graph", version: PACKAGE.version };
 
-/** The list of tools depends on the key, so that no cache may show it to another; it changes with a new release. */
+/** The list of tools depends on the key, so no cache may show it to other keys. It changes only with a release. */
 const CACHED = { ttlMs: LIMITS.mcp.listKeptMs, cacheScope: "private" } as const;
 const CAPABILITIES = { tools: {} };
 
-/** The methods of both eras but `tools/call`; none does any work. */
+/** Answers the methods of both eras except `tools/call`; none runs an operation. */
 export function answerAlone(message: Message, instructions: string, tools: () => object[]): object {
   const { method, params, isModern } = message;
   if (method === "tools/list") return { tools: tools(), ...(isModern ? CACHED : {}) };
@@ -27,7 +27,7 @@ export function answerAlone(message: Message, instructions: string, tools: () =>
   });
 }
 
-/** The answer to a message: in the revision without a handshake each result says what it is and who made it. */
+/** The answer to a message. In the revision without a handshake each result names its type and the server. */
 export const resultOf = ({ id, isModern }: Message, result: object): object => ({
   jsonrpc: "2.0",
   id,

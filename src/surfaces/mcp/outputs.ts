@@ -1,16 +1,16 @@
 import { snakeCase } from "../../operation/names.js";
 
-/** Which parts of an answer agents get, by the names that they have there. */
+/** Which fields of an answer agents get. */
 export interface Outputs {
-  /** Whether it is all of them. */
+  /** Whether agents get all fields. */
   readonly isWhole: boolean;
-  /** What of the part with this name; undefined for nothing. */
+  /** Which fields of the field with this name, in snake_case; undefined if agents do not get that field. */
   of(name: string): Outputs | undefined;
 }
 
 export const WHOLE: Outputs = { isWhole: true, of: () => WHOLE };
 
-/** Of paths such as `total` and `memories.updatedAt`. */
+/** Reads paths such as `total` and `memories.updatedAt`; without paths agents get everything. */
 export function outputsOf(paths: readonly string[] | undefined): Outputs {
   if (!paths) return WHOLE;
   const inner = new Map<string, string[]>();

@@ -34,7 +34,7 @@ export interface Message {
 const ONE_MESSAGE =
   "The body must be one JSON-RPC message. Batches are not supported: send each message in its own request.";
 
-/** A message that breaks the protocol: a mistake of the client's program, about which an agent can do nothing. */
+/** A message that breaks the protocol: a mistake of the client's program, which an agent cannot correct. */
 export class ProtocolFailure extends Failure {
   static readonly example = new ProtocolFailure(CODES.invalidRequest, ONE_MESSAGE);
   override readonly reason = "mcp_protocol";
@@ -59,7 +59,7 @@ export class ProtocolFailure extends Failure {
   }
 }
 
-/** The id of a message, also of one that is wrong otherwise: its error must have it. */
+/** The id of a message, even of an invalid one, since its error must contain the id. */
 export const idOf = (body: unknown): Id | undefined => (isObject(body) && isId(body["id"]) ? body["id"] : undefined);
 
 /**
@@ -119,7 +119,7 @@ const unsupported = (requested: string, supported: readonly string[]): ProtocolF
     details: { supported, requested: clip(requested) },
   });
 
-/** Of a text that the client sent, as much as an answer repeats. */
+/** Shortens a text that the client sent, to repeat it in an answer. */
 export const clip = (text: string): string => shorten(text, LIMITS.mcp.shownLength);
 
 export const isObject = (value: unknown): value is Fields =>

@@ -6,12 +6,11 @@ import { type Outputs, WHOLE } from "./outputs.js";
 import { type JsonSchema, type NamedSchemas, type PlainField, answerSchema, plainFieldsOf } from "../json-schema.js";
 
 /**
- * Schemas in the part of JSON Schema that every client takes: the roots are objects, nothing is combined or referred
- * to, and no type is a list. So null is in none of them: an input is left out instead, and an output without a value
- * too.
+ * Schemas of tools use the part of JSON Schema that every client supports: roots are objects, there are no
+ * combinations and no references, and no `type` is a list. So none allows null: what has no value is omitted.
  */
 
-/** The input of an operation without what its tool leaves out, and with the defaults of its tool. */
+/** The input of a tool: the operation's fields without those that the tool leaves out, with the tool's defaults. */
 export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most = {}, usual = {} }: ToolRoute) {
   const config = type.toConfig();
   const fields = Object.entries(config.fields).filter(([name]) => !leftOut.includes(name));
@@ -23,7 +22,7 @@ export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most
   return new GraphQLInputObjectType({ ...config, fields: Object.fromEntries(smaller) });
 }
 
-/** What the inputs that a tool leaves out are then. */
+/** The default values of the inputs that a tool leaves out. */
 export const leftOutDefaults = (type: GraphQLInputObjectType, { leftOut = [] }: ToolRoute): object =>
   Object.fromEntries(
     Object.values(type.getFields())
@@ -55,8 +54,8 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
 const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? { required: names } : {});
 
 /**
- * A schema in few words, since every agent has each of them in its context. It leaves out patterns, since some clients
- * take only anchored ones, and sizes that hardly any call reaches: refusals explain both.
+ * Shortens a schema, since every agent has all schemas in its context. Leaves out patterns, since some clients take
+ * only anchored ones, and sizes that hardly any call reaches: refusals explain both.
  */
 function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([name]) => !LEFT_TO_REFUSALS.has(name));
@@ -74,7 +73,7 @@ export const partName = (output: string): string => `${snakeCase(output)}_from`;
 
 export const partField = (output: string): PlainField => ({
   name: partName(output),
-  description: "Where to go on in what was cut.",
+  description: "Where to continue a cut text.",
   schema: { type: "integer", minimum: 0 },
   required: false,
   nullable: false,
@@ -86,14 +85,14 @@ export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {
   return plain(answerSchema(type, named), named);
 }
 
-/** The schema of what agents get, with what every answer may say of itself. */
+/** The schema of a tool's answer: the given fields, and the two that say what is missing and what to do. */
 export function outputSchema(given: JsonSchema): JsonSchema {
   const { properties, required } = given as unknown as ObjectSchema;
   const note = { truncated: { type: "boolean" }, hint: { type: "string" } };
   return { type: "object", properties: { ...properties, ...note }, ...requiring(required ?? []) };
 }
 
-/** Whether an answer of this schema has what a path such as `memories.title` names. */
+/** Whether an answer of this schema has the field that a path such as `memories.title` names. */
 export function hasPath(schema: JsonSchema, path: string): boolean {
   const [name = "", ...rest] = path.split(".");
   const inner = (schema["items"] ?? schema) as JsonSchema;
@@ -101,7 +100,7 @@ export function hasPath(schema: JsonSchema, path: string): boolean {
   return field !== undefined && (rest.length === 0 || hasPath(field, rest.join(".")));
 }
 
-/** The schema of what agents get of an answer. */
+/** Reduces the schema of an answer to the fields that agents get. */
 export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
   if (outputs.isWhole) return schema;
   if (schema["type"] === "array") return { ...schema, items: pickOutputs(schema["items"] as JsonSchema, outputs) };
@@ -115,8 +114,8 @@ export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
 }
 
 /**
- * What agents get of an answer: the fields of this schema, without null, and without objects that are empty then. A
- * JSON object of a client's own stays as it is.
+ * Reduces an answer to the fields of this schema, without null, and without objects that are then empty. A client's own
+ * JSON object stays as it is.
  */
 export function pick(value: unknown, { items, properties }: JsonSchema): unknown {
   if (Array.isArray(value)) return items ? value.map((item) => pick(item, items as JsonSchema)) : value;
@@ -132,7 +131,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** The same without references, null and descriptions. What may be null is not required. */
+/** Removes references, null and descriptions from a schema. A field that may be null is then not required. */
 function plain(schema: JsonSchema, named: NamedSchemas): JsonSchema {
   const { $ref, anyOf, items, properties, type, enum: choices } = schema;
   if (typeof $ref === "string") return plain(named[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {}, named);

@@ -133,7 +133,8 @@ interface Extent {
 }
 
 /**
- * An output from a later part of its long text, if that was asked for, and in 8 KB; and what to do if it is not all.
+ * Makes the answer, with its long text from the requested part on. Cuts it to `LIMITS.mcp.answerBytes`, and says what
+ * to do if something is missing.
  */
 function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, tried }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
@@ -144,7 +145,7 @@ function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEar
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = name === undefined ? undefined : { name, from };
-  // Times become text here: what is cut is JSON.
+  // Converts times to text, since `fitObject` cuts plain JSON.
   const value = JSON.parse(JSON.stringify(asked)) as object;
   return toAnswer({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
 }
@@ -152,7 +153,7 @@ function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEar
 const isEmpty = (output: Output): boolean =>
   Object.values(output).every((field) => !Array.isArray(field) || field.length === 0);
 
-/** What is not in one graph of the caller may be in the other: an agent that has just joined a team looks in vain. */
+/** What to try after an empty answer: the caller's other graph, too, in which they worked before they joined a team. */
 function hintsIfEmpty({ whenEmpty, narrowing = [] }: ToolRoute, { caller }: RequestScope, args: Output): string[] {
   if (whenEmpty === undefined) return [];
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
@@ -166,14 +167,14 @@ function hintsIfEmpty({ whenEmpty, narrowing = [] }: ToolRoute, { caller }: Requ
 
 const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 
-/** Takes the input of the door itself out of those of the operation. */
+/** Separates the door's own input, where the part begins, from the operation's inputs. */
 function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: Output } {
   const { [name]: from = 0, ...others } = args;
   if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others };
   throw new InvalidInput([{ path: name, message: "must be a whole number, at least 0" }]);
 }
 
-/** An agent that writes back what it has read must not replace the whole by the part that had room in an answer. */
+/** Refuses texts that were cut: an agent that writes back what it has read must not replace the whole by a part. */
 function assertWhole(args: Readonly<Record<string, unknown>>): void {
   const issues = Object.entries(args)
     .filter(([, value]) => isCut(value))
@@ -184,7 +185,7 @@ function assertWhole(args: Readonly<Record<string, unknown>>): void {
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
-/** Numbers with a smaller maximum than at the other doors, where a refusal would name that. */
+/** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
 function assertWithin(input: object, names: readonly string[], { properties }: JsonSchema): void {
   const values = input as Readonly<Record<string, unknown>>;
   const bounds = properties as Readonly<Record<string, { readonly minimum: number; readonly maximum: number }>>;

@@ -6,8 +6,8 @@ import type { Request } from "express";
 const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
 
 /**
- * A request as the authorization server sees it: at its public URL, whatever `Host` says, with a body that was read and
- * bounded, and without a session: each connection is signed in to and agreed to anew.
+ * Makes the request that the authorization server gets: at its public URL, whatever `Host` says, with the body that was
+ * read within bounds, and without the session's cookie, so that a person signs in and agrees for each connection.
  * @param path what follows the issuer, with the query
  */
 export function innerRequest(request: Request, issuer: string, path: string): IncomingMessage {

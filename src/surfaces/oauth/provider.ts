@@ -24,7 +24,7 @@ export interface ProviderParts {
   readonly urls: OAuthUrls;
   readonly scopes: readonly Scope[];
   readonly store: OAuthStore;
-  /** A page for a request that cannot go on, and its headers. */
+  /** A page for a request that cannot continue, and its headers. */
   renderProblem(description: string): { readonly html: string; readonly headers: Readonly<Record<string, string>> };
   /** Logs an error, and sets the status of the answer. */
   note(error: unknown, response: ServerResponse): void;
@@ -37,8 +37,8 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
   const provider = new Provider(parts.urls.issuer, configurationOf(parts));
   const handle = provider.callback();
   provider.on("server_error", (context, error) => parts.note(error, context.res));
-  // Anybody may register a client. So who follows a link to this server gets to another site only by answering: RFC
-  // 9700, 4.11.2. Programs on the person's own machine are told at once; else they would wait.
+  // Anybody may register a client. So an error redirects nobody to another site; only a person's answer does (RFC 9700,
+  // 4.11.2). Programs on the person's own machine are told of the error at once; else they would wait.
   provider.on("authorization.error", ({ oidc }, error) => {
     if (oidc.route === "authorization" && leadsToSite(String(oidc.params?.["redirect_uri"])))
       error.allow_redirect = false;
@@ -70,7 +70,7 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
       id_token_signed_response_alg: "ES256",
       token_endpoint_auth_method: "none",
     },
-    // Pages of the origins that may call have their headers by now.
+    // Allowed origins have their headers already.
     clientBasedCORS: () => false,
     routes: ENDPOINTS,
     pkce: { required: () => true },
@@ -83,14 +83,14 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
     expiresWithSession: () => false,
     issueRefreshToken: (_context, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
-    // A client that gives up one token is disconnected, as people see it in their list of keys.
+    // A client that revokes one token is disconnected: people see one key for it, not its tokens.
     revokeGrantPolicy: () => true,
     renderError(context, { error_description: description, error }) {
       const { html, headers } = renderProblem(
         `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
       );
       context.set({ ...headers });
-      // That of an error which a redirect would have told.
+      // An error that would have been sent by a redirect has no error status yet.
       if (context.status < 400) context.status = 400;
       context.type = "html";
       context.body = html;
@@ -135,10 +135,10 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
   };
 }
 
-/** oidc-provider wants a key for ID tokens, which nobody can ask for here. So each process has another one. */
+/** oidc-provider requires a key for ID tokens, which nobody can request here. So each process makes its own. */
 const unusedKey = (): JWK => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
 
-/** A person is asked each time, and answers who they are and whether they agree on one page. */
+/** Asks a person each time. They sign in and agree on one page. */
 function askAlways(): interactionPolicy.Prompt[] {
   const { Prompt, Check } = interactionPolicy;
   const isUnanswered = new Check("unanswered", "the person has not answered yet", ({ oidc }) => !oidc.result?.login);
@@ -149,8 +149,8 @@ function askAlways(): interactionPolicy.Prompt[] {
 }
 
 /**
- * Whether a client's document may be read: from a name with a dot, at the usual port. Where such a name leads to an
- * internal address, oidc-provider cuts the connection before it sends anything.
+ * Whether a client's metadata document may be fetched: from a host name with a dot, at the default port. If the name
+ * resolves to an internal address, oidc-provider closes the connection before it sends anything.
  */
 function isAtPublicHost(clientId: string): boolean {
   const { hostname, port } = new URL(clientId);
@@ -170,7 +170,7 @@ function leadsToSite(uri: string): boolean {
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function adapterOf(kind: string, store: OAuthStore): Adapter {
-  // Nobody stays signed in, so there is nothing to keep of a session.
+  // Nobody stays signed in, so sessions are not stored.
   const isKept = kind !== "Session";
   return {
     async upsert(id, payload, seconds) {

@@ -4,8 +4,8 @@ import { InvalidInput } from "../../operation/failure.js";
 const { redirectUris: urisMax, redirectUriLength, nameLength } = LIMITS.oauth;
 
 /**
- * What is kept of a client's registration: where it may send people back to, and its name. Everything else has one
- * value, which the answer says: a public client that uses codes and refresh tokens.
+ * Reads the two fields of a client's registration that are kept: its redirect URIs and its name. All others have one
+ * value, which the answer contains: a public client that uses codes and refresh tokens.
  * @throws InvalidInput when there is no address, there are too many, or one is too long.
  */
 export function registrationIn(body: unknown): object {
@@ -23,7 +23,7 @@ export function registrationIn(body: unknown): object {
   return { redirect_uris: uris, ...named, token_endpoint_auth_method: "none" };
 }
 
-/** A name as people are shown it: on one line, without characters that are invisible or turn the text around. */
+/** A name to show to people: on one line, without characters that are invisible or reverse the text. */
 export const plainName = (name: string): string =>
   [
     ...name

@@ -29,9 +29,9 @@ export interface OAuthParts {
   readonly services: Services;
   readonly store: OAuthStore;
   readonly chargeAddress: Handler;
-  /** Sends a code to an address. */
+  /** Mails a code to an address. */
   readonly signUp: Operation<{ email: string }>;
-  /** Exchanges the code for the key as which the program acts. */
+  /** Exchanges the code for a key, with whose rights the program acts. */
   connect(
     context: Context,
     proof: { readonly email: string; readonly code: string },
@@ -44,11 +44,11 @@ export interface OAuthParts {
   };
 }
 
-/** How often one network may do what stores something before anybody has agreed to anything. */
+/** How often one network may do these two things, which store something before anybody has agreed. */
 export const STARTS: Omit<UseLimit, "by"> = {
   ...LIMITS.oauth.startsPerNetwork,
   name: "oauth-start",
-  of: "beginnings of a connection from one network",
+  of: "attempts to connect a program from one network",
 };
 export const REGISTRATIONS: Omit<UseLimit, "by"> = {
   ...LIMITS.oauth.registrationsPerNetwork,
@@ -60,7 +60,7 @@ export const REGISTRATIONS: Omit<UseLimit, "by"> = {
 const BASE = "/oauth";
 const PAGE = `${BASE}/connect`;
 
-/** The authorization server, and the page on which a person answers a program. */
+/** The routes of the authorization server, and of the page on which a person allows or refuses a program. */
 export function oauthRoutes(parts: OAuthParts): Router {
   const { publicUrl, scopes, services, chargeAddress } = parts;
   const urls = oauthUrls(publicUrl);
@@ -102,7 +102,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
   post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
   router.use(BASE, errorAnswer(oauthError));
 
-  get(BASE + ENDPOINTS.authorization, limit(STARTS), answer(askingForAll(scopes)));
+  get(BASE + ENDPOINTS.authorization, limit(STARTS), answer(pathWithScopes(scopes)));
   get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(pathBelow));
   const page = new ConnectPage(parts, server);
   get(`${PAGE}/:id`, page.show);
@@ -112,7 +112,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
   return router;
 }
 
-/** Loaded by the first request that needs it: most processes never do, and it takes megabytes. */
+/** Loads the authorization server when a request first needs it: most processes never do, and it takes megabytes. */
 function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
   return onFirstUse(async () => {
     const { createAuthorizationServer } = await import("./provider.js");
@@ -126,8 +126,8 @@ function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Prom
   });
 }
 
-/** A client that names no scope asks for all that there are. */
-const askingForAll =
+/** Makes the path below `BASE`. A request that names no scope gets all scopes. */
+const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
@@ -157,7 +157,7 @@ function oauthError(failure: Failure | undefined): object {
   return { error, error_description: failure.message };
 }
 
-/** The page on which a person signs in and answers. A page of another site cannot answer: the cookie stays away. */
+/** The page where a person signs in and answers. Other sites cannot answer: the cookie is not sent for their forms. */
 class ConnectPage {
   readonly #parts: OAuthParts;
   readonly #server: () => Promise<AuthorizationServer>;
@@ -218,7 +218,7 @@ class ConnectPage {
     );
     const pending = await (await this.#server()).pending(inner, response);
     if (pending.id !== request.params["id"])
-      throw new InvalidInput([{ path: "", message: "This is another request." }]);
+      throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
     return pending;
   }
 
@@ -248,7 +248,7 @@ class ConnectPage {
 const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
   new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
 
-/** What tells people where an address leads: its host, or the scheme that an app on their device answers to. */
+/** Shows people where a redirect URI leads: its host, or the scheme of an app on their device. */
 function hostOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri);
   return /^https?:$/.test(protocol) ? host : protocol;

@@ -2,7 +2,7 @@ import type { Handler } from "express";
 import type { Scope } from "../../operation/permission.js";
 import { scopeOf } from "../http.js";
 
-/** Where the parts of OAuth are, for clients and on this server: a proxy may serve it below a path. */
+/** The URLs of OAuth for clients, and its paths on this server: they differ if a proxy serves it below a path. */
 export interface OAuthUrls {
   readonly issuer: string;
   /** The door that the tokens are for. */
@@ -16,7 +16,7 @@ export interface OAuthUrls {
   readonly issuerMetadataPath: string;
 }
 
-/** What follows the issuer. The authorization server and its description use the same. */
+/** The paths below the issuer, for the authorization server and for its metadata. */
 export const ENDPOINTS = {
   authorization: "/authorize",
   token: "/token",

@@ -71,11 +71,11 @@ const codeForms = (path: string, email: string): Html =>
     </form>
     <p class="aside"><a href="${path}?address">Use another address</a></p>`;
 
-/** For a request that cannot go on. */
+/** For a request that cannot continue. */
 export const connectProblemPage = (message: string): string =>
   page("That did not work", html`<p class="problem" role="alert">${message.replaceAll("`", "")}</p>`);
 
-/** @param redirectUri where the answer leads; browsers check that for redirects after a form, too */
+/** @param redirectUri where the answer leads; browsers apply `form-action` to redirects after a form, too */
 export const connectHeaders = (redirectUri?: string) =>
   pageHeaders(redirectUri === undefined ? [] : [formTarget(new URL(redirectUri))]);
 

@@ -51,7 +51,7 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
 /**
  * The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines.
- * @param formsLeadTo where else than to this server the answer to a form may redirect
+ * @param formsLeadTo to which other origins than this server the answer to a form may redirect
  */
 export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
   "Content-Security-Policy": [

@@ -148,8 +148,8 @@ export const STEPS: readonly Step[] = [
   {
     step: "MCP: message",
     bound:
-      `one, with an id of ${mcp.idLength} characters; ${size(mcp.refusedBodyBytes)} beyond the budget, where the ` +
-      "refusal is an answer to it",
+      `one, with an id of ${mcp.idLength} characters; of ${size(mcp.refusedBodyBytes)} when the budget is used up, ` +
+      "since the refusal contains its id",
     time: "constant",
     memory: "constant",
     beyond: "400; 429",
@@ -158,8 +158,8 @@ export const STEPS: readonly Step[] = [
     step: "OAuth",
     bound:
       `bodies of ${size(oauth.bodyBytes)}, ${oauth.redirectUris} redirect addresses of ` +
-      `${count(oauth.redirectUriLength)} characters; of one network ${oauth.registrationsPerNetwork.limit} ` +
-      `registrations an hour and ${oauth.startsPerNetwork.limit} beginnings in ten minutes; ` +
+      `${count(oauth.redirectUriLength)} characters; from one network ${oauth.registrationsPerNetwork.limit} ` +
+      `registrations an hour and ${oauth.startsPerNetwork.limit} attempts to connect in ten minutes; ` +
       `${count(oauth.waiting)} clients and requests that wait, ${oauth.tokensPerGrant} tokens of a kind a connection`,
     time: "linear in its bytes; 2.5 s to read a document about a client",
     memory: size(oauth.bodyBytes),

@@ -91,7 +91,7 @@ class PageDoor {
 
 const tokenIn = (request: Request): string => String(request.params["token"]);
 
-/** Where the page stands that answers this request. */
+/** The path of the page that answers this request, and its token. */
 const placeIn = (request: Request) => ({ here: request.baseUrl + request.path, token: tokenIn(request) });
 
 const invitationIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
@@ -133,7 +133,7 @@ const answer =
       return;
     }
     const { acceptInvitation, declineInvitation, revokeApiKey } = door.operations;
-    // Only somebody who has joined is shown the key; one that nobody has seen must not stay valid.
+    // Only a person who joins is shown the key. A key that nobody has seen must not stay valid.
     const revoke = () => door.run(response, revokeApiKey, { id: made.id });
     try {
       await door.run(response, accepts ? acceptInvitation : declineInvitation, { token }, made.key);
@@ -163,7 +163,7 @@ async function confirmAddress(door: PageDoor, response: Response, email: string,
   }
 }
 
-/** @throws InvalidInput when the body is not that of the page's form. */
+/** @throws InvalidInput when the body does not come from the page's form. */
 function answerIn(body: unknown): { code: string; accepts: boolean } {
   const form = new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
   const [code, answer] = [form.get("code"), form.get("answer")];

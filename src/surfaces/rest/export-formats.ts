@@ -1,6 +1,6 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes records as text, a page after the other. */
+/** Writes records as text, page by page. */
 interface Writer {
   write(records: readonly Fields[]): string;
   end(): string;
@@ -11,7 +11,7 @@ export interface ExportFormat {
   begin(): Writer;
 }
 
-/** One record a line; the last one counts the others, so that a file that was cut off is known as such. */
+/** One record per line. The last one counts the others, so that readers notice if a file was cut off. */
 const JSON_LINES: ExportFormat = {
   contentType: "application/jsonl; charset=utf-8",
   begin() {
@@ -29,7 +29,7 @@ const JSON_LINES: ExportFormat = {
   },
 };
 
-/** The export of MemoryGraph: one object with two lists. Its end counts what was written, as above. */
+/** MemoryGraph's format: one object with two lists. Its end counts the records, as above. */
 const MEMORY_GRAPH: ExportFormat = {
   contentType: "application/json; charset=utf-8",
   begin() {
@@ -42,7 +42,7 @@ const MEMORY_GRAPH: ExportFormat = {
       counts[list]++;
       return text;
     };
-    const goOn = (): string => {
+    const beginRelationships = (): string => {
       [list, isFirst] = ["relationships", true];
       return '\n],"relationships":[';
     };
@@ -52,10 +52,10 @@ const MEMORY_GRAPH: ExportFormat = {
           .map(({ record, ...fields }) => {
             if (record === "graph") return describe(fields);
             if (record === "memory") return item(fields);
-            return `${list === "memories" ? goOn() : ""}${item(relationship(fields))}`;
+            return `${list === "memories" ? beginRelationships() : ""}${item(relationship(fields))}`;
           })
           .join(""),
-      end: () => `${list === "memories" ? goOn() : ""}\n],"exported":${JSON.stringify(counts)}}\n`,
+      end: () => `${list === "memories" ? beginRelationships() : ""}\n],"exported":${JSON.stringify(counts)}}\n`,
     };
   },
 };

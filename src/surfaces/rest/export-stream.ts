@@ -14,7 +14,7 @@ import { chargeCaller } from "../rate-limit.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
 import { readRequest } from "./request.js";
 
-/** What the operation that is streamed answers with, page by page. */
+/** One answer of the operation that is streamed. */
 interface Page {
   readonly records: readonly Readonly<Record<string, unknown>>[];
   readonly nextCursor: string | null;
@@ -26,14 +26,14 @@ interface StreamParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
   readonly guarded: readonly Handler[];
-  /** How long a client may read nothing, and how long the reading of one page may wait in total. */
+  /** How long a client may read nothing, and how long reading one page may wait in total. */
   readonly stalledAnswerMs: number;
   readonly waitMs: number;
 }
 
-/** Where whole exports are streamed; below it is the operation that reads their pages. */
+/** The path of whole exports. The operation that reads one page is below it. */
 export const EXPORT_PATH = "/v1/export";
-/** As many records as a page may have. */
+/** The most records that a page may have. */
 const PAGE = "100";
 
 /** Streams all pages of an export. At most one page is in memory: the next is read when the client has taken it. */
@@ -63,13 +63,13 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
     }
     const input = (cursor: string | null) =>
       Object.assign(read({ path: {}, query: { ...query, limit: PAGE }, body: undefined }), { cursor });
-    // Refuses what is wrong before it costs anything.
+    // Refuses a wrong input before it is charged.
     input(null);
     await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
     const readPage = async (cursor: string | null) => {
       const { clientAddress } = scope;
       const patience = new Patience(waitMs);
-      // A slow client takes hours: what it may see, the key says anew for each page.
+      // A slow client takes hours, so the rights of its key are read again for each page.
       const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
       const context = contextOf(services, { caller, clientAddress, door: "rest", patience });
       return execute(operation, context, input(cursor));
@@ -95,7 +95,7 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
   try {
     for (;;) {
       const hasRoom = response.write(writer.write(page.records));
-      // What is written already is not kept while a slow client reads it.
+      // The written records are dropped, so that memory does not hold them while a slow client reads.
       page = { records: [], nextCursor: page.nextCursor };
       if (!hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       if (page.nextCursor === null) break;
@@ -104,7 +104,7 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
     }
     response.end(writer.end());
   } catch (error) {
-    // The status is sent already: a broken connection is the only way to say that this is not the whole.
+    // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
     response.destroy();
   }
@@ -112,7 +112,7 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
 
 /** Waits until the client has taken what was written; false if it is gone, or has read nothing for too long. */
 async function isTaken(response: Response, stalledAnswerMs: number): Promise<boolean> {
-  // A connection that is closed already tells nothing more.
+  // A closed connection emits no further event.
   if (response.destroyed) return false;
   const end = new AbortController();
   const timer = setTimeout(() => end.abort(), stalledAnswerMs);

@@ -60,7 +60,7 @@ function success({ example, ...operation }: Operation, { schema, schemas }: Sour
   };
 }
 
-/** Answers for the kinds of failure of every operation. A public one too refuses a wrong key. */
+/** Answers for the kinds of failure of every operation. Public operations refuse a wrong key, too. */
 const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
   bad_request: restError(InvalidInput.example),
   unauthorized: restError(new Unauthorized()),

@@ -74,7 +74,7 @@ const count = (number: number): string => number.toLocaleString("en");
 const budgets = Object.entries(requestsByPlan).map(([plan, limit]) => `${count(limit)} (plan \`${plan}\`)`);
 
 const INTRODUCTION = `
-Requests carry an API key: \`Authorization: Bearer <key>\`; \`POST /signup\` is the way to a first one. Bodies are JSON in
+Requests carry an API key: \`Authorization: Bearer <key>\`; \`POST /signup\` is how to get a first one. Bodies are JSON in
 UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 
 - **Errors** have one format, \`{"error": {"code", "message", "reason"?, "details"?}}\`. Each \`code\` has one status;
@@ -82,11 +82,11 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   (\`method_not_allowed\`) with the header \`Allow\`.
 - **Input**: fields that are not in the path are in the query string or in the body, but not in both. Unknown fields
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
-  are written as \`types=A,B\` or as \`types=A&types=B\`; no item can contain a comma there, by GraphQL it can. An empty
+  are written as \`types=A,B\` or as \`types=A&types=B\`; no item can contain a comma there; in GraphQL it can. An empty
   list is refused; leave it out instead. \`types\` filters by any of the types, \`tags\` by all of the tags unless
   \`tags_match\` says otherwise.
 - **JSON**: numbers have the range and the precision of IEEE 754 doubles: write longer ones, such as ids of 64 bits in a
-  \`context\`, as strings. Of a name that an object has twice, the last counts.
+  \`context\`, as strings. If an object has a name twice, the last one counts.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404). A memory whose
   external id is a word of these paths, such as \`search\`, is found by its \`id\`, or at \`/v1/memories/%73earch\`.
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
@@ -102,13 +102,13 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and doors together;
   an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
   IPv6 has ${networksPer48} times as much. The headers \`RateLimit\`
-  and \`RateLimit-Policy\` say what is left; beyond that the answer is 429 with \`Retry-After\`. Of one address
-  ${LIMITS.http.connectionsPerAddress} requests are served at a time, and under one key ${LIMITS.http.connectionsPerKey}.
-- **Head**: one that is too large is 413, one that is malformed or too slow is 400. The service does not answer 408, 414,
-  417 or 431.
-- **X-Read-After**: a client that takes answers which may be a little old sends it with each request, \`0/0\` at first,
-  and from then on the value of this header in the latest answer that had it, which answers to changes have. So it sees
-  all of its own changes, also where a copy of the database answers. Services without such a copy ignore it.
+  and \`RateLimit-Policy\` say what is left; beyond that the answer is 429 with \`Retry-After\`. At most
+  ${LIMITS.http.connectionsPerAddress} requests of one address are served at a time, and ${LIMITS.http.connectionsPerKey} of one key.
+- **Head**: a request line and headers that are too large are 413; malformed or too slow ones are 400. The service does
+  not answer 408, 414, 417 or 431.
+- **X-Read-After**: a client that accepts answers which may be a little old sends this header with each request: first
+  \`0/0\`, then its latest value among the answers. Answers to changes have it. So the client sees all of its own
+  changes, even if a copy of the database answers. Services without such a copy ignore the header.
 - **Overload**: 503 with \`Retry-After\` means that nothing was done, and when to retry.
 `.trim();
 
@@ -196,7 +196,7 @@ function plainExample({ example }: Operation): Json {
   return plainNames(example?.input ?? {});
 }
 
-/** The same with the names of REST, also of the inputs in its lists. */
+/** Converts the names of an input, and of the inputs in its lists, to those of REST. */
 const plainNames = (input: object): Json =>
   Object.fromEntries(
     Object.entries(input).map(([name, value]: [string, unknown]) => [

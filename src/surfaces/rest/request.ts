@@ -3,7 +3,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { hasBody, readBody } from "../body.js";
 import { UnsupportedMediaType, checkIdempotencyKey, claimsJson } from "../http.js";
 
-/** Invalid UTF-8 in a query would become replacement characters, so the search would be for another text. */
+/** Refuses invalid UTF-8 in a query: it would become replacement characters, so a search would be for another text. */
 const refuseBrokenText: Handler = (request, _response, next) => {
   if (!request.url.includes("%")) return next();
   try {

@@ -39,7 +39,7 @@ export const restRoutes = (operations: readonly Operation[], { schema, services,
     })),
   );
 
-/** A known path with another method is answered 405. */
+/** Makes a router that answers 405 to other methods of a known path. */
 export function routerOf(routes: readonly Route[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of [...new Set(routes.map((route) => route.path))].sort(byUse)) {

@@ -12,7 +12,7 @@ export const withoutEmptyKey = (headers: Readonly<Record<string, unknown>>): Rec
       .filter(([name, value]) => name.toLowerCase() !== "authorization" || !/^(?:Bearer)?$/i.test(value)),
   );
 
-/** If the key is missing or wrong, adds where in this page to write it. */
+/** If the key is missing or wrong, says where in this page to write it. */
 export function explainKey(answer: Answer, hasKey: boolean): Answer {
   if (!answer.errors?.some(needsKey)) return answer;
   const message = hasKey
@@ -51,7 +51,7 @@ export async function askService(
   );
 }
 
-/** The service's answer, or what to do where there is none: the editor would show where in its code that failed. */
+/** Returns the service's answer. Without one, says what to do: the editor would show an error of its own code. */
 async function answerTo(body: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
   const all = { "Content-Type": "application/json", ...headers };
   const response = await fetch("./graphql", { method: "POST", headers: all, body }).catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { HttpMethod } from "../../../operation/operation.js";
 import type { Plain } from "../../run.js";
 
-/** What a client sent. Unknown fields are left alone. */
+/** A client's request. Unknown fields are ignored. */
 export interface AliasRequest {
   /** The id in the path; empty where the path has none. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface AliasAnswer {
   readonly body?: object;
 }
 
-/** A call of another service's clients: its names in, the operations that it stands for, and its names out. */
+/** A call by another service's clients. It runs operations; its input and its answer have the names of that service. */
 export interface Alias {
   readonly method: HttpMethod;
   readonly path: string;

@@ -6,14 +6,14 @@ import { cutTo, listOf, numberOf, onlyWhere, withoutBlanks } from "./values.js";
 
 const MEMORY = "/memories/:id";
 const DAYS = [1, 365] as const;
-/** Each call's path, and the one that earlier versions have called. */
+/** The path of each call, and its path in earlier versions. */
 const SEARCHES = ["/search/advanced", "/memories/search"] as const;
 const RECALLS = ["/search/recall", "/memories/recall"] as const;
 const WALKS = ["/search/memories/:id/related", "/memories/:id/related"] as const;
 const SEARCH = { tagsMatch: "any", listsAll: true, form: backendMemoryOf } as const;
 const RECALL = { tagsMatch: "any", listsAll: false, form: backendMemoryOf } as const;
 
-/** What the cloud backend of the published MCP server calls. */
+/** The calls of the published MCP server's cloud backend. */
 export const backendAliases: readonly Alias[] = [
   {
     ...{ method: "POST", path: "/memories", standsFor: ["putMemory", "createMemory"] },
@@ -64,7 +64,7 @@ export const backendAliases: readonly Alias[] = [
   },
 ];
 
-/** The tool that changes memories sends back all that it was shown: a text that was cut for it stays as it is. */
+/** Leaves out texts that were cut for the client: its update sends back all that it was shown. */
 async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<Plain> {
   if (!mayBeCut(body)) return body;
   const shown = backendMemoryOf(await run("memory", { id }));
@@ -72,8 +72,8 @@ async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<
 }
 
 /**
- * Exporters ask for a depth of 1 without types, and take what they are answered for relationships that start there;
- * with the others, each would be exported twice, once the wrong way round.
+ * Exporters ask for a depth of 1 without types, and take each relationship of the answer as starting at this memory. So
+ * they get only those; else each relationship would be exported twice, once in the wrong direction.
  */
 async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise<readonly Plain[]> {
   const isExport = numberOf(query["max_depth"]) === 1 && !listOf(query["relationship_types"]);
@@ -98,7 +98,7 @@ async function recentActivity(run: RunNamed, { days, project }: Plain): Promise<
   };
 }
 
-/** Numbers stand in objects: the tool that prints them looks there. */
+/** Puts each number into an object, where the client's tool reads it. */
 const statisticsOf = (statistics: Plain): Plain => ({
   total_memories: { count: statistics["memories_total"] },
   memories_by_type: countsOf(statistics["memories_by_type"]),

@@ -6,32 +6,32 @@ import { memoryInput, relationshipInput, relationshipOf } from "./forms.js";
 import { beginningOf, cutTo, listOf, numberOf, typesOf, withoutBlanks } from "./values.js";
 
 const LIMIT_DEFAULT = 20;
-/** What these clients may ask for at once: exporters ask for 1,000. */
+/** The most memories that a client may ask for at once: exporters ask for 1,000. */
 const LIST_MAX = 1_000;
 const { search, walk, answer, storage } = LIMITS;
 const DEPTHS = [1, walk.depth] as const;
 const BYTES_MAX = answer.graphqlBytes;
 
-/** An exporter takes what it gets for all that there is, so what is too large is refused, never cut. */
+/** Refuses an answer that is too large. Never cut it: an exporter would take the part for everything. */
 const refuseTooLarge = (bytes: number): never => {
   const message = `so many memories have more than ${bytes / 1_048_576} MiB: ask for fewer at once`;
   throw new InvalidInput([{ path: "limit", message }]);
 };
 
-/** Changes what is given; without anything to change, the memory as it is. */
+/** Changes the given fields, and returns the memory; without any, returns it as it is. */
 export async function changeMemory(run: RunNamed, id: string, body: Plain): Promise<Plain> {
   const changes = memoryInput(body);
   return Object.keys(changes).length > 0 ? run("updateMemory", { id, ...changes }) : run("memory", { id });
 }
 
-/** Stores a memory under the client's own id, in place of the one that it means by that id. */
+/** Stores a memory. With an id, which is the client's own, it replaces the memory that has this id. */
 export function storeMemory(run: RunNamed, body: Plain): Promise<Plain> {
   const said = memoryInput(body);
   const { id } = body;
   return id == null || id === "" ? run("createMemory", said) : run("putMemory", { ...said, external_id: id });
 }
 
-/** Links two memories; where they are linked already, answers with that relationship. */
+/** Links two memories; if they are linked already, answers with that relationship. */
 export async function linkMemories(run: RunNamed, body: Plain): Promise<AliasAnswer> {
   const input = relationshipInput(body);
   try {
@@ -45,45 +45,45 @@ export async function linkMemories(run: RunNamed, body: Plain): Promise<AliasAns
 
 interface Find {
   readonly tagsMatch: "all" | "any";
-  /** Whether the call lists all that there is where it names nothing to look for, as exporters do. */
+  /** Whether a call without query and filters lists everything, expired memories too, for exporters. */
   readonly listsAll: boolean;
-  /** What the client gets of a memory: made of each page by itself, so that no turn of the event loop makes all. */
+  /** Converts a memory for the client. Called page by page, so that no turn of the event loop converts all. */
   readonly form: (memory: Plain) => Plain;
 }
 
-/** Memories that match, best first; the newest first without a query. */
+/** Finds memories that match, best first; without a query, newest first. */
 export async function findMemories(
   run: RunNamed,
-  wishes: Plain,
+  request: Plain,
   { tagsMatch, listsAll, form }: Find,
 ): Promise<readonly Plain[]> {
-  const { query, memory_types, tags, min_importance, project_path: project } = wishes;
+  const { query, memory_types, tags, min_importance, project_path: project } = request;
   const narrowed = withoutBlanks({
     ...{ types: typesOf(memory_types), tags: listOf(tags) },
     ...{ min_importance: numberOf(min_importance), project },
   });
   const filter = { ...narrowed, tags_match: tagsMatch };
-  const most = cutTo([1, LIST_MAX], wishes["limit"], LIMIT_DEFAULT);
-  const start = cutTo([0, storage.team.memories], wishes["offset"], 0);
+  const most = cutTo([1, LIST_MAX], request["limit"], LIMIT_DEFAULT);
+  const start = cutTo([0, storage.team.memories], request["offset"], 0);
   const isBlank = query == null || (typeof query === "string" && query.trim() === "");
   if (!isBlank) return (await searchMemories(run, { ...filter, query }, start, most)).map(form);
-  // An export that lacks the memories that have expired would lose them without a word.
+  // An export without the expired memories would lose them silently.
   const include_expired = listsAll && Object.keys(narrowed).length === 0;
   return listMemories(run, { ...filter, include_expired }, { start, most, form });
 }
 
-async function searchMemories(run: RunNamed, wishes: Plain, offset: number, limit: number): Promise<readonly Plain[]> {
-  // Beyond the hits that are ranked there is nothing.
+async function searchMemories(run: RunNamed, request: Plain, offset: number, limit: number): Promise<readonly Plain[]> {
+  // A search returns only ranked hits, so there are none beyond.
   if (offset >= search.ranked) return [];
-  const { query } = wishes;
+  const { query } = request;
   const words = typeof query === "string" ? beginningOf(query, search.queryLength) : query;
-  const asked = { ...wishes, query: words, offset, limit, full: true };
+  const asked = { ...request, query: words, offset, limit, full: true };
   const { memories, truncated } = await run("searchMemories", asked);
   if (truncated) refuseTooLarge(answer.restPageBytes);
   return (memories as Plain[]).map(({ memory }) => memory as Plain);
 }
 
-/** As many as are asked for, page by page: exporters take a page that is shorter for the last one. */
+/** Reads page by page until all requested memories are found: exporters take a shorter answer for the last one. */
 async function listMemories(
   run: RunNamed,
   filter: Plain,
@@ -108,15 +108,15 @@ const TOO_MANY =
 
 interface Walk {
   readonly direction: "any" | "out";
-  /** Whether each relationship is wanted, and not each memory once. */
+  /** Whether the answer has an item for each relationship, instead of one for each memory. */
   readonly eachRelationship: boolean;
-  /** Whether all is wanted, also what has expired, or else nothing. */
+  /** Whether the answer must be complete, with expired memories, or else is refused. */
   readonly isExport: boolean;
 }
 
 /**
- * What relationships lead to from a memory, with the whole memories: the nearest and strongest.
- * @throws InvalidInput when not all have room and all are wanted.
+ * Follows relationships from a memory, and returns the nearest and strongest with the full memories.
+ * @throws InvalidInput when an export has no room for all.
  */
 export async function walkFrom(
   run: RunNamed,
@@ -127,9 +127,9 @@ export async function walkFrom(
   const types = typesOf(relationship_types);
   const depth = cutTo(DEPTHS, max_depth, 1);
   const limit = eachRelationship ? walk.relationships : walk.memories;
-  const wishes = { id, ...(types && { types }), max_depth: depth, direction, limit, full: true };
+  const input = { id, ...(types && { types }), max_depth: depth, direction, limit, full: true };
   const form = { each_relationship: eachRelationship, include_expired: isExport };
-  const { memories, truncated } = await run("relatedMemories", { ...wishes, ...form });
+  const { memories, truncated } = await run("relatedMemories", { ...input, ...form });
   if (isExport && truncated) throw new InvalidInput([{ path: "relationship_types", message: TOO_MANY }]);
   return memories as Plain[];
 }

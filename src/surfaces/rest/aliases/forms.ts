@@ -11,19 +11,19 @@ const RELATIONSHIP_FIELDS = [
   "context",
 ];
 
-/** What a client says of a memory, as `createMemory` and `updateMemory` take it. */
+/** The input of `createMemory` and `updateMemory` from a client's body. */
 export const memoryInput = (body: Plain): Plain => pick(body, MEMORY_FIELDS);
 
 export const relationshipInput = (body: Plain): Plain => pick(body, RELATIONSHIP_FIELDS);
 
-/** A memory under the id that its client has given it, or else ours. */
+/** A memory for a client, with the client's own id, or else ours. */
 export function memoryOf(memory: Plain): Plain {
   const said = Object.fromEntries(MEMORY_FIELDS.map((name) => [name, memory[name]]));
   const { created_at, updated_at } = memory;
   return { id: memory["external_id"] ?? memory["id"], ...said, created_at, updated_at };
 }
 
-/** What the published parser takes: it drops memories with longer texts, and with other values in these fields. */
+/** What the client's parser takes: it drops memories with longer texts, or with other types in these fields. */
 const TEXTS_MAX = { title: 200, summary: 500 } as const;
 const isText = (value: unknown): boolean => typeof value === "string";
 const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
@@ -42,7 +42,7 @@ export function backendMemoryOf(memory: Plain): Plain {
   };
 }
 
-/** Without what has another form than the parser takes. Most contexts stay as they are: they may have 2,000 entries. */
+/** Removes values that the parser does not take. Most contexts are not copied: they may have 2,000 entries. */
 function contextOf(context: Plain): Plain {
   const wrong = [...CONTEXT_KINDS].filter(([name, isRight]) => Object.hasOwn(context, name) && !isRight(context[name]));
   if (wrong.length === 0) return context;
@@ -57,7 +57,7 @@ export const mayBeCut = (body: Plain): boolean =>
     return typeof text === "string" && text.length >= most && text.endsWith("…");
   });
 
-/** The ends as the client has called them. */
+/** A relationship for a client. Its ends have the ids that the client has sent. */
 export function relationshipOf(relationship: Plain, { from_memory_id, to_memory_id }: Plain): Plain {
   const { id, type: relationship_type, strength, confidence, context, created_at } = relationship;
   return { id, from_memory_id, to_memory_id, relationship_type, strength, confidence, context, created_at };

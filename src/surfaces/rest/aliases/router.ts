@@ -22,7 +22,7 @@ interface AliasParts {
   formatError(failure: Failure | undefined): object;
 }
 
-/** Calls of clients that were written for another service: they need another address and nothing else. */
+/** Routes for clients that were written for another service: only their base URL has to change. */
 export function aliasRoutes(operations: readonly Operation[], parts: AliasParts): Router {
   const { schema, services, guarded, formatError } = parts;
   const runners = new Map(operations.map((operation) => [operation.name, runnerOf(operation, schema)]));
@@ -46,7 +46,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
   });
   const router = routerOf(routes);
   const answerError = errorAnswer((failure, response) => {
-    // They show why for this status alone, as a limit of what may be stored.
+    // Only for this status do these clients show the message: they take it for a limit of storage.
     if (failure?.reason === "graph_full") response.status(403);
     return withDetail(formatError(failure));
   });
@@ -61,7 +61,7 @@ const takeKeyHeader: Handler = ({ headers }, _response, next) => {
   next();
 };
 
-/** These clients show what stands in `detail`. */
+/** Adds the field whose text these clients show. */
 const withDetail = (error: object): object => {
   const { message } = (error as { error: { message: string } }).error;
   return { ...error, detail: message };
@@ -81,5 +81,5 @@ function readAliasRequest(request: Request): AliasRequest {
 const firstPart = (url: string): string => /^\/[^/?]*/.exec(url)?.[0] ?? "";
 const FIRST_PARTS = new Set(aliases.map(({ path }) => firstPart(path)));
 
-/** Whether a path may be one of a client's: pages are no calls, and need no look at these. */
+/** Whether a path may belong to these clients. Requests for other paths skip their routes. */
 export const mayBeAlias = (url: string): boolean => FIRST_PARTS.has(firstPart(url));

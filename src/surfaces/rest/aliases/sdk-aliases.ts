@@ -8,7 +8,7 @@ const MEMORY = `${MEMORIES}/:id`;
 const SEARCH = { tagsMatch: "all", listsAll: true, form: memoryOf } as const;
 const RECALL = { tagsMatch: "all", listsAll: false, form: memoryOf } as const;
 
-/** What the published SDKs for Python and TypeScript call, and the adapters on top of them. */
+/** The calls of the published SDKs for Python and TypeScript, and of the adapters on top of them. */
 export const sdkAliases: readonly Alias[] = [
   {
     ...{ method: "POST", path: MEMORIES, standsFor: ["createMemory"] },
