@@ -15,10 +15,10 @@ export interface PoolOptions {
   readonly timeoutMs: number;
   /** Settings of PostgreSQL, in the format of its command line. */
   readonly options: string;
-  /** The connections lead to a pooler, which takes no settings: there they belong to the role. */
+  /** Whether the connections lead to a pooler. It takes no settings from clients: there they are stored at the role. */
   readonly isPooled: boolean;
   onError(error: Error): void;
-  /** Which of these PostgreSQL processes are idle, which means that they wait for a statement. */
+  /** Which of these PostgreSQL processes are idle: they wait for a statement. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
@@ -52,8 +52,8 @@ export class BoundedPool extends pg.Pool {
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super({ ...config, connectionString: typeof url === "string" ? url : url(), pipeline: true });
-          // Between the pool's listener and that of the connection's user there is none, and PostgreSQL may end the
-          // connection in the same packet that says it is ready: an unhandled error would end the process.
+          // The pool removes its listener before the user of the connection adds one. PostgreSQL may end the connection
+          // in between, in the packet that says it is ready: without a listener the error would end the process.
           this.on("error", () => {});
           if (options.isPooled) askForUtc(this);
           const connection = new Connection(this);
@@ -98,7 +98,7 @@ export class BoundedPool extends pg.Pool {
         if (idle.has(connection.processId) && connection.waitsSince === since) connection.cut();
       }
     } catch (error) {
-      // An unreachable database is so for all connections. After any other error the next check tries again.
+      // If the database is unreachable, it is for all connections. After any other error the next check tries again.
       if (!(error instanceof NoAnswer) && whyUnavailable(error) !== "unreachable") return;
       for (const { connection, since } of checked) if (connection.waitsSince === since) connection.cut();
     } finally {
@@ -131,9 +131,10 @@ class Connection {
   }
 
   /**
-   * The answer to wait for. That to BEGIN is not: the transaction's first statement is sent right behind it, which
-   * saves a round trip. BEGIN can only fail with its connection, and then that statement fails, too. COMMIT is sent
-   * right behind a statement that stands `BEFORE_COMMIT`: it rolls back if that fails, and answers with the failure.
+   * Chooses the answer that the caller waits for. BEGIN is not waited for: the transaction's first statement is sent
+   * right behind it, which saves a round trip. BEGIN can only fail with its connection, and then that statement fails,
+   * too. COMMIT is sent right behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails,
+   * PostgreSQL rolls back, and COMMIT rejects with that failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
     // Only Prisma's adapter sends these texts; it takes answers as promises.
@@ -178,7 +179,7 @@ class NoAnswer extends Error {
 /** Properties of node-postgres' client that its types leave out. */
 const wireOf = (client: pg.Client): Wire => client as unknown as Wire;
 
-/** A pooler takes this setting from its clients, and sets it on each connection that it lends them. */
+/** Asks a pooler for UTC. It takes this one setting from its clients, and sets it on each connection that it lends. */
 function askForUtc(client: pg.Client): void {
   const wire = wireOf(client);
   const settings = wire.getStartupConf.bind(client);

@@ -15,7 +15,7 @@ export interface Chore {
 /**
  * Runs each chore at once and then at every interval, never twice at the same time. A failure is logged, at most once a
  * minute, and the chore runs again at the next interval. A run that takes longer than `runMs` is abandoned and counts
- * as a failure: what it waits for may never come. Disposing waits for the current runs.
+ * as a failure, since it may wait forever. Disposing waits for the current runs.
  */
 export function startChores(
   chores: readonly Chore[],

@@ -8,9 +8,9 @@ import { StartError } from "./start-error.js";
 
 /*
  * A copy of a whole database is text: a head with the newest migration, then for each table the line and the rows of
- * PostgreSQL's COPY, then an end with the number of rows. Rows of COPY never contain a line of only `\.`, which ends a
- * table. Generated columns and triggers are left out: the target computes the first and already has what the second
- * did.
+ * PostgreSQL's COPY, then an end with the number of rows. A line of only `\.` ends a table; rows of COPY never contain
+ * one. Generated columns are left out, since the target computes them. Triggers do not run, since the copied rows
+ * already have their effects.
  */
 
 /** How many rows each table has. */
@@ -57,9 +57,9 @@ export function writeDatabase(from: Address, target: Writable, tell: Tell = () =
 }
 
 /**
- * Fills the migrated and empty database with what `writeDatabase` wrote, wholly or not at all.
+ * Fills a migrated and empty database with what `writeDatabase` wrote, completely or not at all.
  * @returns the rows of each table
- * @throws StartError when it is not empty, has another schema, or the source ends early or is something else.
+ * @throws StartError when the database is not empty or has another schema, or the source ends early or is no backup.
  */
 export function readDatabase(
   to: Address,
@@ -69,11 +69,11 @@ export function readDatabase(
   return onPatientConnection(to, async (client) => {
     await client.query("BEGIN; SET CONSTRAINTS ALL DEFERRED");
     const tables = await namesOfTables(client);
-    // This also locks them: what is empty now stays so.
+    // This also locks the tables: what is empty now stays empty.
     for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
     await assertEmpty(client);
     const counts = await readTables(client, source, tell);
-    // Checks what was deferred: before that, PostgreSQL changes no table.
+    // Checks the deferred constraints now, since PostgreSQL alters no table with pending checks.
     await client.query("SET CONSTRAINTS ALL IMMEDIATE");
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
     await beforeCommit?.();
@@ -88,13 +88,13 @@ interface Move extends Required<ReadOptions> {
   readonly to: Address;
 }
 
-/** Moves all data to another migrated and empty database. A lock lets changes of the first one wait until the end. */
+/** Moves all data to another migrated and empty database. A lock makes changes of the source wait until the end. */
 export function moveDatabase({ from, to, ...options }: Move): Promise<RowCounts> {
   return onPatientConnection(from, async (holder) => {
     await holder.query(`BEGIN; LOCK TABLE ${(await namesOfTables(holder)).join(", ")} IN SHARE MODE`);
     const between = new PassThrough();
     between.on("error", () => {});
-    // One that fails ends the other.
+    // If reading or writing fails, the other one ends, too.
     const breaking = (error: unknown): never => {
       between.destroy(error instanceof Error ? error : new Error(String(error)));
       throw error;
@@ -105,10 +105,10 @@ export function moveDatabase({ from, to, ...options }: Move): Promise<RowCounts>
   });
 }
 
-/** Of connections that copy: they change nothing that a copy could miss. */
+/** The application name of copying connections. They make no changes that a copy could miss. */
 export const COPY_NAME = "memory-graph copy";
 
-/** Large tables take as long as they take. */
+/** Without a statement timeout, since copying a large table takes long. */
 const onPatientConnection = <T>(address: Address, work: (client: pg.Client) => Promise<T>): Promise<T> =>
   onConnection(address, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
     await client.query(
@@ -129,7 +129,7 @@ async function newestMigration(client: pg.Client): Promise<string> {
   return rows[0]?.name ?? "none";
 }
 
-/** Every table with the columns that are stored, in an order in which each comes after those that it refers to. */
+/** Every table with its stored columns; each table comes after the tables that it refers to. */
 async function tablesOf(client: pg.Client): Promise<Table[]> {
   const { rows } = await client.query<Table & { needs: readonly string[] }>(`
     SELECT relname AS name,

@@ -41,11 +41,11 @@ export async function openDataFolder(config: DataFolderConfig, server?: { readon
   return { databaseUrl: postgres.url, lost: never(), [Symbol.asyncDispose]: () => postgres.stop() };
 }
 
-/** Which variable has that address, or could have it. */
+/** The variable that holds the address of PostgreSQL itself, or could hold it. */
 export const variableOf = ({ directDatabaseUrl }: Pick<DataFolderConfig, "directDatabaseUrl">): AddressVariable =>
   directDatabaseUrl === undefined ? "DATABASE_URL" : "DIRECT_DATABASE_URL";
 
-/** A bug in a program that runs as root endangers the whole machine. In development that is accepted. */
+/** Refuses root in production: a bug in a program that runs as root endangers the whole machine. */
 function refuseRoot({ development, embeddedDatabaseAsRoot }: DataFolderConfig): void {
   if (development || embeddedDatabaseAsRoot || process.getuid?.() !== 0) return;
   throw new CannotStart(

@@ -41,10 +41,10 @@ export interface Database {
    */
   search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
   /**
-   * Reads pages of a graph by models, in the order of an index. PostgreSQL takes each graph for a small part of its
-   * table (see the migration `plans_for_any_graph`), and of one that is most of it, it would read and sort all for each
-   * page: of 100,000 memories those of one type took 170 ms instead of 10. Changes would be planned so, too: so in a
-   * transaction of its own, or only meanwhile inside another one.
+   * Reads pages of a graph by models, in the order of an index. PostgreSQL assumes that each graph is a small part of
+   * its table (see the migration `plans_for_any_graph`). A graph that is most of its table would be read and sorted
+   * whole for each page: 170 ms instead of 10 for one type among 100,000 memories. The setting must not affect changes,
+   * so it holds in a transaction of its own, or inside another transaction only until `read` ends.
    */
   readPages<T>(read: (models: Models) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
@@ -67,20 +67,20 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 
 const { searchTimeoutMs } = LIMITS.database;
 /**
- * Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. A plan is not
- * compiled: that took up to a second for a walk of .06, as PostgreSQL takes tables that it has not analyzed for large.
+ * Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. Plans are not
+ * compiled: PostgreSQL takes tables that were not analyzed for large, and spent up to 1 s on compiling a walk of .06 s.
  */
 const SETTINGS = "-c TimeZone=UTC -c jit=off";
-/** Has PostgreSQL take the rows of a page from an index in its order. */
+/** Settings that, turned off, make PostgreSQL read a page's rows in index order instead of sorting them. */
 const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
 const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
-/** The same for one transaction, in one statement: Prisma sends no more at a time. */
+/** Sets them for one transaction, in one statement, since Prisma sends only one at a time. */
 const setPlanning = (value: "'off'" | "NULL"): string =>
   `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
 const PLAN_IN_ORDER = setPlanning("'off'");
 const PLAN_AS_USUAL = setPlanning("NULL");
 const ATTEMPTS_MAX = 3;
-/** For each of the two steps of closing: ending transactions, and ending connections. */
+/** The time limit for each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
 
 /** How long to wait for a connection, for a lock and for answers; tests on a busy machine wait longer. */
@@ -102,7 +102,7 @@ export function openDatabase(
   const isNamed = pooler?.keepsNames ?? true;
   const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, isNamed }, onError);
   const lend = pooler ? withTransaction : withClient;
-  // Without a pooler the connections of this pool have it.
+  // Without a pooler the connections of this pool have this setting already.
   const searchSettings = pooler ? [`statement_timeout=${searchTimeoutMs}`] : [];
   const transaction = {
     maxWait: waits.connectionWaitMs,
@@ -158,13 +158,13 @@ export function openDatabase(
   };
 }
 
-interface PoolWishes {
+interface PoolParts {
   readonly waits: WaitBounds;
   readonly pooler: Pooler | undefined;
   readonly isNamed: boolean;
 }
 
-function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolWishes, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolParts, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = waits;
   const options = `${SETTINGS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
@@ -187,10 +187,10 @@ function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolWishes, onE
   return { pool, reservedPool, searchPool };
 }
 
-/** Before this time the timeout is not set again for the next statement, which saves quick searches a round trip. */
+/** Until a search takes this long, its timeout is not set again per statement. Saves quick searches a round trip. */
 const SLOW_SEARCH_MS = searchTimeoutMs / 10;
 
-/** Rounded to steps: Prisma's adapter caches each text that it sends. */
+/** Rounded up to 100 ms, so that there are few texts: Prisma's adapter caches each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
 
 /** Changes a setting until the connection is released. */
@@ -224,7 +224,7 @@ const withClient: Lend = async (pool, settings, work) => {
   }
 };
 
-/** The same through a pooler: settings hold only within a transaction. */
+/** Runs `work` on a connection through a pooler, in a transaction: there settings hold only within one. */
 const withTransaction: Lend = async (pool, settings, work) => {
   const client = await pool.connect();
   let broken: Error | undefined;

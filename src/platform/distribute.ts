@@ -4,7 +4,7 @@ import { DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "./distributed-t
 import { missingSettings, settingsFor, storeSettings } from "./pooler.js";
 import { StartError } from "./start-error.js";
 
-/** Called alone, these run as a whole on the node that has the graph. Inside a transaction, their statements do. */
+/** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
 const DELEGATED = ["create_memory", "narrowed_memories", "search_hits", "search_words", "words_alike"] as const;
 
 /** What a distribution did. */
@@ -18,8 +18,8 @@ export interface Distributed {
 type Tell = (message: string) => void;
 
 /**
- * Distributes what graphs hold over the nodes that Citus knows, with the rows that there are; what is distributed
- * already stays. Writing to a table waits while it is distributed.
+ * Distributes the tables of graphs, with their rows, over the nodes that Citus knows. Tables that are distributed
+ * already stay as they are. Writes to a table wait while it is distributed.
  * @throws StartError where there is no Citus or no node, or the schema forbids it. Then nothing was changed.
  */
 export async function distribute(url: string, tell: Tell = () => {}): Promise<Distributed> {
@@ -28,7 +28,7 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
   await assertPossible(client);
   await storeSettings(client, settingsFor(LIMITS.database));
   const missing = await missingTables(client);
-  // Rows are copied to the nodes, where columns are computed by these.
+  // First the functions that compute columns: the nodes need them when rows are copied there.
   for (const name of await functionsWithout(client)) await client.query(DISTRIBUTE_FUNCTION, [name]);
   await client.query("BEGIN; SET LOCAL citus.multi_shard_modify_mode TO 'sequential'");
   for (const table of missing) {
@@ -43,7 +43,7 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
     else await client.query(DISTRIBUTE_FUNCTION, [name]);
   }
   const emptied = await leftovers(client);
-  // Truncating a table truncates those that refer to it.
+  // Truncating a table also truncates the tables that refer to it, so the list is read again each time.
   for (const table of emptied) {
     if ((await leftovers(client)).includes(table)) await client.query(TRUNCATE_LOCAL, [table]);
   }
@@ -52,7 +52,7 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
 }
 
 /**
- * What is wrong with the distribution, in words; nothing where all is as it must be, on each node.
+ * Describes each fault of the distribution, on every node; an empty list means that there is none.
  * @throws StartError where there is no Citus or no node, or the schema forbids it.
  */
 export async function findDistributionFaults(url: string): Promise<string[]> {
@@ -75,7 +75,7 @@ export async function findDistributionFaults(url: string): Promise<string[]> {
   return [...faults, ...(await nodeFaults(client))];
 }
 
-/** Whether tables are distributed already: then migrations run in another form. */
+/** Whether tables are distributed: then migrations are sent by `forDistributed`. */
 export async function isDistributed(client: Queryable): Promise<boolean> {
   const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('citus_tables') IS NOT NULL AS known");
   if (!rows[0]?.known) return false;
@@ -84,8 +84,8 @@ export async function isDistributed(client: Queryable): Promise<boolean> {
 }
 
 /**
- * A migration for distributed tables: Citus takes one command at a time, and this is one. It stays one transaction, and
- * goes from node to node in one order.
+ * Wraps a migration for distributed tables into one command, since Citus takes one at a time. It stays one transaction,
+ * and changes the nodes one after the other.
  */
 export const forDistributed = (script: string): string =>
   `DO $migration$ BEGIN SET LOCAL citus.multi_shard_modify_mode TO 'sequential';\n${script}\nEND $migration$`;
@@ -132,7 +132,7 @@ async function assertPossible(client: pg.Client): Promise<void> {
   throw new StartError(`The schema forbids to distribute its tables. ${listed}.`);
 }
 
-/** In the order in which they are distributed. */
+/** The tables that are not distributed yet, in the order in which to distribute them. */
 async function missingTables(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT table_name::text AS name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference')",
@@ -141,12 +141,12 @@ async function missingTables(client: pg.Client): Promise<string[]> {
   return [...REFERENCE_TABLES, ...DISTRIBUTED_TABLES].filter((table) => !present.has(table));
 }
 
-/** The functions of the service's own. */
+/** Selects the service's own functions: no triggers, and none of an extension. */
 const OWN = `
   FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.prorettype <> 'trigger'::regtype
     AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`;
 
-/** Functions that read no table: what they are made of must be on a node before its tables. */
+/** Functions that read no table. Tables use them to compute columns, so nodes must have them before the tables. */
 async function functionsWithout(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT p.oid::regprocedure::text AS name ${OWN} AND NOT EXISTS (
@@ -157,7 +157,7 @@ async function functionsWithout(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Functions on one graph. */
+/** Functions that work on one graph, and whether Citus is to run them on the graph's node. */
 async function functionsOn(client: pg.Client): Promise<Array<{ readonly name: string; readonly delegated: boolean }>> {
   const { rows } = await client.query<{ name: string; delegated: boolean }>(
     `SELECT p.oid::regprocedure::text AS name, p.proname = ANY ($1) AS delegated ${OWN}
@@ -167,7 +167,7 @@ async function functionsOn(client: pg.Client): Promise<Array<{ readonly name: st
   return rows;
 }
 
-/** A distributed table is empty on the coordinator, unless there were rows before. */
+/** Tables with rows on the coordinator's disk from before the distribution. */
 async function leftovers(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT table_name::text AS name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference')
@@ -178,7 +178,7 @@ async function leftovers(client: pg.Client): Promise<string[]> {
   return [...DISTRIBUTED_TABLES, ...REFERENCE_TABLES].filter((table) => found.has(table));
 }
 
-/** What each node must answer as the coordinator does: what a memory is found by, and the role's settings. */
+/** A query that each node must answer like the coordinator: a memory's search vector, and the role's settings. */
 const PROBE = `
   SELECT md5(memory_search('general', 'Probing getUserById', '{a tag}', 'Café', 'Words of src/app.ts, 東京.')::text)
     || ' ' || (SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings

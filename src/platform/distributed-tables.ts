@@ -1,6 +1,6 @@
 /**
- * What a graph holds, distributed by `graph_id`: all that one change of a graph writes is on one node. A table stands
- * behind those that it refers to.
+ * The tables of graphs, distributed by `graph_id`, so that each change of a graph writes on one node only. Each table
+ * comes after the tables that it refers to.
  */
 export const DISTRIBUTED_TABLES = [
   "graph_root",
@@ -14,15 +14,15 @@ export const DISTRIBUTED_TABLES = [
   "embedding_due",
 ] as const;
 
-/** Small, and read where memories are written: the same on every node. */
+/** Small tables with a copy on every node, since they are read where memories are written. */
 export const REFERENCE_TABLES = ["embedding_model"] as const;
 
-/** In a statement on the graphs of all nodes; only what runs in the background has such statements. */
+/** Marks a statement that reads the graphs of all nodes. Only background jobs run such statements. */
 export const ALL_GRAPHS = "/* all graphs */";
 
 /**
- * What a distribution by `graph_id` asks of the schema, read off the catalogue of any PostgreSQL: the rows say what
- * stands in its way. `$1` names the distributed tables, `$2` the reference tables.
+ * Finds what in the schema prevents a distribution by `graph_id`, one row per problem. Reads only the catalogue, so it
+ * works on any PostgreSQL. `$1` names the distributed tables, `$2` the reference tables.
  */
 export const OBSTACLES = `
   WITH t AS (

@@ -1,6 +1,6 @@
 /**
- * How many letters must be added, left out, replaced or swapped with their neighbour to make one word of the other
- * (optimal string alignment). It takes time by the product of their lengths, so callers limit these.
+ * How many letters must be added, removed, replaced or swapped with their neighbour to turn one word into the other
+ * (optimal string alignment). Takes time in the product of the lengths, so callers limit them.
  */
 export function editDistance(one: string, other: string): number {
   const [from, to] = [[...one], [...other]];

@@ -1,12 +1,12 @@
 import { LIMITS } from "../limits.js";
 
-/** A direction in the space of a model: whole numbers from -127 to 127, which times `scale` have the length 1. */
+/** A unit vector in the space of a model: whole numbers from -127 to 127, each to be multiplied by `scale`. */
 export interface Vector {
   readonly values: Int8Array;
   readonly scale: number;
 }
 
-/** Where texts are embedded. The key is never logged. */
+/** The server that embeds texts. The key is never logged. */
 export interface EmbeddingsSettings {
   readonly url: string;
   readonly model: string;
@@ -18,7 +18,7 @@ export class EmbeddingsFailed extends Error {}
 
 const { answerBytesPerText, dimensions } = LIMITS.embeddings;
 
-/** A server that speaks the embeddings API of OpenAI, as many do. */
+/** A client of a server with OpenAI's embeddings API, which many servers offer. */
 export class EmbeddingsServer {
   readonly model: string;
   readonly #url: string;
@@ -31,7 +31,7 @@ export class EmbeddingsServer {
   }
 
   /**
-   * The vectors of texts, in their order, by this model.
+   * Embeds texts by this model; returns their vectors in the same order.
    * @throws EmbeddingsFailed
    */
   async embed(texts: readonly string[], timeoutMs: number, model = this.model): Promise<Vector[]> {

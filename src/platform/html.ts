@@ -11,11 +11,11 @@ export function html(parts: TemplateStringsArray, ...values: readonly unknown[])
   return new Html(parts.map((part, index) => part + textOf(values[index])).join(""));
 }
 
-/** A text in which names in backticks become code. */
+/** Escapes a text, and shows names in backticks as code. */
 export const prose = (text: string): Html =>
   html`${text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 
-/** Somebody's own text within a sentence: what is written from right to left moves none of the words around it. */
+/** Isolates a user's text within a sentence, so that right-to-left text does not move the words around it. */
 export const isolate = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 function textOf(value: unknown): string {

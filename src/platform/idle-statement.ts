@@ -2,7 +2,7 @@ import { defineStatement } from "./statement.js";
 
 /**
  * Processes that have waited for their client for a second: the statement has not arrived, or its answer was lost. SQL,
- * because no model reads what PostgreSQL tells of itself.
+ * because no model reads PostgreSQL's own state.
  */
 export const idleProcesses = defineStatement({
   name: "idle_processes",

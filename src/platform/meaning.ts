@@ -5,12 +5,13 @@ import { VectorIndex } from "./vector-index.js";
 const { queriesAtOnce, queriesKept, queryMs } = LIMITS.embeddings;
 
 /**
- * What finding by meaning needs of a process: the server that embeds, vectors in memory, and those of earlier queries.
+ * What a process needs for search by meaning: the embeddings server, vectors in memory, and the vectors of earlier
+ * queries.
  */
 export class Meaning implements AsyncDisposable {
   #asked = 0;
   readonly #queries = new Map<string, Promise<Vector>>();
-  /** Up to which change of its graph the vectors of a matrix are loaded, by its name. */
+  /** By the name of a matrix, up to which change of its graph its vectors are loaded. */
   readonly loaded = new Map<string, Promise<number>>();
 
   constructor(
@@ -19,7 +20,7 @@ export class Meaning implements AsyncDisposable {
     readonly bounds: { readonly searchMs: number } = LIMITS.embeddings,
   ) {}
 
-  /** The vector of a query, kept by its text; a failure is not kept. */
+  /** The vector of a query, cached by its text; a failure is not cached. */
   vectorOf(query: string, model: string): Promise<Vector> {
     const key = `${model}\n${query}`;
     const kept = this.#queries.get(key) ?? this.#embed(query, model);
@@ -31,7 +32,7 @@ export class Meaning implements AsyncDisposable {
     return kept;
   }
 
-  /** It may take longer than a search waits: then a later one has it. */
+  /** May take longer than a search waits: then a later search uses the result. */
   async #embed(query: string, model: string): Promise<Vector> {
     if (this.#asked >= queriesAtOnce) throw new EmbeddingsFailed("too many queries wait for it");
     this.#asked++;

@@ -14,7 +14,7 @@ export interface Meter {
 }
 
 /**
- * What became of an attempt to send a mail: `refused` for good by the mail server, `given_up` after failing for too
+ * The outcome of an attempt to send a mail: `refused` permanently by the mail server, `given_up` after failing for too
  * long.
  */
 export type MailOutcome = "sent" | "retried" | "refused" | "given_up";

@@ -9,10 +9,10 @@ interface Pool {
   readonly waitingCount: number;
 }
 
-/** What is read when somebody asks for the metrics. */
+/** Sources that are read when the metrics are requested. */
 export interface MetricSources {
   readonly pools: Readonly<Record<string, Pool>>;
-  /** Statements that wait before they ask a pool, by the name of the pool, or of what else they wait for. */
+  /** Statements that wait before they ask a pool, by the name of the pool or of the other queue. */
   waiting(): Readonly<Record<string, number>>;
   /** Lines of the log at level error so far. */
   errors(): number;
@@ -30,7 +30,7 @@ export interface Backlog {
 const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "retried", "refused", "given_up"];
 const PREFIX = "memory_graph_";
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** The database is asked for its backlog at most so often, however many ask for the metrics. */
+/** How long the backlog is cached, so that frequent requests for metrics do not load the database. */
 const BACKLOG_KEPT_MS = 10_000;
 /** Of the port for metrics: connections, and how long a request may take to arrive. */
 const CONNECTIONS = 100;
@@ -69,7 +69,7 @@ export class Metrics implements Meter {
 
   constructor({ pools, waiting: waitingBefore, errors: errorsSoFar, isReady, backlog }: MetricSources) {
     collectDefaultMetrics({ register: this.#registry });
-    // Prometheus sees no increase to the first value of a series.
+    // A series must begin with 0, since Prometheus sees no increase to its first value.
     for (const outcome of MAIL_OUTCOMES) this.#mails.inc({ outcome }, 0);
     const errors = this.#counter("log_errors_total", "Lines of the log at level error.", []);
     const ready = this.#gauge("ready", "Whether the server can serve: 1, or 0.", []);
@@ -90,10 +90,10 @@ export class Metrics implements Meter {
       this.#backlog ??= backlog().finally(() => {
         setTimeout(() => (this.#backlog = undefined), BACKLOG_KEPT_MS).unref();
       });
-      // Without the database the other metrics are needed most.
+      // If the database fails, the other metrics are still served: then they are needed most.
       const [isAble, kinds] = await Promise.all([isReady(), this.#backlog.catch(() => ({}))]);
       ready.set(isAble ? 1 : 0);
-      // What it was before the database was lost is not what it is.
+      // Reset, so that values from before the database was lost are not shown as current.
       waits.reset();
       ages.reset();
       for (const [kind, { count, oldestSeconds }] of Object.entries(kinds)) {

@@ -16,7 +16,7 @@ import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } fro
 const FOLDER = join(PROJECT, "prisma", "migrations");
 /** Any constant works, as long as all servers on the same database use the same one. */
 const LOCK = 7_301_984_265;
-/** Held shared by each process that starts, until it has migrated, and exclusively while the database moves. */
+/** A process that starts holds it shared until it has migrated. A move of the database holds it exclusively. */
 const MOVE_LOCK = 7_301_984_267;
 
 interface Migration {
@@ -91,12 +91,12 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
   if (Number.parseInt(version, 10) < VERSION_MIN) {
     throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
   }
-  // Neither would its locks hold.
+  // A pooler ignores the connection's timeout, and its advisory locks would not hold, either.
   if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
 }
 
-/** @throws StartError while the database moves: what is written to it now could be missing there. */
+/** @throws StartError while the database moves: changes made here could be missing at the target. */
 async function assertStays(database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ stays: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS stays", [
     MOVE_LOCK,
@@ -114,7 +114,7 @@ export async function beginMove(database: pg.Client): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
-/** Polls: while waiting inside PostgreSQL it could neither report that it waits nor give up in time. */
+/** Takes the lock by polling: a wait inside PostgreSQL could neither be reported nor given up in time. */
 async function takeLock(
   database: pg.Client,
   tell: (message: string) => void,
@@ -254,7 +254,7 @@ async function applyMigrations(
 class WholeScripts extends PrismaPg {
   /** The error of the last statement, which the engine would turn into a string. */
   failure: unknown;
-  /** What is sent of a script. */
+  /** Converts a script before it is sent. */
   formOf: (script: string) => string = (script) => script;
 
   override async connect() {

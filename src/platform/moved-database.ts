@@ -2,8 +2,8 @@ import type pg from "pg";
 import { StartError } from "./start-error.js";
 
 /*
- * A database whose data were moved says so in a comment on the table of migrations: what is written there later would
- * be missing at the other one. A comment needs no table of its own, and whoever migrates may write it.
+ * A database whose data were moved is marked by a comment on the table of migrations, so that nobody writes to it:
+ * later changes would be missing at the new one. A comment needs no table, and the role that migrates may write it.
  */
 
 type Queryable = Pick<pg.Client, "query">;

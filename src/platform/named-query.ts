@@ -24,8 +24,8 @@ interface Description {
 const { prepareValue: valueMapper } = (pg as unknown as { utils: { prepareValue: unknown } }).utils;
 
 /**
- * A statement under its name. PostgreSQL describes its rows only the first time on a connection. They stay the same,
- * since it refuses a statement whose rows have changed, and reading the description takes longer than reading a row.
+ * A prepared statement whose row description is requested only once per connection, since reading it takes longer than
+ * reading a row. The description stays valid: PostgreSQL refuses a prepared statement whose rows have changed.
  */
 class NamedQuery extends (pg.Query as unknown as new (text: string, values: unknown[]) => Query) {
   #connection: Connection | undefined;
@@ -59,7 +59,7 @@ function descriptionsOn(connection: Connection): Map<string, Description> {
   return known;
 }
 
-/** A query as an object, which is faster: node-postgres copies a configuration property by property. */
+/** Makes a query object, which is faster: node-postgres copies a plain configuration property by property. */
 export function queryOf(statement: Statement<never, unknown>, values: object, isNamed: boolean): pg.QueryConfig {
   const { name, text } = statement;
   const query = isNamed
@@ -68,7 +68,7 @@ export function queryOf(statement: Statement<never, unknown>, values: object, is
   return query as unknown as pg.QueryConfig;
 }
 
-/** The answer to a query on one connection: a client, unlike a pool, returns no promise for a query object. */
+/** Runs a query on one connection. Needed since a client, unlike a pool, returns no promise for a query object. */
 export const ask = (client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.QueryResult> =>
   new Promise((resolve, reject) => {
     client.query(query, (error: Error | null, result) => (error ? reject(error) : resolve(result)));

@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for, so that the start makes only what every request needs. */
+/** Makes a value when it is first used, so that the start makes only what every request needs. */
 export function onFirstUse<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;

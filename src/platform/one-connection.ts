@@ -1,14 +1,14 @@
 import pg from "pg";
 import { type AddressVariable, explainDatabase } from "./start-error.js";
 
-/** The address of a database, and where it is from. */
+/** The address of a database, and the variable that holds it. */
 export interface Address {
   readonly url: string;
   readonly variable: AddressVariable;
 }
 
 /**
- * Runs `work` on a connection of its own, which it closes.
+ * Runs `work` on a new connection, and closes it.
  * @throws StartError when the database cannot be used: it names the variable.
  */
 export async function onConnection<T>(

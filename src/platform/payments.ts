@@ -29,7 +29,7 @@ export interface CheckoutSettings {
   readonly trialDays: number;
 }
 
-/** The ids of the prices of a seat, by the period that they are for. */
+/** The ids of the prices of a seat, by billing period. */
 export interface Prices {
   readonly month: string;
   readonly year: string | undefined;
@@ -272,7 +272,7 @@ function boundedObjects(client: HttpClient, longestMs: number): HttpClient {
   };
 }
 
-/** Cuts an answer that is too large, or not complete when no operation waits for it any more. */
+/** Cuts an answer that is too large, or still incomplete after `longestMs`, when no operation waits for it any more. */
 function boundAnswer(answer: IncomingMessage, longestMs: number): void {
   const cut = () => answer.destroy(new Error("The answer is too large or too slow."));
   const late = setTimeout(cut, longestMs);
@@ -284,7 +284,7 @@ function boundAnswer(answer: IncomingMessage, longestMs: number): void {
   });
 }
 
-/** A span for each request, retries as well. Ids are left out of its name. */
+/** Gives each request a span, also each retry. Its name contains no ids. */
 function traceRequests(client: HttpClient, tracer: Tracer | undefined): HttpClient {
   if (!tracer) return client;
   return {

@@ -16,12 +16,12 @@ const CONNECTION = {
   application_name: "memory-graph-gateway",
 };
 
-/** Two servers that start at the same time must not change the role at the same time. Any constant works. */
+/** The lock for changing the role, so that servers that start together do it in turn. Any constant works. */
 const LOCK = 7_301_984_266;
 
 /**
- * What every connection of the service needs. Where others open them, a pooler or the nodes of Citus, they belong to
- * the role.
+ * The settings that every connection of the service needs. If a pooler or the nodes of Citus open the connections, the
+ * settings are stored at the role.
  */
 export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
   TimeZone: "UTC",
@@ -34,7 +34,7 @@ export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>>
 /**
  * Prepares the use of a pooler: stores the settings at the role, by a direct connection, and asks the pooler what it
  * can do.
- * @throws StartError when its connections do not have the settings, or one of the addresses cannot be used.
+ * @throws StartError when the pooler's connections lack the settings, or one of the addresses cannot be used.
  */
 export async function preparePooler(
   urls: { readonly direct: string; readonly pooled: string },
@@ -46,8 +46,8 @@ export async function preparePooler(
 }
 
 /**
- * What the pooler can do.
- * @throws StartError when its connections do not have the settings, or it cannot be used.
+ * Finds out what the pooler can do.
+ * @throws StartError when its connections lack the settings, or it cannot be used.
  */
 export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database): Promise<Pooler> =>
   onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
@@ -62,13 +62,13 @@ export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database):
     return { keepsNames: await keepsNames(client) };
   });
 
-/** Stores the settings at the role that logs in, for this database; it may act as another one. */
+/** Stores the settings for this database at the role that logs in, even if it acts as another role. */
 export async function storeSettings(client: pg.Client, settings: Readonly<Record<string, string>>): Promise<void> {
   const { rows } = await client.query<{ database: string }>("SELECT current_database() AS database");
   const role = `ALTER ROLE CURRENT_USER IN DATABASE ${client.escapeIdentifier(rows[0]?.database ?? "")}`;
   await client.query("BEGIN; SET LOCAL ROLE NONE");
   await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-  // A new connection has them if they are stored already; this one began before.
+  // Always stored: this connection began before the lock was taken, so it does not show what is stored now.
   for (const [name, value] of Object.entries(settings)) {
     await client.query(`${role} SET ${name} = ${client.escapeLiteral(value)}`);
   }
@@ -89,8 +89,8 @@ export async function missingSettings(
 }
 
 /**
- * A pooler that keeps names apart gives each statement another name at PostgreSQL. With one that does not, a name could
- * stand for the statement of another process.
+ * Whether a pooler keeps the statements of its clients apart: then it gives each another name at PostgreSQL. With one
+ * that does not, a name could stand for the statement of another process.
  */
 async function keepsNames(client: pg.Client): Promise<boolean> {
   const name = `probe_${randomUUID()}`;

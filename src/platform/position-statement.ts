@@ -1,9 +1,6 @@
 import { defineStatement } from "./statement.js";
 
-/**
- * How far a primary has written, or a replica has replayed. SQL, because no model reads what PostgreSQL tells of
- * itself.
- */
+/** How far a primary has written, or a replica has replayed. SQL, because no model reads PostgreSQL's own state. */
 export const walPosition = defineStatement({
   name: "wal_position",
   values: {},

@@ -7,7 +7,7 @@ const PACKAGE_FILE = createRequire(import.meta.url).resolve("#package");
 /** The folder of the project, from sources and from the bundle alike. */
 export const PROJECT = dirname(PACKAGE_FILE);
 
-/** What package.json says of the service. */
+/** The service's version and description from package.json. */
 export const PACKAGE = JSON.parse(readFileSync(PACKAGE_FILE, "utf8")) as {
   readonly version: string;
   readonly description: string;

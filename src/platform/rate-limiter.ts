@@ -23,8 +23,8 @@ export interface Charge {
 /** Budgets by name, each for a window that begins with its first use; a minute by default. */
 export interface Budgets {
   /**
-   * Takes `cost` if the budget has enough left, otherwise nothing, in one atomic step. It was taken exactly when
-   * `used + cost <= limit`.
+   * Takes `cost` if the budget has enough left, otherwise nothing, in one atomic step. The cost was taken if, and only
+   * if, `used + cost <= limit`.
    */
   take(name: string, charge: Charge): Promise<Taken>;
   /**
@@ -37,8 +37,8 @@ export interface Budgets {
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 /**
- * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes those that
- * ended, then the oldest.
+ * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes the ended ones,
+ * then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
 /** A longer name, such as one with a long e-mail address, is stored as its hash. */
@@ -46,7 +46,7 @@ const NAME_MAX_LENGTH = 64;
 
 /** Budgets in this process: exact if it is the only one. */
 export class ProcessBudgets implements Budgets {
-  /** By window length, so that in each map those that end first come first. */
+  /** By window length, so that in each map the windows that end first come first. */
   readonly #windowsByLength = new Map<number, Map<string, Window>>();
   readonly #uses = new UseLog();
   readonly #clock: () => number;
@@ -94,7 +94,7 @@ function removeOld(windows: Map<string, Window>, now: number): void {
   }
 }
 
-/** The same step for all processes: Redis runs a script atomically. */
+/** Does the same as `ProcessBudgets.take` for all processes: Redis runs a script atomically. */
 const TAKE = `
   local used = tonumber(redis.call('GET', KEYS[1]) or '0')
   local left = redis.call('PTTL', KEYS[1])
@@ -104,7 +104,7 @@ const TAKE = `
   end
   return { used, left }`;
 
-/** The same for uses, by Redis's clock, which all processes share. */
+/** Notes uses in the same way, by Redis's clock, which all processes share. */
 const USE = `
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -143,7 +143,7 @@ export class RedisBudgets implements Budgets {
     this.#meter = meter;
     this.#log = log;
     const redis = new Redis(url, {
-      // By default a request would wait for a lost server, for seconds and more.
+      // With the default a request would wait for seconds or longer while Redis is lost.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
       commandTimeout: LIMITS.budgets.redisWaitMs,
@@ -195,7 +195,7 @@ export class RedisBudgets implements Budgets {
     }
   }
 
-  /** Logged once, and once more if the reason is known only later. */
+  /** Logs the loss once, and once more if the reason becomes known only later. */
   #lose(reason: string | undefined): void {
     const isNews = !this.#lost || (reason !== undefined && this.#reason === undefined);
     this.#lost = true;

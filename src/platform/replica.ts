@@ -4,7 +4,7 @@ import type { Meter } from "./meter.js";
 import { walPosition } from "./position-statement.js";
 import { warnSeldom } from "./warn-seldom.js";
 
-/** After a failure the replica is left alone for so long. */
+/** How long the replica is not used after a failure. */
 const REST_MS = 10_000;
 
 /** A streaming replica of the database, for reads that may be a little old. */
@@ -23,7 +23,7 @@ export class Replica implements AsyncDisposable {
     this.#meter = meter;
   }
 
-  /** Whether it has everything up to this position. Asks it only if it did not when it was last asked. */
+  /** Whether the replica has replayed this position. Asks it only if its last known position is earlier. */
   async has(position: bigint): Promise<boolean> {
     if (performance.now() < this.#restsUntil) return false;
     if (position <= this.#replayed) return true;
@@ -36,7 +36,7 @@ export class Replica implements AsyncDisposable {
     return position <= this.#replayed;
   }
 
-  /** It has failed: reads go to the primary for a while. */
+  /** Notes a failure of the replica: reads go to the primary for a while. */
   leaveAlone(error: unknown): void {
     this.#restsUntil = performance.now() + REST_MS;
     this.#meter?.replicaFailed();
@@ -53,7 +53,7 @@ export class Replica implements AsyncDisposable {
   }
 }
 
-/** How far a primary has written, or a replica has replayed; 0 for a database that tells neither. */
+/** How far a primary has written, or a replica has replayed; 0 if the database does not say. */
 export async function positionOf(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
   return readPosition(row?.position ?? "") ?? 0n;

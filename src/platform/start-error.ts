@@ -7,7 +7,7 @@ export const THROUGH_POOLER =
   "The address of the database leads through a pooler, which does not keep the settings of connections: set " +
   "DIRECT_DATABASE_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.";
 
-/** The variables that hold the address of a database. Sentences name the one that is meant. */
+/** The variables that may hold the address of a database. Error messages name the one concerned. */
 export type AddressVariable = "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATABASE_REPLICA_URL" | "TARGET_DATABASE_URL";
 
 /** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
@@ -48,7 +48,7 @@ const FILE_SENTENCES: Readonly<Record<string, string>> = {
   ENFILE: "too many files are open on this machine; close some",
 };
 
-/** The parts of an address, without the password, and where it is from. */
+/** The parts of an address, without the password, and the variable that holds it. */
 interface Place {
   readonly variable: AddressVariable;
   readonly host: string;
@@ -152,11 +152,11 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
 const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 
-/** The last line: Prisma's messages first show the query, over many lines, and then the error. */
+/** The last line of a message: Prisma's messages show the query over many lines before the error. */
 const conclusionOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n").at(-1) || "it failed";
 
-/** The error's code; for several attempts to connect, that of the first. */
+/** The error's code; after several attempts to connect, the code of the first one. */
 function codeOf(error: unknown): string {
   const { code, errors } = error as { code?: unknown; errors?: Array<{ code?: unknown }> };
   return String(code ?? errors?.[0]?.code ?? "");

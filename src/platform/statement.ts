@@ -1,26 +1,26 @@
-/** SQL under a name: PostgreSQL parses and plans it once a connection. */
+/** A prepared statement: PostgreSQL parses and plans it once per connection, by its name. */
 export interface Statement<Values extends object = readonly unknown[], Row = never> {
   readonly name: string;
-  /** Values stand as $1, $2, …. */
+  /** SQL with the placeholders $1, $2, …. */
   readonly text: string;
   /** The names of its values, in the order of their numbers; without names the values come in a list. */
   readonly names?: readonly string[];
-  /** Runs on connections that nothing else uses: to find out who asks must not wait for what others ask. */
+  /** Runs on reserved connections, so that looking up a key does not wait for the statements of others. */
   readonly reserved?: boolean;
-  /** Reads a page of a graph: it is planned as `Database.readPages` says. */
+  /** Reads a page of a graph; planned as `Database.readPages` describes. */
   readonly isPage?: boolean;
-  /** Never there: tells the compiler what the values and a row are. */
+  /** Never set. Tells the compiler the types of the values and of a row. */
   readonly types?: (values: Values) => Row;
 }
 
 /**
- * Begins the text of a statement that is the last of its transaction, and whose answer has no rows: it is not waited
- * for before COMMIT is sent, which saves a round trip. If it fails, so does COMMIT.
+ * Marks, at the beginning of its text, a statement that is the last of its transaction and returns no rows. COMMIT is
+ * sent without waiting for its answer, which saves a round trip. If the statement fails, so does COMMIT.
  */
 export const BEFORE_COMMIT = "/* before COMMIT */";
 
 /**
- * What it takes and answers with is declared; `test/contract/statement-types.test.ts` compares that with the database.
+ * A statement with declared types; `test/contract/statement-types.test.ts` compares them with the database.
  */
 export interface DeclaredStatement<Values extends object = never, Row = unknown> extends Statement<Values, Row> {
   readonly names: readonly string[];
@@ -32,7 +32,7 @@ export interface DeclaredStatement<Values extends object = never, Row = unknown>
 export const inOrder = ({ names = [] }: Statement<never, unknown>, values: object): unknown[] =>
   Array.isArray(values) ? values : names.map((name) => (values as Readonly<Record<string, unknown>>)[name]);
 
-/** PostgreSQL's types, and how node-postgres takes and gives their values. */
+/** PostgreSQL's types, and the JavaScript types by which node-postgres takes and returns their values. */
 interface Sql {
   bool: boolean;
   "bool[]": readonly boolean[];
@@ -42,7 +42,7 @@ interface Sql {
   "float8[]": readonly number[];
   int4: number;
   "int4[]": readonly number[];
-  /** As digits where it may be beyond 2^53. */
+  /** A string of digits if it may be beyond 2^53. */
   int8: number | string;
   json: unknown;
   jsonb: unknown;
@@ -53,7 +53,7 @@ interface Sql {
   "uuid[]": readonly string[];
 }
 
-/** A type; one that ends with `?` may be null. */
+/** A type; with `?` at its end the value may be null. */
 export type SqlType = keyof Sql | `${keyof Sql}?`;
 type Types = Readonly<Record<string, SqlType>>;
 
@@ -68,7 +68,7 @@ type ValueOf<Type> = Type extends { readonly known?: () => infer Value }
 /** The values that a declaration stands for. */
 export type ValuesOf<Declared extends Types> = { [Name in keyof Declared]: ValueOf<Declared[Name]> };
 
-/** A type whose values the code knows more closely. */
+/** A type whose values the code narrows. */
 type Known<Value> = SqlType & { readonly known?: () => Value };
 /** A text that is one of a few, such as an enum's value. */
 export const oneOf = <Value extends string>(): Known<Value> => "text";
@@ -81,7 +81,7 @@ interface Declaration<Values extends Types, Row extends Types> {
   readonly name: string;
   readonly values: Values;
   readonly row: Row;
-  /** Each value stands as `:name`, and is cast to its type. */
+  /** SQL with placeholders such as `:name`. Each is cast to its declared type. */
   readonly text: string;
   readonly reserved?: true;
   readonly isPage?: true;
@@ -89,7 +89,7 @@ interface Declaration<Values extends Types, Row extends Types> {
 
 const PLACE = /(?<![\w:]):([a-z]\w*)/gi;
 
-/** Declares a statement. Throws where the text has a value that is not declared, or lacks one that is. */
+/** Declares a statement. @throws Error when a placeholder is not declared, or a declared value is not used. */
 export function defineStatement<const Values extends Types, const Row extends Types>(
   declared: Declaration<Values, Row>,
 ): DeclaredStatement<ValuesOf<Values>, ValuesOf<Row>> {

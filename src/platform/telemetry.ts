@@ -48,7 +48,7 @@ const REASON_LENGTH = 300;
 
 /**
  * Starts OpenTelemetry. Its packages read their settings from the environment themselves: endpoint, headers, sampler,
- * the size of the queues. A queue that is full drops what is new, so a slow or dead collector costs nothing else.
+ * the size of the queues. A full queue drops new items, so a slow or dead collector has no other effect.
  */
 export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
   const ours = resourceFromAttributes({ "service.name": NAME, "service.instance.id": randomUUID() });
@@ -95,7 +95,7 @@ class Spans implements Tracer {
     const { traceId, spanId } = span.spanContext();
     return {
       ids: { trace_id: traceId, span_id: spanId },
-      // Without sampling nothing of the request needs to know its span.
+      // A request that is not sampled needs no span in its context.
       bind: (work) => (span.isRecording() ? () => this.#present.run(span, work) : work),
       end({ name, facts, isFault }) {
         span.updateName(name).setAttributes(attributesOf(facts));

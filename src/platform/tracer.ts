@@ -1,11 +1,11 @@
-/** What a span says besides its name: names of ours, numbers and codes. Never what clients store, keys or addresses. */
+/** Attributes of a span: our own names, numbers and codes. Never what clients store, keys or addresses. */
 export type SpanFacts = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** Records what a request did, and how long each part took. Services have one only if OpenTelemetry is configured. */
 export interface Tracer {
-  /** Begins the span of a request, below that of the caller who sends the header `traceparent`. */
+  /** Begins the span of a request, as a child of the span in the caller's header `traceparent`. */
   request(headers: Readonly<Record<string, string | string[] | undefined>>): RequestSpan;
-  /** Runs `work` in a span below the present one. Where there is none, as in background jobs, it only runs it. */
+  /** Runs `work` in a child of the current span. Without a current span, as in background jobs, only runs `work`. */
   during<T>(part: TracedPart, work: (note: (facts: SpanFacts) => void) => Promise<T>): Promise<T>;
 }
 
@@ -20,7 +20,7 @@ export interface TracedPart {
 export interface RequestSpan {
   /** For log lines. */
   readonly ids: { readonly trace_id: string; readonly span_id: string };
-  /** A function that runs `work` within the span, wherever it is called. */
+  /** Returns a function that runs `work` within the span, wherever it is called. */
   bind(work: () => void): () => void;
   end(outcome: { readonly name: string; readonly facts: SpanFacts; readonly isFault: boolean }): void;
 }

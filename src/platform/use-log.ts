@@ -6,9 +6,9 @@ const TIMES_MAX = 1_000_000;
 /** A longer name is stored as its hash. */
 const NAME_MAX_LENGTH = 64;
 
-/** When what was used, by name, within a sliding window: in this process. */
+/** The times of uses in this process, by name, within a sliding window. */
 export class UseLog {
-  /** By window length. In each map the names that were used last come last. */
+  /** By window length. In each map the most recently used names come last. */
   readonly #byLength = new Map<number, Window>();
 
   /**
@@ -33,7 +33,7 @@ export class UseLog {
 
 interface Window {
   readonly names: Map<string, number[]>;
-  /** How many times all names have together. */
+  /** The number of stored times of all names together. */
   times: number;
 }
 

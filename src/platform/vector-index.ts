@@ -11,7 +11,7 @@ import {
   answerForVectors,
 } from "./vector-worker.js";
 
-/** Matrices of vectors in the memory of a thread of their own, which is started with the first question. */
+/** Matrices of vectors in the memory of a worker thread, which is started with the first question. */
 export class VectorIndex implements AsyncDisposable {
   readonly #bytesMax: number;
   #worker: Worker | undefined;
@@ -22,14 +22,14 @@ export class VectorIndex implements AsyncDisposable {
     this.#bytesMax = bytesMax;
   }
 
-  /** Begins a matrix, or adds to one. Answers with whether it is there now: it may be forgotten at any time. */
+  /** Begins a matrix, or adds to one. Returns whether the matrix exists now: it may be forgotten at any time. */
   async add(matrix: string, rows: readonly VectorRow[], isNew: boolean): Promise<boolean> {
     return (await this.#ask({ kind: "add", matrix, rows, isNew })) === true;
   }
 
   /**
-   * The owners of the nearest vectors, the nearest first; undefined where the matrix is not there.
-   * @throws EmbeddingsFailed where its vectors have another dimension.
+   * The owners of the nearest vectors, the nearest first; undefined if the matrix does not exist.
+   * @throws EmbeddingsFailed when its vectors have another dimension.
    */
   async find(matrix: string, { values, scale }: Vector, most: number): Promise<readonly NearVector[] | undefined> {
     const answer = await this.#ask({ kind: "find", matrix, values, scale, most });
@@ -42,7 +42,7 @@ export class VectorIndex implements AsyncDisposable {
     return new Promise((resolve) => {
       const id = this.#asked++;
       this.#waiting.set(id, resolve);
-      // Windows of browsers have origins, workers have none.
+      // The rule is for windows of browsers; workers have no origin.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage([id, question]);
     });
@@ -59,7 +59,7 @@ export class VectorIndex implements AsyncDisposable {
       this.#waiting.get(id)?.(answer);
       this.#waiting.delete(id);
     });
-    // What it held is loaded again by the next one.
+    // The next worker loads again what this one held.
     const forget = () => {
       if (this.#worker === worker) this.#worker = undefined;
       for (const resolve of this.#waiting.values()) resolve(undefined);

@@ -1,10 +1,10 @@
-/* The code of a worker thread: it holds matrices of vectors, and finds those that are nearest to another one. */
+/* The code of a worker thread, which holds matrices of vectors and finds the vectors nearest to a given one. */
 
-/** A vector to keep; a later one of the same owner and piece takes its place. */
+/** A vector to keep. A later vector of the same owner and piece replaces it. */
 export interface VectorRow {
   readonly owner: string;
   readonly piece: number;
-  /** Of its owner: vectors of earlier versions are no longer found. */
+  /** The version of the owner. Vectors of earlier versions are no longer found. */
   readonly version: number;
   readonly scale: number;
   readonly values: Uint8Array;
@@ -13,7 +13,7 @@ export interface VectorRow {
 export interface NearVector {
   readonly owner: string;
   readonly version: number;
-  /** The cosine of the angle between both, from -1 to 1. */
+  /** The cosine of the angle between both vectors, from -1 to 1. */
   readonly score: number;
 }
 
@@ -21,7 +21,7 @@ export type VectorQuestion =
   | {
       readonly kind: "add";
       readonly matrix: string;
-      /** Whether the matrix begins with these; else it must be there. */
+      /** Whether these rows begin the matrix; otherwise it must exist. */
       readonly isNew: boolean;
       readonly rows: readonly VectorRow[];
     }
@@ -34,7 +34,7 @@ export type VectorQuestion =
     };
 
 /**
- * For `add` whether the matrix is there now; for `find` undefined where it is not, false where it has other dimensions.
+ * For `add`: whether the matrix exists now. For `find`: undefined if it does not exist, false if its dimension differs.
  */
 export type VectorAnswer = boolean | readonly NearVector[] | undefined;
 
@@ -43,7 +43,7 @@ export interface VectorWorkerData {
   readonly bytesMax: number;
 }
 
-/** Node's types do not have it: those of browsers do. */
+/** Declared here, since Node's types lack it. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
   Memory: new (size: { initial: number }) => Memory;
@@ -56,13 +56,13 @@ interface Memory {
 
 interface Matrix {
   readonly dimension: number;
-  /** Its dimension, rounded up. */
+  /** The dimension, rounded up to a multiple of 16. */
   readonly columns: number;
   readonly memory: Memory;
   readonly owners: string[];
   readonly versions: number[];
   readonly scales: number[];
-  /** Where the vector of an owner's piece is. */
+  /** The row of each vector, by owner and piece. */
   readonly places: Map<string, number>;
   /** The newest version of each owner. */
   readonly newest: Map<string, number>;
@@ -70,8 +70,8 @@ interface Matrix {
 }
 
 /**
- * Answers the questions of its thread. It is sent to the worker as text, so it uses nothing from outside but its types:
- * a worker's file would have to be found beside the bundle, and in tests be compiled first.
+ * Answers questions in the worker. The function is sent to the worker as text, so it uses nothing from outside but
+ * types: a file for the worker would have to be found beside the bundle, and in tests be compiled first.
  */
 export function answerForVectors(
   port: {
@@ -91,7 +91,7 @@ export function answerForVectors(
     return bytes;
   };
 
-  /** Forgets the matrices used least recently; answers with whether this one could stay. */
+  /** Forgets the least recently used matrices; returns whether this one could stay. */
   const makeRoom = (kept: string): boolean => {
     while (bytesHeld() > bytesMax) {
       let [oldest, least] = [kept, Infinity];
@@ -126,7 +126,7 @@ export function answerForVectors(
       if (values.length !== matrix.dimension) continue;
       const key = `${owner} ${piece}`;
       const place = matrix.places.get(key) ?? matrix.owners.length;
-      // Room for the vector that is looked for, the rows, and their sums.
+      // Room for the query's vector, the rows, and their sums.
       const needed = columns + (place + 1) * (columns + 4) + PAGE;
       const missing = needed - matrix.memory.buffer.byteLength;
       if (missing > 0) matrix.memory.grow(Math.ceil((missing + matrix.memory.buffer.byteLength / 4) / PAGE));
@@ -164,7 +164,7 @@ export function answerForVectors(
       if (version !== newest.get(owner) || score <= (best.get(owner)?.score ?? -Infinity)) continue;
       best.set(owner, { owner, version, score });
       if (best.size <= most) continue;
-      // The least one goes, and whatever is not better than the next one need not be looked at.
+      // Drops the worst hit. From now on only vectors better than the next worst one matter.
       let [worst, next] = ["", Infinity];
       for (const one of best.values()) if (one.score < next) [worst, next] = [one.owner, one.score];
       best.delete(worst);
@@ -179,7 +179,7 @@ export function answerForVectors(
       if (question.kind === "add") answer = add(question.matrix, question.isNew, question.rows);
       else answer = find(question.matrix, question.values, question.scale, question.most);
     } catch {
-      // There is no memory left: others are forgotten, and loaded again when they are asked for.
+      // Out of memory: forgets all matrices, which are loaded again when they are needed.
       matrices.clear();
       answer = question.kind === "add" ? false : undefined;
     }

@@ -4,10 +4,10 @@ import { runInNewContext } from "node:vm";
 const INTERVAL_MS = 5_000;
 
 /**
- * Has V8 give back the memory of a server without load. It makes 34 MB of room for young objects when it has much to
- * do, and takes it back only when it collects them while it has little to do, which may never come: after every second
- * start a server idled at 160 MB (resident). Now it does so at 120 to 130 MB, after 15 s (Node 20). Collecting takes
- * 1 ms then.
+ * Makes V8 give back memory of an idle server, by small garbage collections. Under load V8 grows the space for young
+ * objects to 34 MB. It shrinks the space only in a collection with little load, which may never come: after every
+ * second start a server idled at 160 MB (resident). With this it idles at 120 to 130 MB, after 15 s (Node 20). A
+ * collection takes 1 ms then.
  */
 export function giveMemoryBack(): Disposable {
   const timer = setInterval(collectYoungGarbage, INTERVAL_MS).unref();
@@ -21,7 +21,7 @@ function collectYoungGarbage(): void {
   collect({ type: "minor" });
 }
 
-/** A context that is made while the flag is set has the function; ours does not. */
+/** Returns V8's `gc`. Only contexts that are created while the flag is set have this function. */
 function functionOfV8(): NonNullable<typeof collect> {
   setFlagsFromString("--expose-gc");
   const found = runInNewContext("gc") as NonNullable<typeof collect>;

@@ -16,7 +16,7 @@ const LOCK_FAMILY = 1_835_362_156;
 const SERVER_LOCK = 1;
 /** Held shared by each process that uses the embedded PostgreSQL; a process that gets it exclusively is the last. */
 const PRESENCE_LOCK = 2;
-/** Of the connection by which a process shows others that it uses PostgreSQL. */
+/** The application name of the connection by which a process shows others that it uses PostgreSQL. */
 export const PRESENCE_NAME = "memory-graph presence";
 
 /**
