@@ -1,7 +1,7 @@
 /**
  * Copies what a server in production needs, and nothing else, to an empty folder: `node .config/gather.mjs TARGET`,
- * after `npm run build`. The embedded PostgreSQL stays behind, so DATABASE_URL is needed there. The image is made of
- * it.
+ * after `npm run build`. The embedded PostgreSQL is not copied, so DATABASE_URL is needed there. The container image is
+ * made from this folder.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import { defineConfig } from "rolldown";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = join(root, "dist", "modules");
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-/** What npm's scripts run, such as `main` and `commands/user`; and the limits, which tests lower from outside. */
+/** The entry points: what npm's scripts run, such as `main` and `commands/user`, and the limits, which tests lower. */
 const names = new Set([
   "limits",
   ...Object.values(scripts)
@@ -22,8 +22,8 @@ export default defineConfig({
   cwd: root,
   input: Object.fromEntries([...names].map((name) => [name, join(modules, `${name}.js`)])),
   platform: "node",
-  // These ship CommonJS, too: two copies of graphql would not know each other's types, and of class-validator only the
-  // modules' form leaves out what nobody uses, such as the numbers of all telephones.
+  // These packages also ship CommonJS. Two copies of graphql would not recognize each other's types. Of
+  // class-validator, only the ES modules leave out unused code, such as the formats of all telephone numbers.
   resolve: {
     alias: {
       graphql: join(root, "node_modules/graphql/index.mjs"),
@@ -35,17 +35,18 @@ export default defineConfig({
   output: {
     dir: join(root, "dist"),
     chunkFileNames: "chunks/[name]-[hash].js",
-    // A process keeps the text of its code: without spaces it is half, and one character beyond ASCII would double it.
+    // A process keeps its source text in memory: without whitespace it is half, and one non-ASCII character doubles it.
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true, asciiOnly: true } },
     comments: false,
-    // Names of classes are names in the schema.
+    // Class names become names in the schema.
     keepNames: true,
   },
   logLevel: "warn",
 });
 
 /**
- * The database client's query compiler is text in base64; from a file of its own it takes less than half the memory.
+ * Writes the database client's query compiler, a base64 text, to a binary file: then it takes less than half the
+ * memory.
  */
 function keepAsFile(id) {
   return {

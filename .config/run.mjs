@@ -1,14 +1,14 @@
 /**
- * Makes a clone ready - dependencies, database client, build, each only when it is out of date - then runs what is
- * asked, so that every command of package.json works right after `git clone`. Plain Node: there may be no package yet.
+ * Prepares a clone (dependencies, database client, build, each only if it is out of date), then runs the given command.
+ * So every command of package.json works right after `git clone`. Uses only Node: packages may not be installed yet.
  *
- *   node .config/run.mjs                          only makes ready
+ *   node .config/run.mjs                          only prepares
  *   node .config/run.mjs dist/main.js …           runs a file of the build, in this process
  *   node .config/run.mjs --no-build vitest …      runs a package's command; `package/command` where the names differ
- *   node .config/run.mjs --watch dist/main.js …   runs it anew after every change of the sources
- *   node .config/run.mjs --playground …           makes the playground's page ready too
+ *   node .config/run.mjs --watch dist/main.js …   restarts it after every change of the sources
+ *   node .config/run.mjs --playground …           builds the playground's page, too
  *
- * It writes to stderr only: stdout belongs to what is run.
+ * It writes to stderr only: stdout belongs to the command.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -33,7 +33,7 @@ const client = {
   message: "Generating the database client …",
   sources: ["prisma/schema.prisma", ".config/prisma.ts", "package-lock.json"],
   output: GENERATED,
-  // It needs no engine, but looks for one, and would download it: any program that exists contents it.
+  // Prisma needs no engine here, but would download one if it found none. Any existing program satisfies its check.
   run: () => tool("prisma", ["generate"], { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }),
 };
 const build = {
@@ -42,7 +42,7 @@ const build = {
   sources: ["src", "tsconfig.json", ".config/rolldown.mjs", ...client.sources],
   output: "dist/main.js",
   run: () => {
-    // What was built from a source that is gone must not stay.
+    // Files built from deleted sources must not remain.
     for (const name of fs.readdirSync(dist)) {
       if (!name.startsWith(".") && name !== "playground") fs.rmSync(join(dist, name), { recursive: true });
     }
@@ -74,7 +74,7 @@ async function main([...args]) {
   const file = name.endsWith(".js") ? join(root, name) : commandOf(name);
   if (process.env.npm_lifecycle_event !== undefined) endWithParent();
   if (options.has("--watch")) return watch(file, rest, wanted);
-  // In this same process: signals, exit code and terminal are those of what is run, with nothing in between.
+  // Runs in this process, so that signals, exit code and terminal are the command's own.
   process.argv = [process.execPath, file, ...rest];
   await import(pathToFileURL(file).href);
 }
@@ -91,14 +91,14 @@ function makeReady(wanted) {
   for (const step of wanted.filter(isOutdated)) {
     say(step.message);
     const made = digest(step.sources);
-    // A step that fails or is killed leaves no stamp: what it wrote until then is worth nothing.
+    // A step that fails or is killed leaves no stamp, so it runs again.
     fs.rmSync(join(dist, step.stamp), { force: true });
     step.run();
     fs.writeFileSync(join(dist, step.stamp), made);
   }
 }
 
-/** npm keeps a list of what it has installed. Times of files tell less: copying a folder changes them. */
+/** Compares the lock file with npm's list of installed packages. File times are no help: copying changes them. */
 function installed() {
   if (!fs.existsSync(join(root, "node_modules", ".package-lock.json"))) return false;
   const present = readJson("node_modules/.package-lock.json").packages;
@@ -133,7 +133,7 @@ function isOutdated({ stamp, sources, output }) {
 function digest(sources) {
   const hash = createHash("sha256");
   const add = (path) => {
-    // It is made from the schema, which is a source already.
+    // The generated client comes from the schema, which is a source already.
     if (path === GENERATED) return;
     if (fs.statSync(join(root, path)).isDirectory()) {
       for (const name of fs.readdirSync(join(root, path)).sort()) add(join(path, name));
@@ -165,7 +165,7 @@ function commandOf(name) {
   return join(root, "node_modules", packageName, typeof bin === "string" ? bin : bin[command]);
 }
 
-/** Two commands on a fresh clone must not install and build into one another: one works, the other waits. */
+/** Runs `work` under a lock: two commands on a fresh clone must not install and build at the same time. */
 async function alone(work) {
   fs.mkdirSync(dist, { recursive: true });
   for (let waited = false; !takeLock(); waited = true) {
@@ -201,7 +201,7 @@ function lockIsStale() {
   }
 }
 
-/** npm passes a signal on to the shell that it starts us with; most shells die of it and leave us behind. */
+/** Ends with npm's shell: npm forwards signals only to that shell, and most shells end without forwarding them. */
 function endWithParent() {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -212,8 +212,8 @@ function endWithParent() {
 }
 
 /**
- * Runs a file anew after every change of what it is built from; a build that fails leaves the running one alone.
- * The compiler's own watch mode misses changes on some file systems, and knows nothing of the database client.
+ * Restarts a file after every change of its sources. If a build fails, the running process continues. The compiler's
+ * own watch mode misses changes on some file systems, and does not know the database client.
  */
 function watch(file, args, wanted) {
   let child;

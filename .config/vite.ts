@@ -13,7 +13,7 @@ export default defineConfig({
     outDir: path("../dist/playground"),
     assetsDir: "playground/assets",
     emptyOutDir: true,
-    // The icon too: data: URLs stay out of the page.
+    // No data: URLs in the page, not even for the icon.
     assetsInlineLimit: 0,
     // The editor is one large piece, loaded after the page.
     chunkSizeWarningLimit: Infinity,

@@ -39,7 +39,7 @@ export interface RunningApp extends AsyncDisposable {
   readonly services: Services;
 }
 
-/** What is not part of the configuration. All but the tracer only the benchmark and tests change. */
+/** Settings outside of the configuration. Only the benchmark and tests use them, except for the tracer. */
 export interface AppOverrides {
   readonly tracer?: Tracer | undefined;
   readonly budgets?: Budgets;
@@ -50,7 +50,8 @@ export interface AppOverrides {
 }
 
 /**
- * Serves a migrated database until it is disposed: the one at this address, or an open one, which the caller closes.
+ * Serves a migrated database until it is disposed: the database at this address, or an open one, which the caller
+ * closes.
  */
 export async function startApp(
   config: Config,
@@ -145,7 +146,7 @@ const poolsOf = ({ pool, reservedPool, searchPool }: OpenDatabase) => ({
   search: searchPool,
 });
 
-/** What is counted by pool, under the names of the replica's pools. */
+/** Renames counts by pool to the names of the replica's pools. */
 const ofReplica = <T>(counts: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(counts).map(([pool, count]) => [`replica-${pool}`, count]));
 
@@ -155,7 +156,7 @@ function olderReads(replica: Replica, primary: OpenDatabase, waits: WaitBounds, 
   return { replica, shares, position: () => positionOf(primary) };
 }
 
-/** The pooler at `pooled`, if there is one, made ready. */
+/** Prepares the pooler at `pooled`; undefined if none is configured. */
 async function poolerOf({ directDatabaseUrl: direct }: Config, pooled: DatabaseUrl, waits: WaitBounds) {
   if (direct === undefined) return undefined;
   return preparePooler({ direct, pooled: typeof pooled === "string" ? pooled : pooled() }, waits);
@@ -212,11 +213,11 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** The same job, which also says when it last succeeded. */
+/** Wraps a job, so that the metrics show when it last succeeded. */
 const counted =
   (meter: Meter | undefined) =>
   ({ run, ...chore }: Chore): Chore => {
-    // One that never succeeds is noticed, too.
+    // Counted once at the start, so that a job that never succeeds is noticed, too.
     meter?.choreDone(chore.name);
     return {
       ...chore,

@@ -2,7 +2,8 @@ import type { Services } from "./operation/context.js";
 import type { Backlog } from "./platform/metrics.js";
 
 /**
- * What waits in the database to be done: mails, payment events, requests to the payment provider, memories to embed.
+ * Counts the work that waits in the database: mails, payment events, requests to the payment provider, memories to
+ * embed.
  */
 export async function readBacklog({
   database,
@@ -11,7 +12,7 @@ export async function readBacklog({
 }: Pick<Services, "database" | "meaning" | "now">): Promise<Readonly<Record<string, Backlog>>> {
   const { embeddingDue, mail, paymentEvent, billingRequest } = database.models;
   const [mails, events, requests, memories] = await Promise.all([
-    // Not only those that are due: one that is tried again and again is due at another time each time.
+    // Also mails that are not due yet: each failed attempt moves a mail's due time.
     mail.aggregate({ _count: true, _min: { createdAt: true } }),
     paymentEvent.aggregate({ where: { processedAt: null }, _count: true, _min: { receivedAt: true } }),
     billingRequest.aggregate({ where: { outcome: null }, _count: true, _min: { createdAt: true } }),
@@ -25,7 +26,7 @@ export async function readBacklog({
     mails: backlog(mails._count, mails._min.createdAt),
     payment_events: backlog(events._count, events._min.receivedAt),
     billing_requests: backlog(requests._count, requests._min.createdAt),
-    // Noted also where nobody embeds, for the day when somebody does: until then nothing is late.
+    // Memories are queued even without an embeddings server, for the day when there is one; until then none is late.
     ...(meaning && { embeddings: backlog(memories._count, memories._min.dueAt) }),
   };
 }

@@ -87,7 +87,7 @@ const TRIAL_DAYS_MAX = 730;
 /** The samplers of OpenTelemetry's SDK. */
 const SAMPLERS = ["always_on", "always_off", "traceidratio"].flatMap((name) => [name, `parentbased_${name}`]);
 
-/** The packages of OpenTelemetry would take their defaults for what is no number. */
+/** Numbers that OpenTelemetry's packages read themselves: they would silently replace a wrong value by a default. */
 const OTEL_NUMBERS = [
   "OTEL_EXPORTER_OTLP_TIMEOUT",
   ...["BSP", "BLRP"].flatMap((queue) =>
@@ -98,7 +98,7 @@ const OTEL_NUMBERS = [
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** A hundred years, for operators who want to keep data forever. */
+/** A hundred years: for operators who want to keep data forever. */
 const RETENTION_DAYS_MAX = 36_500;
 
 /** The configuration is wrong. The message lists every problem on its own line. */
@@ -160,7 +160,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
     return text;
   };
-  /** The start of longer URLs. */
+  /** A URL to which paths are appended. */
   const base = (name: string) => {
     const text = url(name, ["http:", "https:"]);
     if (text !== undefined && /[\s?#@]/.test(text)) {
@@ -168,7 +168,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
     return text?.replace(/\/+$/, "");
   };
-  /** The URL of a server that is signed in to. */
+  /** The URL of a server, with user and password. */
   const login = (name: string, protocols: readonly string[]) => {
     const text = url(name, protocols);
     if (text !== undefined && !isDecodable(text)) {
@@ -176,7 +176,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
     return text;
   };
-  /** A key or an id that is sent in headers or compared, which a space or a line break from copying would break. */
+  /** A key or an id, which is sent in headers or compared: a space or a line break from copying would break it. */
   const word = (name: string, pattern = /^[!-~]+$/, must = "one word of ASCII characters") => {
     const text = value(name);
     // It may be a secret, so it is not repeated.
@@ -218,7 +218,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (smtpUrl !== undefined && mailFrom === undefined && !development) {
     problems.push("  MAIL_FROM must be set with SMTP_URL: the sender's address of mails.");
   }
-  // Links in mails would lead to the address where the server listens, which is no name on the internet.
+  // Without it, links in mails would lead to the address where the server listens, which is not reachable from outside.
   if (smtpUrl !== undefined && value("PUBLIC_URL") === undefined && !development) {
     problems.push("  PUBLIC_URL must be set with SMTP_URL: the address that links in mails begin with.");
   }
@@ -316,8 +316,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 /**
- * Variables that nobody reads, and whose names are nearly those of variables that are not set. Without DATABASE_URL,
- * for one, everything would be stored in an embedded database.
+ * Finds variables that the service does not read, but whose names are nearly those of unset variables. For example,
+ * with a misspelt DATABASE_URL everything would be stored in an embedded database.
  */
 function misspelt(environment: Readonly<Record<string, string | undefined>>, known: ReadonlySet<string>): string[] {
   const isSet = (name: string) => Boolean(environment[name]?.trim());
@@ -329,7 +329,7 @@ function misspelt(environment: Readonly<Record<string, string | undefined>>, kno
   });
 }
 
-/** Short names differ little from those of others. */
+/** Whether a name is a typing error for another one. Short names allow fewer errors, since they differ little. */
 function isSlipOf(name: string, other: string): boolean {
   const slipsMax = Math.min(2, Math.floor(other.length / 6));
   return Math.abs(name.length - other.length) <= slipsMax && editDistance(name, other) <= slipsMax;
@@ -339,7 +339,7 @@ function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
 }
 
-/** Whether user, password and path of the URL have no percent sign that means nothing. */
+/** Whether every percent sign in the user, password and path of the URL begins a valid escape. */
 function isDecodable(text: string): boolean {
   const { username, password, pathname } = new URL(text);
   try {

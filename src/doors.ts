@@ -135,7 +135,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   return app;
 }
 
-/** The authorization server, for programs that take no key; they call only tools, so they need no other scope. */
+/** The authorization server, for programs that take no key. They call only tools, so it grants only their scopes. */
 function oauth(publicUrl: string, shared: Services): Handler {
   const services = servicesFor(shared, "oauth");
   return oauthRoutes({
@@ -153,8 +153,8 @@ function oauth(publicUrl: string, shared: Services): Handler {
 const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
 
 /**
- * Where clients of MCP look for an authorization server. They ignore their key if anything but 404 is answered, and so
- * these paths are never charged.
+ * Where clients of MCP look for an authorization server. They ignore their key if anything but 404 is answered, so
+ * these paths are never charged, which could lead to a 429.
  */
 const DISCOVERY = ["/.well-known", "/mcp/.well-known", "/register"];
 
@@ -188,7 +188,7 @@ function unlessCalled(routers: Handler[]): Handler {
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Every OPTIONS is answered alike; `cors` has set what a page is allowed. */
+/** Answers every OPTIONS, for which `cors` has set the headers, and refuses unknown methods. */
 const knownMethods: Handler = (request, response, next) => {
   if (request.method === "OPTIONS") return void response.status(204).end();
   if (METHODS.has(request.method)) return next();

@@ -32,7 +32,7 @@ export interface Raised {
   readonly by: readonly Operation[] | string;
 }
 
-/** An example of each failure that a client may get by any door, with what raises it: for the documentation. */
+/** For the documentation: an example of each failure that a client may get, at any door, with what raises it. */
 export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): Raised[] {
   const declared = new Set(operations.flatMap(({ failures }) => failures));
   const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));

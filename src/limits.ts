@@ -10,7 +10,7 @@ export const LIMITS = {
     headers: 200,
     /** Room for a query of 1,000 characters in any script: most take 9 bytes each in a URL. */
     urlBytes: 12_288,
-    /** Of `Accept` and `Content-Type`: libraries read them by expressions that are quadratic in a run of spaces. */
+    /** Of `Accept` and `Content-Type`: libraries parse them by regular expressions, quadratic in a run of spaces. */
     mediaTypesBytes: 1_024,
     headTimeoutMs: 10_000,
     /** From the first byte of the head to the last byte of the body. */
@@ -28,7 +28,7 @@ export const LIMITS = {
     /** Concurrent GraphQL requests of one account: as many as may have a connection to the database. */
     graphqlPerAccount: 3,
     waitingPerKey: 150,
-    /** Part of `database.connectionWaitMs`, so not longer. */
+    /** Counts towards `database.connectionWaitMs`, so it must not be longer. */
     waitForSlotMs: 2_000,
     /** Unanswered requests on one connection; one more closes it. */
     pipelined: 32,
@@ -80,17 +80,17 @@ export const LIMITS = {
     coercionErrors: 3,
   },
   mcp: {
-    /** Of a text that a client gives its request as an id: every answer repeats it. */
+    /** Characters of a request's id: every answer repeats it. */
     idLength: 256,
-    /** How much of a name or a revision that is unknown an answer repeats. */
+    /** Characters of an unknown name or revision that an answer repeats. */
     shownLength: 100,
-    /** Of a text that an agent writes for a list, an object or a number: a context has 16 KB. */
+    /** Characters of a text that an agent sends instead of a list, an object or a number: a context has 16 KB. */
     otherFormLength: 20_000,
-    /** Of a text that an agent writes for a name or an id, with what does not belong to it. */
+    /** Characters of a text that an agent sends for a name or an id, with quotes or spaces around it. */
     otherNameLength: 200,
     /** One answer of a tool as compact JSON: agents pay for each byte, and some clients cut longer ones. */
     answerBytes: 8_192,
-    /** Of a request beyond the budget: its refusal is an answer to the message, which is read for its id. */
+    /** The body of a request beyond the budget: it is read only for its id, which the refusal repeats. */
     refusedBodyBytes: 65_536,
     /** How long clients may keep the list of tools. */
     listKeptMs: 300_000,
@@ -191,7 +191,7 @@ export const LIMITS = {
     /** Names with signs, such as `c++`, and the best hits whose texts they are looked for in. */
     names: 4,
     namesIn: 200,
-    /** Contents of the best hits that are looked through whole for a snippet, together; of each further one so much. */
+    /** Bytes of contents, in total, that snippets are cut from; of each further hit, the first characters. */
     snippetBytes: 500_000,
     snippetCharacters: 1_000,
     /** Hits of a search that explains them. */
@@ -212,21 +212,21 @@ export const LIMITS = {
     /** For one request of texts to the server, by a background job, and how many texts it has at most. */
     requestMs: 30_000,
     textsAtOnce: 32,
-    /** Queries whose vectors are asked for at the same time, and for how long: later searches use what comes late. */
+    /** Queries that are embedded at the same time, and for how long: later searches use a late vector. */
     queriesAtOnce: 32,
     queryMs: 5_000,
-    /** Of the server's answer, for each text: 4,096 numbers with 16 digits each. */
+    /** Of the server's answer, per text: 4,096 numbers with 16 digits each. */
     answerBytesPerText: 65_536,
     dimensions: 4_096,
     /** Characters of a piece of a memory, how many of them the next piece repeats, and pieces of one memory. */
     pieceCharacters: 2_000,
     overlapCharacters: 200,
     pieces: 30,
-    /** Memories that one process embeds at a time, and that wait so that no more earlier ones are queued. */
+    /** Memories that one process embeds at a time. While `queued` memories wait, no older ones are added. */
     batch: 16,
     queued: 1_000,
     lookedEveryMs: 1_000,
-    /** How often a memory is tried, each time after a longer wait. */
+    /** Attempts per memory, each after a longer wait. */
     attempts: 20,
     shortestWaitMs: 60_000,
     longestWaitMs: 3_600_000,
@@ -240,7 +240,7 @@ export const LIMITS = {
     mergedWords: 100,
     mergedMeant: 50,
   },
-  /** Memories like one that is stored: a small search. The numbers of candidates are those of `search`. */
+  /** The search for memories similar to one that is stored. Its limits mean the same as those of `search`. */
   similar: {
     most: 3,
     /** The least relevance that counts as similar. */
@@ -272,7 +272,7 @@ export const LIMITS = {
     depth: 5,
     /** Relationships that one level looks at: a hub with more is walked in part, never without end. */
     steps: 10_000,
-    /** Answered where each memory comes once, and where each relationship does. */
+    /** Items of an answer that lists each memory once, and of one that lists each relationship. */
     memories: 100,
     relationships: 1_000,
   },
@@ -282,11 +282,11 @@ export const LIMITS = {
     counted: 1_000_000,
     /** Types that are listed with their counts, the most common first. */
     types: 100,
-    /** The most recently changed memories, which recent activity covers. */
+    /** The most recently changed memories that recent activity covers. */
     changed: 100_000,
     /** Problems among them that are checked for a solution. */
     problems: 10_000,
-    /** Relationships that the search for a path looks at, in all. Two memories have no more together. */
+    /** Relationships that the search for a path looks at, in total: as many as two memories can have. */
     pathRelationships: 20_000,
     /** Relationships that are looked at to find the memories of a drawing, and as many to find how they are linked. */
     drawnFrom: 20_000,
@@ -296,7 +296,7 @@ export const LIMITS = {
   bulk: {
     /** Memories and relationships together that one call makes, and memories that one call deletes. */
     items: 500,
-    /** So many of them count as one request of the account's budget: making 500 takes less than 25 single ones. */
+    /** How many of them count as one request of the account's budget: making 500 takes less time than 25 requests. */
     itemsPerRequest: 25,
     /** As how many requests a stream of a whole graph counts, whatever its size. */
     exportRequests: 20,
@@ -340,7 +340,7 @@ export const LIMITS = {
     migrationMs: 1_800_000,
   },
   stop: {
-    /** In production: until proxies have noticed, requests are still taken, and their connections closed after them. */
+    /** In production: how long requests are still answered, until proxies notice; each answer closes its connection. */
     leaveMs: 3_000,
     /** For running requests and background jobs; then their connections are cut. */
     drainMs: 10_000,
@@ -465,14 +465,14 @@ export const LIMITS = {
     nameLength: 100,
     registrationsPerNetwork: { limit: 60, windowMs: 3_600_000 },
     /**
-     * Beginnings of a connection; each stores its request until it is answered, and may read a document about a client.
+     * Attempts to connect a program. Each stores its request until it is answered, and may fetch a client's metadata.
      */
     startsPerNetwork: { limit: 60, windowMs: 600_000 },
     /**
-     * Registered clients that nobody connected, and requests that wait for an answer; the oldest beyond are deleted.
+     * Registered clients that nobody connected, and requests that wait for an answer: beyond, the oldest are deleted.
      */
     waiting: 10_000,
-    /** Tokens of a kind that are kept for one connection: beyond, the oldest are deleted. */
+    /** Tokens of a kind that are kept for one connection. Beyond, the oldest are deleted. */
     tokensPerGrant: 10,
     /** How long a registered client is kept until somebody connects it. */
     clientDays: 30,

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { LIMITS } from "./limits.js";
 
-/** The file to run. It checks the limit of open files first: loading modules beyond it fails with a stack trace. */
+/** The entry point. Checks the limit of open files first: beyond it, loading modules fails with a stack trace. */
 if (mayOpen(LIMITS.start.openFiles)) {
   await import("./serve.js");
 } else {

@@ -107,7 +107,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 `);
 }
 
-/** The options of the tour where its defaults are wrong: it does not know this process's environment. */
+/** The options that the tour needs if this server differs from its defaults: it does not know this environment. */
 function tourOptions({ dataDir }: Config, url: string): string {
   const options = [
     ...(url === "http://127.0.0.1:4000" ? [] : [`--url ${url}`]),

@@ -158,8 +158,8 @@ function isAtPublicHost(clientId: string): boolean {
 }
 
 /**
- * Whether an address leads to the web, and not to a program on the person's own machine. It is read as browsers read it,
- * who ignore spaces around it and line breaks within; one that nobody can read counts, too.
+ * Whether an address leads to the web, and not to a program on the person's own machine. It is read as browsers read
+ * it, which ignore spaces around it and line breaks within. An unreadable address counts, too.
  */
 function leadsToSite(uri: string): boolean {
   if (!URL.canParse(uri)) return true;
