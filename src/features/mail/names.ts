@@ -9,16 +9,18 @@ const DOTS = ".\u2024\u3002\uFE52\uFF0E\uFF61";
 const LINK_LIKE = new RegExp(`[${DOTS}@\uFE6B\uFF20:\uFE55\uFF1A](?=[\\p{L}\\p{N}/\\\\])|//|\\\\\\\\`, "gu");
 const WWW = /(?<![\p{L}\p{N}])www(?=[\p{P}\p{S}])/iu;
 const TELEPHONE_DIGITS = 7;
+/** Begins a word that mail programs decode in a subject (RFC 2047): what it says then is not what was checked here. */
+const ENCODED_WORD = "=?";
 
 /** A name on one line, without invisible characters, which could hide a link from this check. */
 const removeInvisible = (name: string): string => oneLine(name.replaceAll(/\p{Default_Ignorable_Code_Point}+/gu, ""));
 
-/** The name on one line, for a subject; null if a mail program could turn it into a link. */
+/** The name on one line, for a subject; null if a mail program could turn it into a link or decode it. */
 export function nameForSubject(name: string): string | null {
   const read = removeInvisible(name);
   const digits = read.replaceAll(/\P{Nd}/gu, "").length;
   const isLinkLike = read.search(LINK_LIKE) >= 0 || WWW.test(read) || digits >= TELEPHONE_DIGITS;
-  return isLinkLike ? null : read;
+  return isLinkLike || read.includes(ENCODED_WORD) ? null : read;
 }
 
 /** The name on one line, with brackets around characters that would make it a link: `evil[.]example`, `https[:]//`. */

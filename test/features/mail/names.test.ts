@@ -34,6 +34,8 @@ const LINKS = [
   "Call +1 (800) 555-1234",
   "A.B. Corp evil.com",
   "xn--e1afmkfd.xn--p1ai",
+  "=?utf-8?q?evil=2Ecom?=",
+  "=?UTF-8?B?aHR0cHM6Ly9ldmlsLmNvbQ==?=",
 ];
 
 const PLAIN = [
