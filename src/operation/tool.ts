@@ -40,4 +40,6 @@ export interface ToolRoute {
   readonly narrowing?: readonly string[];
   /** Says what to try next, in an answer whose lists are all empty. */
   readonly whenEmpty?: string;
+  /** What an agent has to know of an answer that is whole and not empty, as it gets it; undefined for most answers. */
+  hintOf?(answer: Readonly<Record<string, unknown>>): string | undefined;
 }

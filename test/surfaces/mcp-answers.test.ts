@@ -278,9 +278,9 @@ it("says which filters left nothing, and that there is another graph for whoever
 
   const narrowed = { query: "needle", project: "/app", types: ["problem"] };
   expect(await hint(ann.key, "search_memories", narrowed)).toMatch(
-    /^Nothing with this types and project: try without\./,
+    /^Nothing with the given types and project: try without\./,
   );
-  expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toContain("this types: try without.");
+  expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toContain("the given types: try without.");
   expect(await hint(ann.key, "search_memories", { query: "needle" })).not.toMatch(/without|graph/);
   expect(await hint(bob.key, "search_memories", { query: "needle" })).toContain("the team graph: try graph personal");
   const { answer } = await callTool(url, bob.key, "search_memories", { query: "needle", graph: "personal" });

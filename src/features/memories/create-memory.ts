@@ -11,6 +11,7 @@ import { NewMemory, assertHolds } from "./memory-input.js";
 import { insertMemory } from "./insert-memory.js";
 import { findSimilar } from "./find-similar.js";
 import { ExternalIdField } from "./common-fields.js";
+import { hintOfType } from "./memory-types.js";
 
 @InputType({ description: "A memory to store." })
 export class CreateMemoryInput extends NewMemory(GraphInput) {
@@ -51,6 +52,7 @@ export const createMemory = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: ["id", "type", "title", "tags", "createdAt", "version", "similar"],
+    hintOf: ({ type }) => hintOfType(String(type)),
   },
   example: {
     input: contentsOf(MEMORY_EXAMPLE),

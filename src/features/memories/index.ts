@@ -56,7 +56,8 @@ export { idsMeant, withMemory } from "./meant-memory.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
-export type { Place } from "./read-memories.js";
+export { OPEN_TYPES } from "./memory-types.js";
+export { type Place, readSuperseding } from "./read-memories.js";
 export { FollowDirection } from "./related-memories.js";
 export { defineMemoryRelation } from "./memory-relations.js";
 

@@ -22,6 +22,9 @@ import type { SupersedingMemory } from "./superseding-memory.js";
 const { mergedWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
 
+/** The relevance below which a hit has so few of the words that they may be there by chance. */
+const WEAK = 0.2;
+
 /**
  * How many snippets are made in one turn of the event loop: those of this many hits, or of texts with this many
  * characters.
@@ -149,7 +152,7 @@ export const searchMemories = defineOperation({
       query: "Words to find, in any order; quotes hold a phrase together.",
       types: "Only these types, such as solution.",
       tags: "Only with all of these tags.",
-      project: "Only with this project_path in the context.",
+      project: "Only with exactly this project_path in the context.",
       createdAfter: "Only stored at this time or later.",
       limit: "How many hits at most.",
       offset: "How many of the best hits to leave out.",
@@ -168,6 +171,10 @@ export const searchMemories = defineOperation({
     whenEmpty:
       "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
       "there is of a type.",
+    hintOf: ({ memories }) =>
+      (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
+        ? undefined
+        : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.",
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },

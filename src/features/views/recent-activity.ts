@@ -1,6 +1,7 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { defineOperation } from "../../operation/operation.js";
 import { withinPage } from "../../operation/page.js";
 import {
@@ -14,6 +15,7 @@ import {
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
+  readSuperseding,
 } from "../memories/index.js";
 import { NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
 import { TypeCount } from "./type-count.js";
@@ -72,7 +74,7 @@ export class RecentActivity {
 }
 
 /** The fields of each memory; get_memory reads it whole. */
-const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt"];
+const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt", "supersededBy"];
 
 export const recentActivity = defineOperation({
   name: "recentActivity",
@@ -92,7 +94,7 @@ export const recentActivity = defineOperation({
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",
-      project: "Only memories whose context has this project_path.",
+      project: "Only with exactly this project_path in the context.",
       types: "Only these types, such as preference.",
       graph: GRAPH_FOR_AGENTS,
     },
@@ -135,17 +137,29 @@ export const recentActivity = defineOperation({
     const open = found.slice(0, UNSOLVED_MAX);
     const wanted = [...open, ...toMemories(memories)];
     const shown = withinPage(wanted);
+    const isForAgents = context.door === "mcp";
+    if (isForAgents) await markReplaced(context, shown);
     return {
       total,
       totalIsCapped: isCapped,
       byType: byType as TypeCount[],
       memories: shown.slice(open.length),
       unresolvedProblems: shown.slice(0, open.length),
-      truncated: found.length > open.length || shown.length < wanted.length,
+      // The other doors have lists with pages: an agent has no other list, and has to know that this one ends early.
+      truncated:
+        found.length > open.length ||
+        shown.length < wanted.length ||
+        (isForAgents && total > shown.length - open.length),
       days,
     };
   },
 });
+
+/** So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it. */
+async function markReplaced({ database }: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
+  const newer = await readSuperseding({ database }, memories);
+  for (const [index, memory] of memories.entries()) memory.supersededBy = newer[index] ?? null;
+}
 
 const NOTHING = { total: 0, isCapped: false, byType: [], memories: [], problems: [] };
 

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
-import { MEMORY_COLUMNS } from "../memories/index.js";
+import { MEMORY_COLUMNS, OPEN_TYPES } from "../memories/index.js";
 
 /**
  * How many changed memories an answer has, and how many problems. One problem more is read, to tell whether there are
@@ -10,6 +10,7 @@ export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
 
 const { problems, types } = LIMITS.views;
+const OPEN = OPEN_TYPES.map((type) => `'${type}'`).join(", ");
 const COLUMNS = [...MEMORY_COLUMNS.values()].join(", ");
 
 /** The memories that changed since a time, the last changed first, up to the number that is looked at. */
@@ -41,7 +42,7 @@ export const recentActivityOf = defineStatement({
       SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX}
     ), unsolved AS MATERIALIZED (
       SELECT id FROM (
-        SELECT * FROM (${RECENT}) recent WHERE type IN ('problem', 'error') LIMIT ${problems}
+        SELECT * FROM (${RECENT}) recent WHERE type IN (${OPEN}) LIMIT ${problems}
       ) problem
       WHERE NOT EXISTS (
         SELECT 1 FROM relationship r

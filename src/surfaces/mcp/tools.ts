@@ -9,7 +9,7 @@ import { outputTypeOf } from "../../operation/output.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../http.js";
-import { type JsonSchema, plainFieldsOf } from "../json-schema.js";
+import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
 import { readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
@@ -104,19 +104,20 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       description: tool.description,
       inputSchema: takes,
       outputSchema: outputSchema(given),
-      annotations: hintsOf(operation, tool),
+      annotations: annotationsOf(operation, tool),
     },
     isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
     async call(services, scope, args) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
       const meant = readArguments(args, fields, { isReading: operation.kind === "query" });
+      assertNamed(meant, fields);
       assertWhole(meant);
       const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
       const output = pick(plain, given) as Output;
-      const tried = isEmpty(output) ? hintsIfEmpty(tool, scope, others) : [];
-      return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, tried });
+      const hints = hintsOf(output, tool, { scope, args: others });
+      return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, hints });
     },
   };
 }
@@ -128,20 +129,20 @@ interface Extent {
   readonly from: number;
   /** Whether the operation itself says that there is more. */
   readonly endsEarly: boolean;
-  /** What to try next, where there is nothing. */
-  readonly tried: readonly string[];
+  /** What to try next where there is nothing, or what else to know of it. */
+  readonly hints: readonly string[];
 }
 
 /**
  * Makes the answer, with its long text from the requested part on. Cuts it to `LIMITS.mcp.answerBytes`, and says what
  * to do if something is missing.
  */
-function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, tried }: Extent): ToolAnswer {
+function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, hints }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
   const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
   const asked = { ...output, ...rest };
   const cut = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
-  const hint = tried.length > 0 && { hint: tried.join(" ") };
+  const hint = hints.length > 0 && { hint: hints.join(" ") };
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = name === undefined ? undefined : { name, from };
@@ -153,19 +154,36 @@ function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEar
 const isEmpty = (output: Output): boolean =>
   Object.values(output).every((field) => !Array.isArray(field) || field.length === 0);
 
-/** What to try after an empty answer: the caller's other graph, too, in which they worked before they joined a team. */
-function hintsIfEmpty({ whenEmpty, narrowing = [] }: ToolRoute, { caller }: RequestScope, args: Output): string[] {
-  if (whenEmpty === undefined) return [];
+interface Asked {
+  readonly scope: RequestScope;
+  readonly args: Output;
+}
+
+function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRoute, { scope, args }: Asked): string[] {
+  if (whenEmpty === undefined || !isEmpty(output)) return [hintOf?.(output) ?? []].flat();
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
   const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
   return [
-    ...(given.length > 0 ? [`Nothing with this ${given.join(" and ")}: try without.`] : []),
+    ...(given.length > 0 ? [`Nothing with the given ${given.join(" and ")}: try without.`] : []),
     whenEmpty,
-    ...(caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
+    // What is not in one graph may be in the other: an agent that has just joined a team looks in vain.
+    ...(scope.caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
   ];
 }
 
 const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
+
+/**
+ * Names all unknown arguments at once. With the known ones after each of them, a refusal would be longer than the
+ * description of the tool.
+ */
+function assertNamed(args: Readonly<Record<string, unknown>>, fields: readonly PlainField[]): void {
+  const known = fields.toSorted((one, other) => Number(other.required) - Number(one.required)).map(({ name }) => name);
+  const unknown = Object.keys(args).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const message = `${unknown.length > 1 ? "are" : "is"} unknown; known are ${known.join(", ")}`;
+  throw new InvalidInput([{ path: unknown.join(", "), message }]);
+}
 
 /** Separates the door's own input, where the part begins, from the operation's inputs. */
 function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: Output } {
@@ -198,7 +216,7 @@ function assertWithin(input: object, names: readonly string[], { properties }: J
   if (issues.length > 0) throw new InvalidInput(issues);
 }
 
-function hintsOf({ kind }: Operation, { isDestructive = false, isIdempotent = false }: ToolRoute): object {
+function annotationsOf({ kind }: Operation, { isDestructive = false, isIdempotent = false }: ToolRoute): object {
   // Memories are all that a tool can reach: no tool leads to the open world.
   if (kind === "query") return { readOnlyHint: true, openWorldHint: false };
   return { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: isIdempotent, openWorldHint: false };

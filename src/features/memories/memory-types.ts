@@ -1,0 +1,26 @@
+/** What is often said instead of a well-known type. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ["bug", "problem"],
+  ["issue", "problem"],
+  ["defect", "problem"],
+  ["incident", "problem"],
+  ["exception", "error"],
+  ["crash", "error"],
+  ["bugfix", "fix"],
+  ["hotfix", "fix"],
+  ["resolution", "solution"],
+  ["todo", "task"],
+]);
+
+/** Types of memories that are open until something solves them. */
+export const OPEN_TYPES: readonly string[] = ["problem", "error"];
+
+/** What an agent has to know of a type that nobody looks for; undefined for all others. Every type can be stored. */
+export function hintOfType(type: string): string | undefined {
+  const better = SYNONYMS.get(type);
+  if (better === undefined) return undefined;
+  const lacks = OPEN_TYPES.includes(better)
+    ? "is not among the problems that are open"
+    : `is not found by filters by ${better}`;
+  return `The well-known type is ${better}: a ${type} ${lacks}. update_memory can change it.`;
+}
