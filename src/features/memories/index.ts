@@ -3,7 +3,12 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory } from "./memory-relations.js";
+import {
+  relationshipsOfMemory,
+  relationshipsTotalOfMemory,
+  supersededByOfMemory,
+  supersededByOfOtherEnd,
+} from "./memory-relations.js";
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
 import { memoryReached } from "./related-memory.js";
@@ -78,6 +83,7 @@ export const memoryRelations = [
   relationshipsOfMemory,
   relationshipsTotalOfMemory,
   supersededByOfMemory,
+  supersededByOfOtherEnd,
   memoryOfHit,
   memoryReached,
 ] as const;
