@@ -19,7 +19,7 @@ export async function createStripeWorld(wishes: WorldsWishes = {}): Promise<Stri
     ...world,
     stripe,
     async [Symbol.asyncDispose]() {
-      // The sender stops first: it would retry events that nobody answers.
+      // The sender stops first: otherwise it would retry events that nobody receives.
       await stripe[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
@@ -38,7 +38,7 @@ export interface BillingWorld extends StripeWorld {
   readonly app: RunningApp;
 }
 
-/** `deaf`: no event arrives, as if each got lost. */
+/** `deaf`: no event arrives, as if every one were lost. */
 export async function createBillingWorld({
   deaf = false,
   environment = {},
@@ -71,7 +71,7 @@ export async function aSubscriber(world: BillingWorld, wishes: { seats?: number 
   return payer;
 }
 
-/** The local copy. */
+/** The local copy of the team's billing account. */
 export const accountNow = ({ database }: World, { teamId }: Payer): Promise<BillingAccount> =>
   accountOf({ database }, teamId);
 
@@ -83,7 +83,7 @@ export async function customerOf(world: World, payer: Payer): Promise<string> {
 export const changesAsked = ({ stripe }: BillingWorld): string[] =>
   stripe.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
-/** Its subscription at the provider, by the copy. */
+/** The id of the team's subscription at the provider, from the local copy. */
 export async function subscriptionOf(world: World, payer: Payer): Promise<string> {
   return (await accountNow(world, payer)).subscriptionId ?? "";
 }
@@ -96,12 +96,12 @@ export async function endGrace({ database }: World): Promise<void> {
   });
 }
 
-/** How many members a team may have by its row. */
+/** The team's member limit, read from its row. */
 export async function seatsOf({ database }: World, { teamId }: Payer): Promise<number> {
   return (await database.models.team.findUniqueOrThrow({ where: { id: teamId } })).maxMembers;
 }
 
-/** Holds the lock of the team's account, like another server. */
+/** Holds the lock of the team's billing account, as another server would. */
 export async function holdLock({ database }: World, teamId: string): Promise<{ release(): Promise<void> }> {
   const set = (until: string) =>
     database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 
 const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
-/** Tests in a real browser: skipped where there is none, which is said; an error where nothing may be skipped. */
+/** Tests in a real browser. Without one they are skipped and listed as such; with CI_STRICT=1 that is an error. */
 export function describeInBrowser(what: string, tests: (browser: () => Browser) => void): void {
   const hasChromium = existsSync(CHROMIUM);
   if (!hasChromium) console.warn(`No Chromium at ${CHROMIUM} (CHROMIUM_PATH): ${what} is not tried in a browser.`);

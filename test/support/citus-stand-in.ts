@@ -1,8 +1,8 @@
 import { onServer } from "./database-server.js";
 
 /**
- * Functions and views with the names and arguments of Citus 13, which note how they are called. They show in which
- * order the service asks for what; only Citus itself shows that it works there.
+ * Functions and views with the names and arguments of Citus 13 that record their calls. They show what the service
+ * asks for and in which order; only Citus itself can show that it works there.
  */
 const STAND_IN = `
   CREATE SCHEMA stand_in;

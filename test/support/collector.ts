@@ -7,7 +7,7 @@ interface Sent {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A span as a collector gets it. */
+/** A span as a collector receives it. */
 export interface Span extends Sent {
   readonly traceId: string;
   readonly spanId: string;
@@ -16,14 +16,14 @@ export interface Span extends Sent {
   readonly startTimeUnixNano: string;
 }
 
-/** A line of a log as a collector gets it. */
+/** A log record as a collector receives it. */
 export interface LogRecord extends Sent {
   readonly traceId?: string;
   readonly severityText: string;
   readonly body: { readonly stringValue: string };
 }
 
-/** A collector that takes OTLP by HTTP, as JSON. */
+/** A collector that accepts OTLP over HTTP, as JSON. */
 export interface Collector extends AsyncDisposable {
   readonly url: string;
   readonly spans: Span[];
@@ -67,7 +67,7 @@ interface Export {
 type Pairs = ReadonlyArray<{ readonly key: string; readonly value: Readonly<Record<string, unknown>> }>;
 type Resource = { readonly resource: { readonly attributes: Pairs } } & Readonly<Record<string, unknown>>;
 
-/** The items of all scopes, with their attributes by name. */
+/** The items of all scopes, each with its attributes by name. */
 function read<Item>(resources: readonly Resource[] = [], scopes: string, items: string): Item[] {
   return resources.flatMap(({ resource, [scopes]: ofScopes }) =>
     (ofScopes as Array<Record<string, Array<{ attributes: Pairs }>>>).flatMap((scope) =>
@@ -81,7 +81,7 @@ function read<Item>(resources: readonly Resource[] = [], scopes: string, items: 
 const byName = (pairs: Pairs): Record<string, unknown> =>
   Object.fromEntries(pairs.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** The spans of a trace as lines, each indented below its parent, in the order of their beginnings. */
+/** The spans of a trace as lines in order of their start, each indented below its parent. */
 export function treeOf(spans: readonly Span[], parentId: string | undefined, depth = 0): string[] {
   return spans
     .filter(({ parentSpanId }) => (parentSpanId || undefined) === parentId)

@@ -15,7 +15,7 @@ export interface Ran {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs a built command like npm, in production. */
+/** Runs a built command in production mode, as npm does. */
 export async function runProcess(name: string, words: readonly string[], environment: Environment): Promise<Ran> {
   const env = { ...environmentForProcess(), NODE_ENV: "production", ...environment };
   const child = spawn(process.execPath, [`dist/commands/${name}.js`, ...words], { env });
@@ -23,7 +23,7 @@ export async function runProcess(name: string, words: readonly string[], environ
   return { code: child.exitCode, output, errors };
 }
 
-/** The same in this process, which saves the second to start Node. One at a time: commands share the output. */
+/** Runs it in this process, which saves the second that Node needs to start. One at a time: they share the output. */
 export async function runHere(program: Command, words: readonly string[], environment: Environment): Promise<Ran> {
   const said = { output: "", errors: "" };
   const writeOut = (part: string) => void (said.output += part);

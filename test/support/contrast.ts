@@ -1,21 +1,21 @@
 import type { Page } from "playwright-core";
 
 /**
- * The texts that are hard to read: those with less contrast to what is behind them than WCAG asks for (AA), by the
- * styles that the browser computed. Pictures behind a text are not looked at.
- * @param within only elements that this selector finds, and what is in them
+ * Finds texts that are hard to read: those whose contrast with their background is below WCAG AA, by the styles that
+ * the browser computed. Background images are ignored.
+ * @param within checks only the elements that this selector matches, and their descendants
  */
 export const paleTexts = (page: Page, within = "body"): Promise<string[]> =>
   page.evaluate<string[]>(`(${FIND_PALE})(${JSON.stringify(within)})`);
 
-/** Runs in the browser, so it is text: this project's types know no document. */
+/** Runs in the browser, so it is a string: this project's types have no DOM. */
 const FIND_PALE = `(within) => {
   const luminance = ([r, g, b]) => {
     const linear = (value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   };
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  // The canvas understands every form of a colour, such as color-mix.
+  // A canvas understands every form of a colour, such as color-mix.
   const colourOf = (text) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = text;

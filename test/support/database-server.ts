@@ -17,7 +17,7 @@ declare module "vitest" {
 /** Faster without durability: test data may be lost, and hundreds of databases are created. */
 const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
-/** One PostgreSQL for all tests: that in DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
+/** One PostgreSQL for all tests: that at DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["DATABASE_URL"] || undefined;
   const embedded = given ? undefined : await startOwn();
@@ -35,9 +35,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const CLUSTER = "node_modules/.cache/test-postgres";
 
-/**
- * Without durability an interrupted run may damage the cluster; it contains nothing to keep, so it is created again.
- */
+/** An interrupted run may damage a cluster without durability. It contains nothing to keep, so it is created again. */
 async function startOwn() {
   const start = () => startEmbeddedPostgres({ dataDir: CLUSTER, settings: IN_HASTE });
   try {
@@ -48,7 +46,7 @@ async function startOwn() {
   }
 }
 
-/** Ctrl-C ends Vitest without the teardown below: PostgreSQL, which is a session of its own, must not outlive it. */
+/** Ctrl-C ends Vitest without the teardown below. PostgreSQL has a session of its own and must not outlive Vitest. */
 async function stopWhenInterrupted(url: string): Promise<void> {
   let pid = 0;
   await onServer(url, async (server) => {
@@ -59,7 +57,7 @@ async function stopWhenInterrupted(url: string): Promise<void> {
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      // To PostgreSQL this is a fast shutdown.
+      // PostgreSQL takes this signal as a fast shutdown.
       if (pid > 0) process.kill(pid, "SIGINT");
       process.exit(128 + constants.signals[signal]);
     });
@@ -76,13 +74,13 @@ async function dropDatabases(url: string, isLeft: (name: string) => boolean): Pr
   });
 }
 
-/** A database with every migration, created once for each state of the migrations. */
+/** A database with every migration applied, created once for each state of the migrations. */
 async function templateDatabase(url: string): Promise<string> {
   const template = `mg_template_${digestOf(["prisma/migrations"])}`;
   await onServer(url, async (server) => {
     const { rowCount } = await server.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount) return;
-    // Renamed when it is complete, so that an interrupted run leaves no incomplete one.
+    // Renamed when it is complete, so an interrupted run leaves no incomplete template.
     await server.query(`DROP DATABASE IF EXISTS "${template}_new" WITH (FORCE)`);
     await server.query(`CREATE DATABASE "${template}_new"`);
     await migrate(databaseOn(url, `${template}_new`));
@@ -102,7 +100,7 @@ export function digestOf(folders: readonly string[]): string {
   return hash.digest("hex").slice(0, 12);
 }
 
-/** The same server's address with another database. */
+/** The URL of another database on the same server. */
 export function databaseOn(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `/${name}`;

@@ -9,25 +9,25 @@ export interface EmptyDatabase {
   readonly name: string;
   readonly url: string;
   readonly database: OpenDatabase;
-  /** The same, for a server with its own connections. */
+  /** The same database, for a server with its own connections. */
   readonly forServer: OpenDatabase;
 }
 
 interface KeptDatabase extends EmptyDatabase {
-  /** Its tables, triggers and settings when it was created. */
+  /** Its tables, triggers and settings when it was created, to detect changes. */
   readonly catalog: string;
 }
 
-/** One for each worker: its idle connections count against the limit of PostgreSQL. */
+/** At most one for each worker: idle connections count against PostgreSQL's connection limit. */
 const KEPT_MAX = 1;
 const kept: KeptDatabase[] = [];
 
-/** Reuses a database of an earlier test of this worker, whose connections are warm, or creates a new one. */
+/** Reuses a database of an earlier test of this worker, whose connections are open already, or creates a new one. */
 export async function takeDatabase({ fresh }: { fresh: boolean }): Promise<EmptyDatabase> {
   return (fresh ? undefined : kept.pop()) ?? makeDatabase();
 }
 
-/** Empties a database for the next test. It is dropped if a test changed its schema or settings, or met deadlocks. */
+/** Empties a database for the next test. Drops it if a test changed its schema or settings, or caused deadlocks. */
 export async function giveBack(given: EmptyDatabase): Promise<void> {
   const one = given as KeptDatabase;
   if (kept.length < KEPT_MAX && (await isEmptied(one))) kept.push(one);
@@ -62,10 +62,10 @@ async function isEmptied({ database, forServer, catalog }: KeptDatabase): Promis
   }
 }
 
-/** TRUNCATE creates new files for each table and index, which takes longer than deleting a few rows. */
+/** Above this size tables are truncated. TRUNCATE creates new files, which takes longer than deleting a few rows. */
 const SMALL_BYTES = 4 * 1_048_576;
 
-/** In any order: in replica mode PostgreSQL does not check references. */
+/** The order does not matter: in replica mode PostgreSQL does not check foreign keys. */
 const deletingFrom = (tables: string): string =>
   [
     "BEGIN; SET LOCAL session_replication_role = replica",
@@ -80,7 +80,7 @@ interface Look {
   readonly catalog: string;
   readonly connections: number;
   readonly tables: string;
-  /** The size of the tables, with their deleted rows. */
+  /** The size of the tables, including dead rows. */
   readonly bytes: number;
 }
 

@@ -1,9 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { expect } from "vitest";
 
-/**
- * Does work that takes at most this time of the processor, whatever other programs do. Stops it at ten times that.
- */
+/** Runs work that must take at most this much CPU time, whatever other programs do. Stops it at ten times that. */
 export function withinEffort<Result>(maxMs: number, work: () => Result): Result {
   const before = process.cpuUsage();
   try {

@@ -10,31 +10,31 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
 import { digestOf } from "./database-server.js";
 
-/** Concurrent tests need their own hook for the end of a test. */
+/** Registers what runs after a test. Concurrent tests need their own hook. */
 interface Ending {
   readonly onTestFinished: (then: () => void | Promise<void>) => void;
 }
 
-/** A new folder. After the test a PostgreSQL that still runs on it is killed, and the folder is removed. */
+/** Makes a new folder. After the test, kills a PostgreSQL that still runs on it and removes the folder. */
 export function dataFolder(test: Ending = { onTestFinished }): string {
   const folder = mkdtempSync(join(tmpdir(), "embedded-postgres-"));
   test.onTestFinished(() => {
     const postmaster = postmasterOf(folder);
     if (postmaster !== undefined && postmaster !== process.pid) kill(postmaster, "SIGQUIT");
-    // PostgreSQL may still write while it ends.
+    // PostgreSQL may still write while it stops.
     return rm(folder, { recursive: true, force: true, maxRetries: 20 });
   });
   return folder;
 }
 
-/** The same with a migrated database, for tests that do not check its creation. */
+/** Makes a folder with a migrated database, for tests that do not check its creation. */
 export async function madeFolder(test?: Ending): Promise<string> {
   const folder = dataFolder(test);
   await copyFolder(await (made ??= makeCluster()), folder);
   return folder;
 }
 
-/** Copies files with their owners, which only `cp` can do. */
+/** Copies files and keeps their owners, which only `cp` can do. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   if (process.platform === "win32") await cp(from, to, { recursive: true });
   else await promisify(execFile)("cp", ["-a", `${from}/.`, to]);
@@ -43,7 +43,7 @@ export async function copyFolder(from: string, to: string): Promise<void> {
 const CACHE = "node_modules/.cache";
 let made: Promise<string> | undefined;
 
-/** Created once for each state of the code that creates it, and kept for the next run. */
+/** Made once for each state of the code that makes it, and kept for the next run. */
 async function makeCluster(): Promise<string> {
   const name = `test-cluster-${digestOf(["src/platform/embedded", "prisma/migrations"])}`;
   const cluster = join(CACHE, name);
@@ -80,11 +80,11 @@ export function kill(pid: number, signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): voi
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended by itself, as wanted.
+    // It has ended by itself, which is the goal.
   }
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
   const client = new pg.Client(url);
   await client.connect();

@@ -2,7 +2,7 @@ import { type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { EmbeddingsServer } from "../../src/platform/embeddings.js";
 
-/** A hand-made space: words of one line mean the same, and each line is a direction of its own. */
+/** A hand-made vector space: words on one line mean the same, and each line is one dimension. */
 const CONCEPTS = [
   ["car", "automobile", "vehicle", "wagen"],
   ["doctor", "physician", "arzt"],
@@ -10,7 +10,7 @@ const CONCEPTS = [
   ["invoice", "bill", "rechnung"],
 ];
 
-/** What the server does instead of answering vectors. */
+/** What the server does instead of answering with vectors. */
 export type Trouble = "fails" | "hangs" | "nan" | "zero" | "huge" | "fewer" | "uneven" | "no json";
 
 /** An embeddings server that knows the concepts above. */
@@ -19,7 +19,7 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   /** The requests so far: their models, keys and texts. */
   readonly asked: { readonly model: string; readonly key: string | undefined; readonly texts: readonly string[] }[];
   trouble: Trouble | undefined;
-  /** Texts with this word are refused, alone or among others. */
+  /** A text with this word is refused, whether it is sent alone or with others. */
   refused: string | undefined;
   client(model?: string): EmbeddingsServer;
 }
@@ -63,7 +63,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   return standIn;
 }
 
-/** Each model has its own number of dimensions, and its concepts elsewhere. */
+/** Each model has its own number of dimensions and its own position for each concept. */
 function vectorOf(text: string, model: string): number[] {
   const [size, shift]: readonly [number, number] = model === "one" ? [20, 0] : [33, 7];
   const vector = Array.from({ length: size }, () => 0);
@@ -71,7 +71,7 @@ function vectorOf(text: string, model: string): number[] {
     const concept = CONCEPTS.findIndex((words) => words.includes(word));
     if (concept >= 0) vector[(concept + shift) % size] = 1;
   }
-  // What has none of them is alike, and far from all that has.
+  // Texts without any concept are equal to each other, and far from all others.
   if (!vector.includes(1)) vector[size - 1] = 1;
   return vector;
 }

@@ -9,21 +9,21 @@ export interface Things {
   readonly memories: readonly string[];
   readonly relationships: readonly string[];
   readonly keys: readonly string[];
-  /** The team they are in, or were invited to. */
+  /** The team that the user is in, or was invited to. */
   readonly teams: readonly string[];
-  /** Members of that team, beside themselves. */
+  /** Members of that team other than the user. */
   readonly users: readonly string[];
   readonly invitations: readonly string[];
   readonly tokens: readonly string[];
-  /** Addresses of nobody, which `CODE` verifies. */
+  /** Addresses without an account, which `CODE` verifies. */
   readonly addresses: readonly string[];
-  /** Their own address. */
+  /** The user's own address. */
   readonly own: readonly string[];
 }
 
 const CODE = "01234567";
 
-/** The role that an operation needs, if it is not the owner of a team. */
+/** Who the caller must be for an operation, if not the owner of a team. */
 const STANDINGS: Readonly<Record<string, "alone" | "invited" | "member">> = {
   createTeam: "alone",
   acceptInvitation: "invited",
@@ -43,8 +43,9 @@ const NEED_SUBSCRIPTION: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A team of theirs, or of another where the operation wants that, with two members and two pending invitations. Three
- * memories in a row, two relationships between them, one memory in the personal graph, and two more keys.
+ * Creates a team that the user owns, or that another owns if the operation needs that, with two members and two
+ * pending invitations. Also three memories in a row with two relationships between them, one memory in the personal
+ * graph, and two more keys.
  */
 export async function thingsOf(
   world: World & { readonly stripe?: StandInStripe },
@@ -95,7 +96,7 @@ function makerFor(actor: Actor): (name: string, input: object) => Promise<string
   return async (name, input) => String((await actor.did<object, { id?: string }>(operationNamed(name), input)).id);
 }
 
-/** A valid input of each operation for a user with these objects. */
+/** A valid input of the operation for a user with these objects. */
 export function exampleInput(
   { name }: Operation,
   { memories, relationships, keys, teams, users, invitations, tokens, addresses, own: [address] }: Things,

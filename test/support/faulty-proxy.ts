@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
 /**
- * What the network does: `forward` as it should; `swallow` loses all bytes both ways and closes nothing, like a black
- * hole; `dribble` passes one byte each 50 ms on; `refuse` cuts every connection, and new ones as they come.
+ * What the network does. `forward` works normally; `swallow` loses all bytes both ways and closes nothing, like a black
+ * hole; `dribble` forwards one byte every 50 ms; `refuse` cuts every connection, also new ones.
  */
 export type Weather = "forward" | "swallow" | "dribble" | "refuse";
 
@@ -34,7 +34,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       from.on("error", () => {});
       from.on("close", () => {
         sockets.delete(from);
-        // A black hole also loses the end of a connection.
+        // A black hole also loses the message that a connection has ended.
         if (weather !== "swallow") to.destroy();
       });
       from.on("data", (bytes) => {

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 
 /** The size of this process's heap after a garbage collection. */
 export async function heapMegabytes(): Promise<number> {
-  // A finished request releases its memory a moment later.
+  // The memory of a finished request is released a moment later.
   await sleep(200);
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -5,7 +5,7 @@ import type { Ask } from "./http.js";
 export interface Hostile {
   readonly name: string;
   readonly path: string;
-  /** Whether it is sent with a key. */
+  /** Whether it is sent with an API key. */
   readonly withKey: boolean;
   readonly ask: Pick<Ask, "method" | "headers" | "body">;
 }
@@ -122,7 +122,7 @@ const documents: ReadonlyArray<readonly [name: string, query: string, variables?
 
 const REVISION = "io.modelcontextprotocol/protocolVersion";
 
-/** Bodies for REST, with their path. */
+/** Bodies for REST, with their paths. */
 const bodies: ReadonlyArray<readonly [name: string, path: string, body: unknown]> = [
   ["combining marks in a content", "/v1/memories", { type: "general", title: "a", content: MARKS.repeat(500_000) }],
   ["combining marks in a title", "/v1/memories", { type: "general", title: `a${MARKS.repeat(400_000)}`, content: "a" }],
@@ -177,7 +177,7 @@ const call = (name: unknown, args: unknown) => ({
   params: { name, arguments: args },
 });
 
-/** Messages of MCP. */
+/** Messages for MCP. */
 const messages: ReadonlyArray<readonly [name: string, message: unknown]> = [
   ["an id of 1 MB", { jsonrpc: "2.0", id: "1".repeat(MEGABYTE - 300), method: "ping" }],
   ["an id of a million digits", `{"jsonrpc":"2.0","id":${"9".repeat(1_000_000)},"method":"ping"}`],
@@ -228,7 +228,7 @@ const zipped = (body: unknown): Uint8Array =>
   gzipSync(typeof body === "string" ? body : JSON.stringify(body), { level: 9 });
 const GZIP = { "content-encoding": "gzip" };
 
-/** Heads and paths. */
+/** Request heads and paths. */
 const heads: readonly Omit<Hostile, "withKey">[] = [
   ["a query of combining marks", `/v1/memories/search?query=${"%CC%81".repeat(1_200)}`],
   ["a query of quotes", `/v1/memories/search?query=${'"'.repeat(900)}`],
@@ -246,7 +246,7 @@ const accepts: Omit<Hostile, "withKey"> = {
   ask: { headers: { accept: "a/b;q=0.5,".repeat(1_400), "content-type": "application/json;".padEnd(12_000, "; ") } },
 };
 
-/** What libraries look for at the end of a header, in the middle of it. */
+/** What libraries expect at the end of a header, but in the middle of it. */
 const spaces = ["content-type", "accept"].flatMap((name) =>
   ["/graphql", "/v1/memories"].map((path) => ({
     name: `14,000 spaces within the header ${name}`,
@@ -266,7 +266,7 @@ const files = [
   ask: { headers: { accept: "text/html", [name]: value } },
 }));
 
-/** All of them, each with a key and without, plainly and in a few bytes of gzip. */
+/** All hostile requests, each with and without a key, uncompressed and compressed to a few bytes by gzip. */
 export const HOSTILE: readonly Hostile[] = [
   ...documents.map(([name, query, variables]) => ({ name, path: "/graphql", ask: { body: { query, variables } } })),
   ...messages.map(([name, body]) => ({ name, path: "/mcp", ask: { body } })),
@@ -289,7 +289,7 @@ export const HOSTILE: readonly Hostile[] = [
   ...files,
 ].flatMap((hostile) => [true, false].map((withKey) => ({ ...hostile, withKey })));
 
-/** `F0` spreads `F1` twice, that spreads `F2` twice, and so on; the last one has the field. */
+/** `F0` spreads `F1` twice, `F1` spreads `F2` twice, and so on; the last fragment has the field. */
 function doubled(count: number, type: string, field: string): string {
   const fragments = Array.from({ length: count }, (_, n) => `fragment F${n} on ${type} { ...F${n + 1} ...F${n + 1} }`);
   return `${fragments.join(" ")} fragment F${count} on ${type} { ${field} }`;

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 
-/** An answer, read to the end. */
+/** A response, read to the end. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -11,11 +11,11 @@ export interface Ask {
   readonly method?: string;
   readonly key?: string | undefined;
   readonly headers?: Record<string, string>;
-  /** A text or bytes are sent as they are, anything else as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 }
 
-/** Takes a sixth of the CPU of `fetch`, which also sends no body with a GET. */
+/** Used instead of `fetch`, which takes six times the CPU and sends no body with GET. */
 const agent = new Agent({ keepAlive: true });
 
 export async function ask(url: string, { method, key, headers = {}, body }: Ask = {}): Promise<Answer> {

@@ -1,6 +1,6 @@
 import type { Actor, World } from "./world.js";
 
-/** Stores memories with a content of so many characters, without a request for each. */
+/** Stores `count` memories with this content, without a request for each. */
 export async function storeMemories(
   { database }: Pick<World, "database">,
   { caller }: Pick<Actor, "caller">,
@@ -15,7 +15,7 @@ export async function storeMemories(
   );
 }
 
-/** Links every memory with the next so many, so that each leads on to others. */
+/** Links every memory to the `each` memories after it, so that each leads on to others. */
 export async function linkMemories(
   { database }: Pick<World, "database">,
   { caller }: Pick<Actor, "caller">,

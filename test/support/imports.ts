@@ -85,7 +85,7 @@ export function readText(text: string, options?: FinishOptions): ImportedGraph {
   return reader.end(options);
 }
 
-/** What was left out of a graph, as in reports. */
+/** What was left out of a graph, in the words of reports. */
 export const leftOut = ({ notTaken }: Pick<ImportedGraph, "notTaken">): string[] =>
   notTaken.map(({ what, reason }) => `${what}: ${reason}`);
 
@@ -124,7 +124,7 @@ export async function runText(store: ServiceClient, text: string): Promise<Impor
   return result;
 }
 
-/** A user's first hundred memories by title. */
+/** A user's first hundred memories, sorted by title. */
 export async function memoriesOf(actor: Actor) {
   const page = await actor.did(memories, { limit: 100 });
   return Object.fromEntries(page.memories.map((found) => [found.title, found]));
@@ -155,7 +155,7 @@ const bulkAnswer = ({ memories: made = [], relationships = [] }: Bulk) => ({
   existing_relationships: 0,
 });
 
-/** A fake service that is empty and accepts everything, unless the test answers first. */
+/** A fake service that is empty and accepts everything, unless `answer` returns another answer. */
 export async function fakeService(answer: (request: IncomingMessage) => FakeAnswer | undefined) {
   const requests: IncomingMessage[] = [];
   const respond = async (request: IncomingMessage, response: ServerResponse) => {

@@ -11,7 +11,7 @@ export async function waitingForLocks({ database: { pool } }: World): Promise<nu
 
 /** A connection that holds a lock on a table. */
 export interface TableLock extends AsyncDisposable {
-  /** How many statements wait for it; by default without background jobs, which delete, or look at words. */
+  /** How many statements wait for it. By default without background jobs, which delete rows or count words. */
   waiting(wishes?: { withChores: boolean }): Promise<number>;
   release(): Promise<unknown>;
 }
@@ -19,13 +19,13 @@ export interface TableLock extends AsyncDisposable {
 /** Blocks every statement that reads or creates memories, until it is released. */
 export async function lockMemories({ databaseUrl }: { readonly databaseUrl: string }): Promise<TableLock> {
   const [holder, watcher] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
-  // The database may be dropped with these still connected, when a test has failed.
+  // If a test fails, the database may be dropped while these are still connected.
   for (const client of [holder, watcher]) client.on("error", () => {});
   await Promise.all([holder.connect(), watcher.connect()]);
   await holder.query("BEGIN; LOCK TABLE memory");
   return {
-    // Of this database alone: its copies for other tests give the table the same number.
-    // Queried outside the transaction, in which the view of activity would not change.
+    // Only this database: its copies for other tests have the same table number.
+    // Queried outside the transaction: within it the activity view would not change.
     async waiting({ withChores } = { withChores: false }) {
       const { rows } = await watcher.query<{ count: number }>(
         `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)

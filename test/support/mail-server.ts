@@ -10,18 +10,18 @@ export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
   readonly html: string;
 }
 
-/** An SMTP server that stores the mails that it receives. */
+/** An SMTP server that keeps the mails that it receives. */
 export interface MailServer extends AsyncDisposable {
   readonly url: string;
   /** All mails received so far. */
   readonly mails: readonly ReadMail[];
-  /** Waits for a mail to this address that no earlier call has returned. */
+  /** Waits for a mail to this address that no earlier call returned. */
   take(to: string): Promise<ReadMail>;
-  /** Refuses mails to this address, as a server that does not know it. */
+  /** Refuses mails to this address, as a server does that does not know it. */
   refuseAddress(address: string): void;
-  /** Refuses every further mail with this answer; undefined accepts mails again. */
+  /** Refuses every further mail with this response; undefined accepts mails again. */
   refuse(answer: string | undefined): void;
-  /** Accepts no connections until it starts again at the same address. */
+  /** Accepts no connections until it is started again at the same address. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -90,6 +90,6 @@ const asRead = ({ subject, headers, from, to, replyTo, text = "", html }: Parsed
   html: html || "",
 });
 
-/** What a mail is sent for. */
+/** The code, or the token of an invitation, that a mail contains. */
 export const codeIn = ({ text }: ReadMail): string => /^ *(\d{8})$/m.exec(text)?.[1] ?? "";
 export const tokenIn = ({ text }: ReadMail): string => /\/invitations\/([\w-]{43})$/m.exec(text)?.[1] ?? "";

@@ -3,7 +3,7 @@ import type { FailureKind } from "../../src/operation/failure.js";
 import type { Verdict } from "./world.js";
 
 expect.extend({
-  /** Refused with this kind of failure and, where one is named, for this reason. */
+  /** Expects a refusal with this kind of failure and, if given, with this reason. */
   toBeRefused(verdict: Verdict<object>, kind: FailureKind, reason?: string) {
     const actual = verdict.ok ? "accepted" : [verdict.failure.kind, verdict.failure.reason].filter(Boolean).join(" ");
     const expected = [kind, reason].filter(Boolean).join(" ");

@@ -13,26 +13,24 @@ import { type Answer, ask } from "./http.js";
 export const OLD = "2025-11-25";
 export const NEW = "2026-07-28";
 
-/** The operations that are tools. */
+/** The operations that are offered as tools. */
 export const offered = operations.filter(({ mcp }) => mcp);
 
-/** Whether a tool takes these inputs, as far as it takes less than its operation does. */
+/** Whether the operation's tool accepts this input: a tool may accept fewer fields and smaller numbers. */
 export const isOffered = (operation: Operation, input: Readonly<Record<string, unknown>>): boolean =>
   !Object.keys(input).some((name) => isLeftOut(operation, name)) &&
   Object.entries(operation.mcp?.most ?? {}).every(
     ([name, most]) => !(typeof input[name] === "number" && input[name] > most),
   );
 
-/**
- * Whether a tool reads these inputs as they are: it makes something of other forms, too, which the other doors refuse.
- */
+/** Whether a tool reads this input unchanged. Tools also convert other forms, which the other doors refuse. */
 export function isReadAsIs(schema: GraphQLSchema, operation: Operation, input: Readonly<Record<string, unknown>>) {
   const args = argumentsOf(input);
   const fields = plainFieldsOf(inputTypeOf(schema, operation), operation);
   return isDeepStrictEqual(readArguments(args, fields, { isReading: operation.kind === "query" }), args);
 }
 
-/** What a client of a revision sends: the newer one says in each request who it is, and repeats it in headers. */
+/** A client's message. With the newer revision each request says who the client is, and repeats that in headers. */
 export function messageOf(method: string, params: object = {}, revision = NEW) {
   const { name } = params as { name?: string };
   const meta = {
@@ -67,15 +65,15 @@ export async function askMcp(
   return answer as Answer & { readonly body: Spoken };
 }
 
-/** What a call of a tool came to, in what both forms of the answer say. */
+/** The result of a tool call, checked to be the same in both forms of the answer. */
 export interface Called {
   readonly isError: boolean;
-  /** The bytes of the answer's text. */
+  /** The size of the answer's text. */
   readonly bytes: number;
   readonly answer: Record<string, unknown>;
 }
 
-/** Calls a tool and expects an answer. */
+/** Calls a tool and expects success. */
 export async function callTool(url: string, key: string, name: string, args: object = {}): Promise<Called> {
   const { body } = await askMcp(url, key, "tools/call", { name, arguments: args });
   const {
@@ -94,7 +92,7 @@ export async function callTool(url: string, key: string, name: string, args: obj
   return { isError, bytes: Buffer.byteLength(text), answer };
 }
 
-/** Calls the tool of an operation. The input has code's names and REST's values. */
+/** Calls the tool of an operation. The input has the names used in code and the values used by REST. */
 export function callOperation(
   url: string,
   key: string,
@@ -104,11 +102,11 @@ export function callOperation(
   return callTool(url, key, mcp?.name ?? "", argumentsOf(input));
 }
 
-/** The names that an operation's inputs have for agents. */
+/** An operation's input with the names that agents use. */
 export const argumentsOf = (input: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [snakeCase(name), value]));
 
-/** The result of an operation as a tool. */
+/** The result of an operation when called as a tool. */
 export async function saidByMcp(...asked: Parameters<typeof callOperation>): Promise<Said> {
   const { isError, answer } = await callOperation(...asked);
   if (!isError) return { ok: true };

@@ -6,7 +6,7 @@ import { createRelationship } from "../../src/features/relationships/create-rela
 import type { Relationship } from "../../src/features/relationships/relationship.js";
 import type { Actor, World } from "./world.js";
 
-/** Stores a memory of a user, with defaults for fields that the test does not need. */
+/** Stores a memory for a user, with defaults for fields that the test does not need. */
 export const aMemory = (actor: Actor, wishes: object = {}): Promise<Memory> =>
   actor.did(createMemory, { type: "general", title: "A note", content: "Something.", ...wishes });
 
@@ -20,7 +20,7 @@ export async function memoriesTitled<const Titles extends readonly string[]>(
   return made as { [Place in keyof Titles]: Memory };
 }
 
-/** What could be taken for something else on the way to the database and back. */
+/** JSON that could be changed on the way to the database and back. */
 const CONTEXT = {
   $type: "DateTime",
   value: "x",
@@ -30,7 +30,7 @@ const CONTEXT = {
   __proto__: 1,
 };
 
-/** Everything that a memory can say; what is not of another form is a text. */
+/** A memory with every field set. Fields without a form of their own hold a text. */
 export const everythingSaid = (word: string, importance: number) => ({
   ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
   ...{ type: word, tags: [word, "more"], importance, confidence: 1 - importance },
@@ -39,7 +39,7 @@ export const everythingSaid = (word: string, importance: number) => ({
   expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
 });
 
-/** The same of a relationship. */
+/** A relationship with every field set. */
 export const everythingSaidOfLink = (word: string, strength: number): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(LINK_CONTENTS.map((name) => [name, `${word} ${name}`])),
   ...{ strength, confidence: 1 - strength },
@@ -56,7 +56,7 @@ export const aLink = (actor: Actor, from: End, to: End, wishes: object = {}): Pr
     ...wishes,
   });
 
-/** Many memories at once, past the service: what a test of large numbers has no time to store one by one. */
+/** Creates many memories at once by SQL: storing them one by one would take too long. */
 export async function manyMemories(
   { database }: World,
   { caller }: Pick<Actor, "caller">,
@@ -73,7 +73,7 @@ export async function manyMemories(
   return rows;
 }
 
-/** Many relationships at once, each of strength 0.5, from the first to the second of a pair of ids. */
+/** Creates many relationships at once, each of strength 0.5, from the first to the second id of a pair. */
 export async function manyLinks(
   { database }: World,
   { caller }: Pick<Actor, "caller">,
@@ -87,7 +87,7 @@ export async function manyLinks(
   );
 }
 
-/** Graphs whose stored size is wrong: none, if all is well. */
+/** Graphs whose stored size is wrong; empty if all sizes are right. */
 export async function miscounted({ database }: World) {
   const { rows } = await database.pool.query<{ id: string }>(
     `SELECT g.id, u.memories, u.bytes, measured.memories AS memories_held, measured.bytes AS bytes_held

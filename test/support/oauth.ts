@@ -7,7 +7,7 @@ import type { World } from "./world.js";
 export const CODE = "12345678";
 export const CALLBACK = "https://app.example.com/callback";
 
-/** A server that knows its own address, as OAuth needs. */
+/** A server that knows its own URL, as OAuth needs. */
 export async function serveWithOAuth(world: World): Promise<RunningApp> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -26,15 +26,15 @@ export interface Tokens {
   readonly error?: string;
 }
 
-/** A client of OAuth with a browser, without any library: what it sends can be wrong in one way. */
+/** An OAuth client with a browser and without any library, so that each value it sends can be made wrong. */
 export class OAuthWalker {
-  /** Whose graph it asks for. */
+  /** The user whose graph it asks for. */
   readonly email = `${randomUUID()}@example.com`;
-  /** A network of its own, whose limits no other test uses up. */
+  /** An IP address of its own, so that no other test uses up its limits. */
   readonly address = Array.from({ length: 4 }, () => randomInt(1, 255)).join(".");
   readonly #network = { "x-forwarded-for": this.address };
   readonly verifier = randomBytes(32).toString("base64url");
-  /** By path, as the browser keeps them. */
+  /** Cookies by path, as a browser keeps them. */
   readonly #cookies = new Map<string, string>();
 
   constructor(
@@ -51,7 +51,7 @@ export class OAuthWalker {
     return { status: response.status, body: (await response.json()) as { client_id: string; error?: string } };
   }
 
-  /** The beginning of a connection. @returns the answer, and the path of the page if it leads there */
+  /** Starts a connection. @returns the answer, and the path of the page if it redirects there */
   async begin(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
     const query = {
       ...{ client_id: clientId, redirect_uri: CALLBACK, response_type: "code", state: "a state" },
@@ -63,7 +63,7 @@ export class OAuthWalker {
     return this.visit(`/oauth/authorize?${new URLSearchParams(sent).toString()}`);
   }
 
-  /** Asks as a browser does, but stays where it is redirected from. */
+  /** Sends a request as a browser does, but follows no redirects. */
   async visit(path: string, form?: Readonly<Record<string, string>>) {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await fetch(new URL(path, this.url), {
@@ -79,7 +79,7 @@ export class OAuthWalker {
     return { status: response.status, location, text: await response.text(), headers: response.headers };
   }
 
-  /** Walks from the beginning to the code that the client is given. */
+  /** Walks from the start to the code that the client receives. */
   async agree(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
     const { location: page } = await this.begin(clientId, changed);
     await this.visit(`${page}/code`, { email: this.email });
@@ -104,7 +104,7 @@ export class OAuthWalker {
     return this.token({ grant_type: "refresh_token", client_id: clientId, refresh_token: token, ...changed });
   }
 
-  /** A connected client. */
+  /** Connects the client and returns its tokens. */
   async connect(changed: Readonly<Record<string, string | undefined>> = {}) {
     const { body: client } = await this.register();
     const answer = await this.agree(client.client_id, changed);

@@ -39,13 +39,13 @@ export interface Document {
 export const documentText = openApiJson(operations, await graphqlSchema());
 export const document = JSON.parse(documentText) as Document;
 
-/** The message itself, where another part of the document refers to it. */
+/** The message itself, where the document has a reference to it. */
 export function resolved(message: Message & { readonly $ref?: string }): Message {
   const [kind = "", name = ""] = message.$ref?.split("/").slice(2) ?? [];
   return message.$ref ? (document.components[kind]?.[name] ?? {}) : message;
 }
 
-/** Reads schemas that refer to these ones. It is strict: a keyword that JSON Schema does not know is an error. */
+/** Compiles schemas that refer to these. Strict: a keyword that JSON Schema does not know is an error. */
 function reader(schemas: unknown): (part: JsonSchema) => ValidateFunction {
   const ajv = new Ajv2020({ allowUnionTypes: true, allErrors: true, keywords: ["components"] });
   addFormats.default(ajv);
@@ -54,16 +54,16 @@ function reader(schemas: unknown): (part: JsonSchema) => ValidateFunction {
   return (part) => ajv.compile(JSON.parse(withId(part)) as JsonSchema);
 }
 
-/** Compiles a part of the document to what checks values against it. */
+/** Compiles a part of the document to a function that validates values. */
 export const validator = reader(document.components["schemas"]);
-/** Does the same and refuses what the document does not name. */
+/** Does the same, but also refuses fields that the document does not name. */
 export const closedValidator = (part: JsonSchema): ValidateFunction => readerOfClosed(closed(part) as JsonSchema);
 
 export function problemsOf(validate: ValidateFunction, value: unknown): unknown[] {
   return validate(value) ? [] : [{ value, errors: validate.errors }];
 }
 
-/** The same schemas, in which objects have no fields but those that are named. */
+/** The same schemas, whose objects allow no other fields than the named ones. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== "object" || value === null) return value;

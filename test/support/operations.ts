@@ -36,7 +36,7 @@ export const idFields = (schema: GraphQLSchema, operation: Operation): string[] 
     .filter(({ type }) => getNamedType(type) === GraphQLID && (isNonNullType(type) || isListType(type)))
     .map(({ name }) => name);
 
-/** The names of REST, also of the inputs in its lists. */
+/** An input with REST's names, also for the inputs in its lists. */
 export const plainNames = (input: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).map(([name, value]: [string, unknown]) => [
@@ -47,7 +47,7 @@ export const plainNames = (input: object): Record<string, unknown> =>
 
 const isInput = (item: unknown): item is object => typeof item === "object" && item !== null && !Array.isArray(item);
 
-/** Asks by REST. The input has code's names and REST's values; what a URL cannot say is the caller's to leave out. */
+/** Calls by REST. The input has names as in code and values as in REST; leave out values that a URL cannot express. */
 export async function askRest(
   url: string,
   key: string | undefined,
@@ -77,7 +77,7 @@ export async function saidByRest(...[url, key, operation, input]: Parameters<typ
   return { ok: false, code: error.code, ...(error.reason === undefined ? {} : { reason: error.reason }) };
 }
 
-/** Asks by GraphQL, with variables, for these fields. Enum values are given by REST's text and named here. */
+/** Calls by GraphQL with variables, selecting these fields. Enum values are given as REST writes them. */
 export async function askGraphQL(
   url: string,
   key: string | undefined,
@@ -90,7 +90,7 @@ export async function askGraphQL(
   const type = inputTypeOf(schema, operation);
   const { name, kind } = operation;
   const given = named(input, type);
-  // A variable that is declared and not given would hide the argument's default; one that is required must be there.
+  // A declared variable without a value would hide the argument's default; required variables must be declared.
   const fields = inputFields(type).filter((field) => field.name in given || isRequiredInputField(field));
   const variables = fields.map((field) => `$${field.name}: ${String(field.type)}`).join(", ");
   const args = fields.map((field) => `${field.name}: $${field.name}`).join(", ");
@@ -106,7 +106,7 @@ export async function askGraphQL(
   });
 }
 
-/** The input with GraphQL's names for enum values. */
+/** The input with the names that GraphQL has for enum values. */
 export function named(input: Readonly<Record<string, unknown>>, type: GraphQLInputObjectType): Record<string, unknown> {
   const nameOf = (field: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => nameOf(field, item));

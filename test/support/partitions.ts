@@ -5,7 +5,7 @@ import { onServer } from "./database-server.js";
 const PARTS = 4;
 const NAMED = new RegExp(`\\b(?:${DISTRIBUTED_TABLES.join("|")})_part(\\d+)`, "g");
 
-/** PostgreSQL tells the client of each plan when it has run, also of those in functions. */
+/** Makes PostgreSQL send the client the plan of each statement after it has run, also of statements in functions. */
 const EXPLAINED = {
   session_preload_libraries: "auto_explain",
   "auto_explain.log_min_duration": "0",
@@ -14,8 +14,8 @@ const EXPLAINED = {
 };
 
 /**
- * Makes the tables of graphs hash partitions by `graph_id`, as they would stand on several nodes. New connections tell
- * how each statement is planned; others are closed.
+ * Turns the tables of graphs into hash partitions by `graph_id`, as they would be spread over several nodes. New
+ * connections report how each statement is planned; existing connections are closed.
  */
 export async function partitionGraphs(url: string): Promise<void> {
   await onServer(url, async (client) => {
@@ -54,20 +54,18 @@ async function makePartitions(client: pg.Client): Promise<void> {
   }
 }
 
-/** Statements by their texts, with the number of parts that the plan of each may look at, at most. */
+/** The texts of statements, each with the largest number of partitions that a plan of it may read. */
 export interface Plans extends Disposable {
   readonly parts: ReadonlyMap<string, number>;
 }
 
-/**
- * Hears how statements are planned on connections that this process makes from now on; of one application, if named.
- */
+/** Records plans on connections that this process opens from here on; only those of one application if it is named. */
 export function hearPlans({ pathname, searchParams }: URL): Plans {
   const parts = new Map<string, number>();
   const application = searchParams.get("application_name");
   const note = (message = ""): void => {
     const at = message.search(/^\S.*\(cost=/m);
-    // From PostgreSQL 16 on the values follow.
+    // Since PostgreSQL 16 the parameters follow the text.
     const [text = ""] = message
       .slice(0, at)
       .replace(/^[^]*?Query Text: /, "")
@@ -85,5 +83,5 @@ export function hearPlans({ pathname, searchParams }: URL): Plans {
   return { parts, [Symbol.dispose]: () => void Reflect.set(prototype, "connect", connect) };
 }
 
-/** With a property that its types leave out. */
+/** A client with a property that its types leave out. */
 type HeardClient = pg.Client & { readonly connectionParameters: { readonly application_name?: string } };

@@ -1,8 +1,8 @@
-/** What people do at the same time waits for its turn, however busy the machine is: servers have less patience. */
+/** Long timeouts, for tests with many calls at once: on a busy machine each call still gets its turn. */
 export const PATIENT = {
   ...{ connectionWaitMs: 30_000, lockWaitMs: 10_000 },
   ...{ statementTimeoutMs: 60_000, reservedTimeoutMs: 30_000, transactionTimeoutMs: 60_000 },
 };
 
-/** The same of places and of the event loop: nothing is refused because the machine does other things as well. */
+/** Long limits for request slots and event loop delay: other work on the machine causes no refusals. */
 export const PATIENT_DOORS = { waitForSlotMs: 30_000, loopDelayMs: 10_000 };

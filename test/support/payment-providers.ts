@@ -4,13 +4,13 @@ import { stripeClient } from "../../src/platform/payments.js";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { WorldsStripe } from "./world.js";
 
-/** Stripe or its stand-in, with the actions of people there. */
+/** Stripe or its stand-in, with the actions that people take there. */
 export interface Provider extends AsyncDisposable {
   readonly settings: WorldsStripe;
   readonly api: Stripe;
-  /** Pays at a checkout's page with a valid card. */
+  /** Pays on the checkout page with a valid card. */
   pay(checkout: Stripe.Checkout.Session): Promise<void>;
-  /** Whether the customer's card works from now on. */
+  /** Sets whether the customer's card works from here on. */
   setCard(customer: string, card: "accepted" | "declined"): Promise<void>;
   /** Pays an open invoice with a valid card. */
   payInvoice(invoice: string): Promise<void>;
@@ -35,7 +35,7 @@ async function startStandIn(): Promise<Provider> {
 
 const CARDS = { accepted: "pm_card_visa", declined: "pm_card_chargeCustomerFail" } as const;
 
-/** Stripe's own test mode, with the key in STRIPE_TEST_KEY. Events are fetched and signed here: it cannot reach us. */
+/** Stripe's test mode, with the key in STRIPE_TEST_KEY. Stripe cannot reach us: events are fetched and signed here. */
 async function startStripe(): Promise<Provider> {
   const secretKey = process.env["STRIPE_TEST_KEY"] ?? "";
   if (!/^(sk|rk)_test_/.test(secretKey)) throw new Error("STRIPE_TEST_KEY must be a key of Stripe's test mode.");
@@ -53,7 +53,7 @@ async function startStripe(): Promise<Provider> {
   return {
     settings: { url: "https://api.stripe.com", secretKey, webhookSecret: "whsec_of_the_test", priceId: price.id },
     api,
-    // Tests cannot use a checkout's page at Stripe; this creates the same subscription.
+    // Tests cannot use Stripe's checkout page; this creates the same subscription.
     async pay({ id, customer, metadata }) {
       const payer = String(customer);
       await setCard(payer, "accepted");
@@ -71,9 +71,9 @@ async function startStripe(): Promise<Provider> {
   };
 }
 
-/** Sends every event about the customer to the webhook, each twice and the latest first: the worst order allowed. */
+/** Sends every event about the customer to the webhook, each twice and newest first: the worst order allowed. */
 export async function deliverEvents({ api, settings }: Provider, url: string, customer: string): Promise<void> {
-  // Stripe lists events a moment after the change.
+  // Stripe lists events a moment after the change that caused them.
   if (settings.url === "https://api.stripe.com") await sleep(3_000);
   const { data } = await api.events.list({ limit: 100 });
   const about = data.filter(({ data: { object } }) => JSON.stringify(object).includes(customer));

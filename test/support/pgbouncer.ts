@@ -6,28 +6,28 @@ import { delimiter, join } from "node:path";
 import pg from "pg";
 import { freePort, untilAnswers } from "./server-process.js";
 
-/** PgBouncer in transaction mode, before one PostgreSQL. */
+/** PgBouncer in transaction mode, in front of one PostgreSQL. */
 export interface PgBouncer extends AsyncDisposable {
-  /** The address of a database through it. */
+  /** The URL of a database through PgBouncer. */
   urlOf(direct: string): string;
-  /** Replaces its connections to PostgreSQL by new ones, from their next use on. */
+  /** Makes PgBouncer replace each of its connections to PostgreSQL at the next use. */
   reconnect(): Promise<void>;
 }
 
-/** `PGBOUNCER` names another program than that on the path; PgBouncer is often installed where only root looks. */
+/** `PGBOUNCER` names another program than the one on the path. PgBouncer is often where only root's path looks. */
 const PROGRAM = process.env["PGBOUNCER"] ?? "pgbouncer";
 const PATH = [process.env["PATH"], "/usr/sbin"].join(delimiter);
 
-/** Its version, as 1.24; undefined where it is not installed. */
+/** Its version, such as 1.24; undefined if it is not installed. */
 export function pgBouncerVersion(): number | undefined {
   const { stdout } = spawnSync(PROGRAM, ["--version"], { encoding: "utf8", env: { PATH } });
   return Number(/PgBouncer (\d+\.\d+)/.exec(stdout ?? "")?.[1]) || undefined;
 }
 
-/** Few connections, so that those who use it share them all the time. */
+/** So few connections that clients share them all the time. */
 const CONNECTIONS = 4;
 
-/** With further `settings`, before the PostgreSQL of this address. */
+/** Starts PgBouncer in front of the PostgreSQL at this URL, with further `settings`. */
 export async function startPgBouncer(
   target: string,
   settings: Record<string, string | number> = {},
@@ -60,7 +60,7 @@ export async function startPgBouncer(
     ].join("\n"),
   );
   chmodSync(folder, 0o755);
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawn(PROGRAM, [join(folder, "pgbouncer.ini")], {
     ...{ env: { PATH }, stdio: ["ignore", "pipe", "pipe"] as const },

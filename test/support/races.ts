@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { roundsOf } from "./rounds.js";
 import type { World } from "./world.js";
 
-/** How many act at the same moment, and how often: a race shows within a few rounds. */
+/** How many calls start at once, and how often: a race shows within a few rounds. */
 export const CALLERS = 20;
 export const ROUNDS = roundsOf(50);
 
@@ -20,17 +20,17 @@ export async function pendingAgain({ database }: World, teamId: string): Promise
   await database.pool.query("UPDATE invitation SET status = 'pending' WHERE team_id = $1", [teamId]);
 }
 
-/** Sets the number of a team's seats, without checks. */
+/** Sets a team's seats without checks. */
 export async function sized({ database }: World, teamId: string, maxMembers: number): Promise<void> {
   await database.models.team.update({ where: { id: teamId }, data: { maxMembers } });
 }
 
 /**
- * How often those who do something at once waited for each other in a circle. PostgreSQL ends that after a second and
- * the work is done again, so only this tells of it: locks that are taken in one order never meet so. Of a fresh world.
+ * Counts PostgreSQL's deadlocks. PostgreSQL ends each one after a second and the work is retried, so only this counter
+ * shows them; locks taken in one order cause none. Needs a world with a fresh database.
  */
 export async function deadlocks({ database: { pool } }: World): Promise<number> {
-  // What a connection has counted is told when it ends, else within a minute.
+  // A connection reports its counts when it ends, otherwise within a minute.
   const ending =
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> $1";
   const one = await pool.connect();

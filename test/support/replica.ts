@@ -10,13 +10,13 @@ import { freePort, untilAnswers } from "./server-process.js";
 export interface Replicated extends AsyncDisposable {
   readonly primaryUrl: string;
   readonly replicaUrl: string;
-  /** Lets the replica replay nothing until it may again. */
+  /** Makes the replica stop replaying until it is resumed. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   stopReplica(): Promise<void>;
 }
 
-/** The folder of PostgreSQL's programs, if all that are needed are there; the embedded PostgreSQL has too few. */
+/** The folder of PostgreSQL's programs, if it has all that are needed; the embedded PostgreSQL lacks some. */
 export function programsOfPostgres(): string | undefined {
   try {
     const folder = execFileSync("pg_config", ["--bindir"], { encoding: "utf8" }).trim();
@@ -48,7 +48,7 @@ export async function startReplicated(programs: string): Promise<Replicated> {
   const stop = async (child: ChildProcess) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
-    // At once, without waiting for connections.
+    // Stops at once, without waiting for connections.
     child.kill("SIGQUIT");
     await exited;
   };

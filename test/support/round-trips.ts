@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 
-/** A way to the database that counts what passes. */
+/** A proxy to the database that counts what passes through it. */
 export interface CountedWay extends AsyncDisposable {
   readonly url: string;
-  /** How often the client sent something and then waited for an answer. */
+  /** How often the client sent something and then waited for the answer. */
   readonly trips: number;
-  /** How much the database answered. */
+  /** How many bytes the database sent. */
   readonly bytes: number;
 }
 

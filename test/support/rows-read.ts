@@ -1,11 +1,11 @@
 import type { World } from "./world.js";
 
-/** How many rows of what graphs hold have been read so far, in a world with a database of its own. */
+/** How many rows of graphs' tables PostgreSQL has read so far. Needs a world with a fresh database. */
 export async function rowsRead({ database: { pool, searchPool } }: World): Promise<number> {
   for (const some of [pool, searchPool]) {
     const clients = await Promise.all(Array.from({ length: some.totalCount }, () => some.connect()));
     for (const client of clients) {
-      // Else it would tell what it has read only after a second.
+      // Otherwise the connection would report its reads only after a second.
       await client.query("SELECT pg_stat_force_next_flush()");
       client.release();
     }

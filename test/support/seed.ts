@@ -1,6 +1,4 @@
 import fc from "fast-check";
 
-/**
- * What tests draw is the same in every run, so that a change is red for what it changed. `SEED` draws something else.
- */
+/** Tests draw the same random values in every run, so a failure comes from a change. `SEED` draws other values. */
 fc.configureGlobal({ seed: Number(process.env["SEED"] ?? 1) });

@@ -14,14 +14,14 @@ import type { SomeLimits } from "./limits.js";
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it has printed so far. */
+  /** Everything that it has printed so far. */
   printed(): string;
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
- * Starts dist/main.js, which `npm test` has built, and waits until it is ready; with smaller limits, from another
- * folder or as another user where given.
+ * Starts dist/main.js, which `npm test` has built, and waits until it is ready. Options give it smaller limits, another
+ * folder or another user.
  */
 export async function startServerProcess(
   environment: Record<string, string>,
@@ -66,9 +66,9 @@ export async function startServerProcess(
   return server;
 }
 
-/** A module to load before the service in this folder, which sets these limits. */
+/** Writes a module into this folder that sets these limits. It is loaded before the service. */
 function changeOf(folder: string, limits: SomeLimits): string {
-  // Nothing is in front of these servers that would have to notice.
+  // No load balancer is in front of these servers, so nothing needs time to notice the stop.
   const changed = { ...limits, stop: { leaveMs: 0, ...limits.stop } };
   const script = `
     import { LIMITS } from ${JSON.stringify(pathToFileURL(join(folder, "dist/limits.js")).href)};
@@ -88,8 +88,8 @@ async function ready({ url, child, printed }: ServerProcess): Promise<void> {
 let portsGiven = 0;
 
 /**
- * A port that only this process of tests gives out. One that the system chooses could be chosen again for another
- * test's server or connection before ours listens: then that server would be asked, which knows none of our keys.
+ * A port that only this process gives out. The system could choose a port again for another test's server or
+ * connection before ours listens; then the requests would reach a server that knows none of our keys.
  */
 export async function freePort(): Promise<number> {
   const [first, perProcess, processes] = [10_000, 100, 200];
@@ -107,7 +107,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Waits until the database server that a program starts answers at this address. */
+/** Waits until the server that a program starts answers at this address. */
 export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   for (let attempt = 0; child.exitCode === null && attempt < 1_000; attempt++) {
     const client = new pg.Client(url);

@@ -37,7 +37,7 @@ export const nextAnswer = (socket: Socket): Promise<string> =>
     socket.once("close", () => done(""));
   });
 
-/** What a raw answer says: its status, whether the connection ends with it, and its error. */
+/** What a raw answer says: its status, whether the connection ends after it, and its error. */
 export function saidIn(answer: string) {
   const [head = "", body = ""] = answer.split("\r\n\r\n");
   const { error } = (body.startsWith("{") ? JSON.parse(body) : {}) as { error?: { code: string; reason?: string } };

@@ -5,18 +5,18 @@ import type { Database } from "../../src/platform/database.js";
 import { PATIENT } from "./patience.js";
 import type { World } from "./world.js";
 
-/** Statements that a server runs without a request: background jobs. */
+/** Statements of background jobs, which run without a request. */
 const BY_ITSELF = /^(claim_abandoned_graph|graph_to_count|count_words|claim_due_mails)$|^forget_/;
 
 /** The names of the statements that a request caused. */
 export const statementsAsked = ({ mock }: Pick<Mock<Database["run"]>, "mock">): string[] =>
   mock.calls.map(([{ name }]) => name).filter((name) => !BY_ITSELF.test(name));
 
-/** Records all queries that a server sends to PostgreSQL, by statements and by models. */
+/** Records all queries that a server sends to PostgreSQL, declared statements and Prisma's queries alike. */
 export interface Ear extends Disposable {
   /** Starts a server whose connections are recorded. */
   serve(): Promise<RunningApp>;
-  /** The matching queries since the last call. */
+  /** The queries that match, since the last call. */
   heard(pattern: RegExp): string[];
 }
 

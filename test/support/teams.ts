@@ -22,7 +22,7 @@ export async function aTeam(world: World, { maxMembers = 10 }: { maxMembers?: nu
   return { teamId, owner, admin, member };
 }
 
-/** A user without a team who was invited to this one, and the token of their mail. */
+/** A user without a team who was invited to this one, and the token from the mail. */
 export interface Invitee {
   readonly actor: Actor;
   readonly invitation: Invitation;
@@ -47,7 +47,7 @@ export async function manyOf<Made>(count: number, make: (index: number) => Promi
   return made;
 }
 
-/** Lets an invitation expire, by the database's clock. */
+/** Makes an invitation expire, by the database's clock. */
 export async function letExpire({ database }: World, invitationId: string): Promise<void> {
   await database.pool.query(
     `UPDATE invitation SET created_at = now() - interval '7 days 1 second', expires_at = now() - interval '1 second'
@@ -56,7 +56,7 @@ export async function letExpire({ database }: World, invitationId: string): Prom
   );
 }
 
-/** The broken invariants of teams, members and invitations: none, if all is well. */
+/** The broken invariants of teams, members and invitations; empty if all hold. */
 export async function brokenInvariants({ database }: World): Promise<string[]> {
   const { rows } = await database.pool.query<{ broken: string }>(`
     SELECT 'a user is in two teams' AS broken FROM team_member GROUP BY user_id HAVING count(*) > 1
@@ -82,7 +82,7 @@ export async function brokenInvariants({ database }: World): Promise<string[]> {
   return rows.map(({ broken }) => broken);
 }
 
-/** Counts the results of many attempts by the reason of their refusal. */
+/** Counts the outcomes of many attempts, refusals by their reason. */
 export function tally(
   verdicts: ReadonlyArray<{ ok: true } | { ok: false; failure: { kind: string; reason?: string } }>,
 ) {

@@ -39,9 +39,9 @@ export interface World extends AsyncDisposable {
   readonly services: Services;
   /** The log lines of the servers. */
   readonly log: string[];
-  /** The log lines at level `error`: bugs. */
+  /** The log lines at level `error`. Each is a bug. */
   readonly bugs: unknown[];
-  /** Sets the clock of operations. */
+  /** Moves the clock of operations forward. */
   travel(milliseconds: number): void;
   /** Adds a user to a team as a member, as if they had been invited. */
   seat(actor: Actor, teamId: string): Promise<void>;
@@ -52,7 +52,7 @@ export interface World extends AsyncDisposable {
   user(wishes?: { email?: string; plan?: "free" | "pro"; scopes?: readonly Scope[] }): Promise<Actor>;
   /** Refuses all connections to the database from now on. */
   breakConnections(): Promise<void>;
-  /** A server on a free port over the same database, by another way to it and within other bounds if they are given. */
+  /** A server on a free port over the same database, by another URL and with other bounds if they are given. */
   serve(
     environment?: Record<string, string>,
     url?: string,
@@ -70,13 +70,13 @@ export class Actor {
     readonly key: string,
   ) {}
 
-  /** Runs an operation like every door; `input` has names as in code and values as in REST. */
+  /** Runs an operation as every door does; `input` has names as in code and values as in REST. */
   async does<Input extends object, Output extends object>(
     operation: Operation<Input, Output>,
     input: object = {},
   ): Promise<Verdict<Output>> {
     try {
-      // Read again for each request: roles change.
+      // Read again for each request, because roles change.
       const caller = await callerOf(`Bearer ${this.key}`, this.services.database);
       const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
@@ -88,7 +88,7 @@ export class Actor {
     }
   }
 
-  /** Runs it and expects success. */
+  /** Runs an operation and expects success. */
   async did<Input extends object, Output extends object>(
     operation: Operation<Input, Output>,
     input: object = {},
@@ -122,20 +122,20 @@ export interface WorldsWishes {
   readonly fresh?: boolean;
   /** How long to wait for the payment provider. */
   readonly paymentWaits?: PaymentWaits;
-  /** The same for its servers alone: what a test prepares is not hurried. */
+  /** The same for its servers only, so that the test's own calls are not hurried. */
   readonly serversPaymentWaits?: PaymentWaits;
-  /** Other settings of billing, for operations that do not come through a server. */
+  /** Other billing settings, for operations that do not go through a server. */
   readonly billing?: Partial<Billing>;
   readonly meaning?: Meaning;
 }
 
-/** By default without a payment provider, and with the documented size of graphs. */
+/** By default without a payment provider, and with the documented maximum size of graphs. */
 export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
   const { stripe, storage, fresh = false, paymentWaits, billing: billingWishes, meaning } = wishes;
   const { serversPaymentWaits = paymentWaits } = wishes;
   const taken = await takeDatabase({ fresh });
   const { name, url: databaseUrl } = taken;
-  // Copies, so that a spy of one test does not stay for the next.
+  // Copies, so a spy of one test does not remain for the next.
   const database = { ...taken.database };
   let forServer: OpenDatabase | undefined = { ...taken.forServer };
   let offsetMs = 0;
@@ -187,7 +187,7 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
     async breakConnections() {
       await onServer(inject("databaseServer").url, async (server) => {
         await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-        // A connection that is being made may have passed the check and not be listed yet, so it checks more than once.
+        // A connection that is being opened may have passed the check without being listed yet, so check again.
         do {
           await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
         } while (!(await isDeserted(server, name)));
@@ -227,9 +227,7 @@ export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: Worlds
   ALLOWED_ORIGINS: "https://app.example.com",
 });
 
-/**
- * Past `createUser`: a test needs several users, and each took a transaction of seven statements by Prisma's models.
- */
+/** Creates a user by SQL: tests need several, and `createUser` takes a transaction of seven statements for each. */
 async function makeUser(
   services: Services,
   database: OpenDatabase,
@@ -246,7 +244,7 @@ async function makeUser(
   return new Actor(services, await callerOf(`Bearer ${key}`, database), email, key);
 }
 
-/** Whether no connection to a database is open or being made: otherwise PostgreSQL refuses to rename it, after 5 s. */
+/** Whether no connection to a database is open or being opened. Otherwise PostgreSQL refuses to rename it after 5 s. */
 async function isDeserted(server: pg.Client, name: string): Promise<boolean> {
   try {
     await server.query(`ALTER DATABASE ${name} RENAME TO ${name}_deserted`);
