@@ -7,7 +7,7 @@ import { mayBeAlias } from "../../src/surfaces/rest/aliases/router.js";
 
 const aliases = [...sdkAliases, ...backendAliases];
 
-it("stand for operations, at paths that no operation has", () => {
+it("stand for operations, at paths that no operation uses", () => {
   const names = new Set(operations.map(({ name }) => name));
   const formOf = (path: string) => path.replaceAll(/:\w+/g, ":…");
   const paths = new Set(operations.map(({ rest }) => formOf(rest.path)));
@@ -21,7 +21,7 @@ it("stand for operations, at paths that no operation has", () => {
   }
 });
 
-it("are documented, each with the operations that it stands for", () => {
+it("are documented, each with the operations that it calls", () => {
   const rows = readFileSync("docs/clients.md", "utf8")
     .split("\n")
     .filter((line) => /^\| `(?:GET|POST|PUT|PATCH|DELETE) \//.test(line));

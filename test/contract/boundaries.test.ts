@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, it } from "vitest";
 
-/** What each room may import, as prefixes of paths below src; a room may always import from itself. */
+/** What each room may import, as path prefixes below src. A room may always import from itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["serve.ts"],
   "serve.ts": [""],
@@ -31,9 +31,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   "stand-in": ["platform/html.ts"],
 };
-/** Constants that import nothing themselves. */
+/** Constants that every room may import. They import nothing themselves. */
 const EVERYBODY = ["limits.ts"];
-/** Types cost nothing at run time: the machine may name those of the ground it stands on. */
+/** What a room may import types from, in addition: types cost nothing at run time. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   operation: ["platform/", "config.ts"],
   features: ["config.ts"],
@@ -44,14 +44,14 @@ const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
   (path) => /\.ts$/.test(path) && !path.startsWith("platform/prisma/") && !path.includes("/client/"),
 );
 
-/** The room of a file: a feature and a surface are rooms of their own. */
+/** The room of a file: each feature and each surface is a room of its own. */
 const roomOf = (path: string) =>
   path
     .split("/")
     .slice(0, /^(features|surfaces)\/[^/]+\//.test(path) ? 2 : 1)
     .join("/");
 
-it("holds: no room imports what it must not", () => {
+it("lets no room import what it must not", () => {
   const imports = files.flatMap((file) => {
     const source = readFileSync(join("src", file), "utf8");
     return Array.from(source.matchAll(/^(import|export)( type)? (?:[^;"]*? from )?"(\.[^"]+)";$/gm), (match) => ({
@@ -73,7 +73,7 @@ it("holds: no room imports what it must not", () => {
   expect(forbidden.filter(({ file, target }) => !(file.startsWith("surfaces/") && shared(target)))).toEqual([]);
 });
 
-it("holds: what stands in for others is loaded only where it is asked for", () => {
+it("loads stand-ins for other services only where they are asked for", () => {
   const importers = files.filter(
     (file) => roomOf(file) !== "stand-in" && /["(][^"\n]*\/stand-in\//.test(readFileSync(join("src", file), "utf8")),
   );
@@ -84,7 +84,7 @@ it("holds: what stands in for others is loaded only where it is asked for", () =
   }
 });
 
-it("holds: only the file of the environment reads a variable of it", () => {
+it("lets only environment.ts read environment variables", () => {
   const readers = files.filter((file) => /process\.env[.[]/.test(readFileSync(join("src", file), "utf8")));
   expect(readers).toEqual(["environment.ts"]);
 });

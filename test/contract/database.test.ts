@@ -30,7 +30,7 @@ interface Column {
   readonly nullable: boolean;
 }
 
-it("has the columns that the models say, and no other", async () => {
+it("has exactly the columns of the models", async () => {
   await using world = await createWorld();
   const { rows } = await world.database.pool.query<Column>(
     `SELECT table_name AS table, column_name AS column, udt_name AS type, is_nullable = 'YES' AS nullable
@@ -43,7 +43,7 @@ it("has the columns that the models say, and no other", async () => {
   expect(rows.sort(byName)).toEqual(declared.sort(byName));
 });
 
-it("has the unique constraints that the models say", async () => {
+it("has the unique constraints of the models", async () => {
   await using world = await createWorld();
   const { rows } = await world.database.pool.query<{ index: string }>(
     `SELECT t.relname || '(' || string_agg(a.attname, ',' ORDER BY k.place) || ')' AS index
@@ -58,7 +58,7 @@ it("has the unique constraints that the models say", async () => {
   expect(rows.map(({ index }) => index).sort()).toEqual(declared.sort());
 });
 
-it("migrates once, whoever else starts at the same moment", async () => {
+it("migrates once when several servers start at the same moment", async () => {
   await using world = await createWorld();
   const { pool } = world.database;
   await pool.query("DROP SCHEMA public CASCADE");
@@ -71,7 +71,7 @@ it("migrates once, whoever else starts at the same moment", async () => {
   expect(await migrate(world.databaseUrl)).toEqual([]);
 });
 
-it("refuses to start on a migration that was changed after it had been applied, and on one that failed", async () => {
+it("refuses to start when an applied migration was changed since, and when a migration failed", async () => {
   await using world = await createWorld();
   const { pool } = world.database;
   await pool.query("UPDATE _prisma_migrations SET checksum = 'another'");
@@ -80,7 +80,7 @@ it("refuses to start on a migration that was changed after it had been applied, 
   await expect(migrate(world.databaseUrl)).rejects.toThrow(/failed earlier/);
 });
 
-it("refuses to start on a database that a newer version has migrated, and serves on if it runs already", async () => {
+it("refuses to start on a database that a newer version has migrated, but keeps a running server", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   await world.database.pool.query(
@@ -92,7 +92,7 @@ it("refuses to start on a database that a newer version has migrated, and serves
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 });
 
-it("keeps relationships within one graph, by the database itself", async () => {
+it("keeps relationships within one graph by database constraints", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const ids = [world.services.newId(), world.services.newId()];
@@ -110,7 +110,7 @@ it("keeps relationships within one graph, by the database itself", async () => {
   await expect(forged).rejects.toThrow(pg.DatabaseError);
 });
 
-/** The models, read as text: fields that are no relations, with their types. */
+/** The columns of the models in schema.prisma: every field that is no relation, with its type. */
 function columnsOfModels(schema: string): Column[] {
   return modelsIn(schema).flatMap(({ table, fields, enums }) =>
     fields.flatMap(([name, type, rest]): Column[] => {
@@ -147,7 +147,7 @@ function modelsIn(schema: string) {
 
 const columnOf = (name: string, rest: string): string => /@map\("(\w+)"\)/.exec(rest)?.[1] ?? name;
 
-it("has no plan compiled, whatever the database's setting", async () => {
+it("never compiles plans, whatever the database's setting", async () => {
   await using world = await createWorld({ fresh: true });
   const name = new URL(world.databaseUrl).pathname.slice(1);
   await world.database.pool.query(`ALTER DATABASE "${name}" SET jit TO on`);
@@ -159,7 +159,7 @@ it("has no plan compiled, whatever the database's setting", async () => {
   expect(settings).toEqual([{ jit: "off" }, { jit: "off" }, { jit: "off" }]);
 });
 
-it.each(["Asia/Tokyo", "America/New_York"])("tells the time in UTC, whatever the database's zone: %s", async (zone) => {
+it.each(["Asia/Tokyo", "America/New_York"])("keeps times in UTC in a database with time zone: %s", async (zone) => {
   await using world = await createWorld();
   const name = new URL(world.databaseUrl).pathname.slice(1);
   await world.database.pool.query(`ALTER DATABASE "${name}" SET timezone TO '${zone}'`);

@@ -25,14 +25,14 @@ const documents = new Map(
 );
 const readme = documents.get("README.md") ?? "";
 
-/** How GitHub names the place of a heading in an address. */
+/** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
 
-/** Whether a link of a document leads to a file that exists and, where it names one, to a heading in it. */
+/** Whether a link of a document leads to a file that exists and, if it has an anchor, to a heading of that file. */
 function leadsSomewhere(path: string, target: string): boolean {
   const [file = "", anchor] = target.split("#");
   const found = file === "" ? path : join(dirname(path), file);
@@ -41,7 +41,7 @@ function leadsSomewhere(path: string, target: string): boolean {
   return anchor === undefined || headings.map(anchorOf).includes(anchor);
 }
 
-it("keeps the README short enough to be read, and every document narrow enough for a terminal", () => {
+it("keeps the README short, and every document narrow enough for a terminal", () => {
   expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
   const wide = Array.from(documents, ([path, text]) =>
     text
@@ -51,11 +51,11 @@ it("keeps the README short enough to be read, and every document narrow enough f
   expect(wide.flat()).toEqual([]);
 });
 
-/** A row of a table cannot be broken, and these tables are generated. */
+/** Table rows cannot be wrapped, and these tables are generated. */
 const mayBeWide = (path: string, line: string): boolean =>
   ["docs/rights.md", "docs/speed.md"].includes(path) && line.startsWith("|");
 
-it("leads by every link to a file that exists, and to a heading that is in it", () => {
+it("links only to files and headings that exist", () => {
   const links = Array.from(documents)
     .flatMap(([path, text]) => Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => ({ path, target })))
     .filter(({ target }) => !/^https?:/.test(target));
@@ -64,7 +64,7 @@ it("leads by every link to a file that exists, and to a heading that is in it", 
   expect(links.filter(({ path, target }) => !leadsSomewhere(path, target))).toEqual([]);
 });
 
-it("leads from the README to every other document, straight or by another one", () => {
+it("reaches every document from the README, directly or through another one", () => {
   const reached = new Set<string>();
   const follow = (path: string) => {
     if (reached.has(path)) return;
@@ -89,12 +89,12 @@ it("names in the README every variable of the configuration, and no other", () =
   );
 
   expect(read.size).toBeGreaterThan(15);
-  // OpenTelemetry has its own documentation: the README names the variable that turns it on.
+  // OpenTelemetry documents its own variables: the README names only the one that turns it on.
   const own = [...read].filter((name) => !name.startsWith("OTEL_") || name === "OTEL_EXPORTER_OTLP_ENDPOINT");
   expect(named.toSorted()).toEqual(own.toSorted());
 });
 
-it("tells in the README the defaults that the code has", () => {
+it("gives in the README the same defaults as the code", () => {
   const {
     host,
     port,
@@ -128,7 +128,7 @@ it("tells in the README the defaults that the code has", () => {
   expect(rows.filter((row) => !readme.includes(row))).toEqual([]);
 });
 
-it("tells operators the bounds that the code has", () => {
+it("gives operators the same bounds as the code", () => {
   const { database, log, mails, signUp, start, stop } = LIMITS;
   const { connections, searchConnections, reservedConnections } = database;
   const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
@@ -151,7 +151,7 @@ it("tells operators the bounds that the code has", () => {
   expect(bounds.filter((bound) => !text.includes(bound))).toEqual([]);
 });
 
-it("names in the README every command of package.json, and no other in any document", () => {
+it("names every command of package.json in the README, and no other command in any document", () => {
   const commandsIn = (text: string) =>
     Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z:-]*)/g), ([, name = ""]) => name);
   const known = Object.keys(PACKAGE.scripts);
@@ -162,7 +162,7 @@ it("names in the README every command of package.json, and no other in any docum
   expect(told.filter((name) => !known.includes(name) && !NPM_OWN.includes(name))).toEqual([]);
 });
 
-it("gives in src/README.md the reason for every dependency, and for none that is gone", () => {
+it("gives in src/README.md the reason for every dependency, and lists no other", () => {
   const text = documents.get(join("src", "README.md")) ?? "";
   const rows = text
     .slice(text.indexOf("## Dependencies"))

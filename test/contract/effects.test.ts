@@ -19,21 +19,21 @@ const handle = () => Promise.resolve({ id: "" });
 const prepare = () => Promise.resolve();
 const audit = () => ({ teamId: null, subject: null });
 
-// The compiler refuses each of these: were one of them accepted, `npm run check` would fail for want of an error.
+// The compiler must refuse each of these. If it accepted one, its @ts-expect-error would fail `npm run check`.
 const CONTRADICTIONS = () => [
-  // @ts-expect-error A change says what is recorded of it, or why nothing is.
+  // @ts-expect-error A change declares what it records in the audit log, or why it records nothing.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "transaction", handle }),
-  // @ts-expect-error Only listed actions are recorded.
+  // @ts-expect-error Only listed actions can be recorded.
   defineOperation({ ...FACTS, name: "doSomething", effect: "transaction", audit, handle }),
-  // @ts-expect-error One statement leaves no room for an entry of the audit.
+  // @ts-expect-error A single statement has no room for an audit entry.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "statement", audit, handle }),
-  // @ts-expect-error Nor do transactions of the handler's own.
+  // @ts-expect-error Nor have the handler's own transactions.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "ownTransactions", audit, handle }),
-  // @ts-expect-error What makes its transactions itself asks others itself, too.
+  // @ts-expect-error A handler with its own transactions also calls external services itself.
   defineOperation({ ...FACTS, name: "x", effect: "ownTransactions", audit: { none: "Why." }, prepare, handle }),
-  // @ts-expect-error What reads prepares nothing.
+  // @ts-expect-error An operation that only reads prepares nothing.
   defineOperation({ ...FACTS, name: "x", effect: "reads", prepare, handle }),
-  // @ts-expect-error What reads records nothing.
+  // @ts-expect-error An operation that only reads records nothing.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "reads", audit, handle }),
 ];
 
@@ -46,7 +46,7 @@ it("lets the compiler refuse declarations that contradict themselves, and no oth
 const changes = operations.filter(({ kind }) => kind === "mutation");
 
 describe.each(changes.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
-  it("records an action that the audit knows, or says why not or what records it", () => {
+  it("declares an action known to the audit log, what records it, or why nothing is recorded", () => {
     const rule = auditOf(operation);
     if (typeof rule === "function" || (rule && "by" in rule)) expect(actionNamed(name)).toBe(name);
     else expect(rule?.none).toMatch(/^[A-Z].+\.$/);
@@ -70,7 +70,7 @@ describe.each(reads.map((operation) => [operation.name, operation] as const))("%
   });
 });
 
-/** Each row of each table, as a text. What is copied from Stripe may be copied anew whenever it is read. */
+/** Each row of each table as text, without what is copied from Stripe: reading may copy that again. */
 async function rowsOf({ database: { pool } }: World): Promise<readonly string[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables
@@ -83,7 +83,7 @@ async function rowsOf({ database: { pool } }: World): Promise<readonly string[]>
 
 const auditOf = (operation: Operation) => (operation.effect === "reads" ? undefined : operation.audit);
 
-it("tells of an update what was and what is, and nothing of what stayed", () => {
+it("tells the old and new values of an update, and leaves out what stayed the same", () => {
   expect(
     tellChanges([
       ["name", '"Old"', '"New"'],

@@ -30,7 +30,7 @@ import { named } from "../support/operations.js";
 
 const schema = await graphqlSchema();
 
-/** One way to get a field wrong: what is sent in place of a right value, and what is said of it. */
+/** One way to get a field wrong: the value sent, and what the error says about it. */
 interface Mistake {
   readonly sent: unknown;
   readonly literal: string | undefined;
@@ -66,7 +66,7 @@ function mistakesWith(field: GraphQLInputField): Mistake[] {
   return [...required, alike({}, "{}", /^must be (a string|a number|a whole number|true or false|a time)/)];
 }
 
-/** What REST says of an operation's input with this in place of one field, or beside all. */
+/** What REST says of the operation's example input with this value in one field, or in an additional one. */
 function issuesByRest(operation: Operation, name: string, sent: unknown): readonly InputIssue[] {
   const input = { ...operation.example?.input, [name]: sent };
   const plain = Object.fromEntries(Object.entries(input).map(([key, value]) => [snakeCase(key), value]));
@@ -77,11 +77,11 @@ function issuesByRest(operation: Operation, name: string, sent: unknown): readon
 const argumentsOf = ({ kind, name }: Operation) =>
   (kind === "query" ? schema.getQueryType() : schema.getMutationType())?.getFields()[name]?.args ?? [];
 
-/** The same by GraphQL, with variables of other names than the fields have. */
+/** The same by GraphQL, with variables whose names differ from the fields'. */
 function issuesByVariables(operation: Operation, name: string, sent: unknown): readonly InputIssue[] {
   const example = named({ ...operation.example?.input }, inputTypeOf(schema, operation));
   const input = JSON.parse(JSON.stringify({ ...example, [name]: sent })) as Record<string, unknown>;
-  // A variable without a value is a mistake of its own, and only the first few mistakes are told.
+  // A missing variable is a mistake of its own, and only the first few mistakes are reported.
   const isNeeded = (arg: GraphQLArgument) => arg.name in input || isRequiredArgument(arg);
   const args = argumentsOf(operation).filter((arg) => operation.kind === "mutation" || isNeeded(arg));
   const variables = args.map((arg, index) => `$v${index}: ${String(arg.type)}`).join(", ");
@@ -95,13 +95,13 @@ function issuesByVariables(operation: Operation, name: string, sent: unknown): r
   return issuesOf(() => definition && assertVariablesFit(schema, { document, operation: definition, given: values }));
 }
 
-/** The same with the values in the document itself. */
+/** The same with the values written in the document itself. */
 function issuesByLiterals(operation: Operation, name: string, literal: string | undefined): readonly InputIssue[] {
   const given = literal === undefined ? "" : `${name}: ${literal}`;
   const args = operation.kind === "mutation" ? `(input: { ${given} })` : given && `(${given})`;
   const document = parse(`${operation.kind} { ${operation.name}${args} { __typename } }`);
   const errors = explain(schema, document, validate(schema, document, specifiedRules));
-  // Nothing is said in words of the library's own, and nothing twice.
+  // No message is in the library's own words, and none appears twice.
   expect(errors.filter((error) => error.extensions["details"] === undefined)).toEqual([]);
   return errors.flatMap((error) => error.extensions["details"] as InputIssue[]);
 }
@@ -124,7 +124,7 @@ const withInput = operations.filter((operation) => Object.keys(inputTypeOf(schem
 describe.each(withInput.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
   const fields = Object.values(inputTypeOf(schema, operation).getFields());
 
-  it("says of each field what is wrong with it, by the door's own names and words", () => {
+  it("says what is wrong with each field, in the door's own names and words", () => {
     for (const field of fields) {
       for (const { sent, literal, rest, graphql } of mistakesWith(field)) {
         const what = `${field.name}: ${literal ?? "missing"}`;
@@ -139,7 +139,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     }
   });
 
-  it("takes no number for an id and no lone value for a list, at any door", () => {
+  it("refuses a number as an id and a single value as a list at every door", () => {
     for (const field of fields) {
       const isList = isListType(getNullableType(field.type));
       if (getNamedType(field.type).name !== "ID") continue;
@@ -153,7 +153,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     }
   });
 
-  it("names what is unknown, and says what is known", () => {
+  it("names unknown fields, and lists the known ones", () => {
     const known = fields.map(({ name }) => name);
     const byRest = issuesByRest(operation, "unheardOf", 1);
     expect(said(byRest, "unheard_of")).toBe(`is unknown; known are ${known.map(snakeCase).join(", ")}`);
@@ -166,7 +166,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     );
   });
 
-  it("takes nothing of a body from the query string, but which graph to work on", () => {
+  it("reads only the graph from the query string when there is a body", () => {
     for (const { name } of takesBody(operation.rest) ? fields : []) {
       const raw = { path: {}, query: { [snakeCase(name)]: "x" }, body: {} };
       const issues = issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
@@ -179,7 +179,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
 const failures = raisedFailures(operations, relations).map(({ failure }) => failure);
 
 describe("messages", () => {
-  it("are of every class of failures that there is", () => {
+  it("cover every class of failures", () => {
     const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
     const declared = files.flatMap((path) =>
       Array.from(
@@ -208,12 +208,12 @@ describe("messages", () => {
 
   const sentences = failures.filter((failure) => !(failure instanceof InvalidInput));
   it.each(sentences.map((failure) => [failure.constructor.name, failure] as const))(
-    "%s is one or more sentences, names what there is, and speaks each door's language",
+    "%s is made of sentences, names only what exists, and uses each door's names",
     (_name, failure) => {
       expect(FAILURE_KINDS).toContain(failure.kind);
       expect(failure.message).toMatch(/^[A-Z0-9].*[.]$/s);
       for (const [, quoted = ""] of failure.message.matchAll(/`([a-z]\w+)`/g)) expect([...names]).toContain(quoted);
-      // Names stand in backticks, so that each door can write them as it does.
+      // Names are in backticks, so that each door can write them in its own form.
       expect(failure.message.replaceAll(/`[^`]*`/g, "")).not.toMatch(/\b[a-z]+[A-Z]\w*|\b[a-z]+_[a-z]+/);
       const { error } = restError(failure, routes) as { error: { message: string } };
       expect(error.message).not.toMatch(/`[a-z]+[A-Z]\w*`/);

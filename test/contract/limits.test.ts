@@ -7,24 +7,24 @@ import { type World, createWorld } from "../support/world.js";
 
 const { http, json, graphql, mcp, text, refusal } = LIMITS;
 
-/** A request that is so large in one way, and what it is refused with when that is too large. */
+/** A request of a given size in one respect, and how it is refused when it is too large. */
 interface Probe {
-  /** The step of the page that it tries. */
+  /** The step of the limits page that it tries. */
   readonly step: string;
   readonly what: string;
   readonly max: number;
   readonly request: (size: number) => { readonly path: string } & Pick<Ask, "method" | "headers" | "body">;
-  /** Where no key is needed to come so far, it is tried without one as well. */
+  /** If no key is needed to get to this bound, the request is also tried without one. */
   readonly needsKey: boolean;
   readonly status?: number;
-  /** What the refusal says, so that no other bound passes for this one. */
+  /** What the refusal says, so that another bound's refusal does not pass for this one. */
   readonly says: string;
 }
 
 const repeated = (times: number, part: (index: number) => string): string =>
   Array.from({ length: times }, (_, index) => part(index)).join(" ");
 const document = (query: string, variables?: object) => ({ path: "/graphql", body: { query, variables } });
-/** `F0` spreads `F1`, and so on; the last spreads nothing and has `fields`. */
+/** `F0` spreads `F1`, and so on; the last fragment spreads nothing and has `fields`. */
 const chain = (count: number, fields: string): string =>
   `${repeated(count - 1, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F${count - 1} on Query { ${fields} }`;
 const note = { type: "general", title: "A note", content: "Something." };
@@ -152,7 +152,7 @@ const PROBES: readonly Probe[] = [
     step: "GraphQL: selections",
     what: "selections",
     max: graphql.selections,
-    // 30 spreads of a fragment with 30 fields, and as many fields beside them as are left.
+    // 30 spreads of a fragment with 30 fields, plus the fields that are left.
     request: (size) =>
       document(
         `{ ${repeated(30, () => "...F0")} ${repeated(size - 930, () => "__typename")} } ${chain(
@@ -204,7 +204,7 @@ const PROBES: readonly Probe[] = [
   {
     step: "GraphQL: cost",
     what: "values",
-    // A page of 100 memories with so many fields each: the largest that keeps the bound, and one more.
+    // A page of 100 memories with this many fields each: the most within the bound; one more exceeds it.
     max: Math.floor((graphql.cost / 2 - 1) / 100) - 1,
     request: (size) =>
       document(
@@ -247,7 +247,7 @@ const PROBES: readonly Probe[] = [
   },
 ];
 
-/** Steps that other tests try at their bounds, since they need a socket, another clock or a database that is busy. */
+/** Steps whose bounds other tests try, because they need a socket, another clock or a busy database. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   Connection: "test/surfaces/connections.test.ts",
   Head: "test/surfaces/http-bounds.test.ts",
@@ -271,14 +271,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 let world: World;
 let url: string;
 
-/** One for all: what is tried here changes nothing that another could meet. */
+/** One server for all probes: none of them changes anything that another could meet. */
 beforeAll(async () => {
   world = await createWorld();
   ({ url } = await world.serve());
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it("has each step of the page at its bound", () => {
+it("tries every step of the limits page at its bound", () => {
   const tried = new Set([...PROBES.map(({ step }) => step), ...Object.keys(ELSEWHERE)]);
   expect(STEPS.map(({ step }) => step).filter((step) => !tried.has(step))).toEqual([]);
   expect(Object.values(ELSEWHERE).filter((file) => !existsSync(file))).toEqual([]);

@@ -10,7 +10,7 @@ import { askRest } from "../support/operations.js";
 describe.each(operations.map((operation) => [operation.name, operation] as const))(
   "what %s answers",
   (_name, operation) => {
-    it("is what the document says, body and headers, whether it is done or refused", async () => {
+    it("is as documented in body and headers, whether it succeeds or is refused", async () => {
       await using world = await worldFor(operation);
       const { url } = await world.serve();
       const ann = await world.user();
@@ -23,7 +23,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         const path = url + rest.path.replaceAll(/:\w+/g, "nothing");
         const asked = { method, key: ann.key };
         const answers = [
-          // Who needs no key is not refused one.
+          // A public operation refuses no key.
           ...(operation.permission === "public" ? [] : [await askRest(url, "none", same, input)]),
           ...(operation.permission === "public" ? [] : [await askRest(url, weak.key, same, input)]),
           await ask(`${path}?unknown=1`, asked),
@@ -42,7 +42,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   },
 );
 
-/** Bodies that are no JSON, claim to be something else, or are too large: also where none is asked for. */
+/** Bodies that are no JSON, claim another type, or are too large; also where no body is expected. */
 async function wrongBodies(
   path: string,
   asked: { method: string; key: string },
@@ -55,7 +55,7 @@ async function wrongBodies(
   ];
 }
 
-/** Headers that say something to clients: an answer has those that the document names, and no others of these. */
+/** Headers with a meaning for clients. Of these, an answer has exactly the ones that the document names. */
 const TELLING = [
   "ETag",
   "Location",

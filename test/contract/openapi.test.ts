@@ -27,7 +27,7 @@ const byName = operations.map((operation) => [operation.name, operation] as cons
 const methods = Object.values(document.paths).flatMap((path) => Object.values(path));
 
 describe("the document", () => {
-  it("is what test/contract/openapi.json says; `npm run contract` writes it anew", () => {
+  it("equals test/contract/openapi.json, which `npm run contract` rewrites", () => {
     const committed = readFileSync("test/contract/openapi.json", "utf8");
     expect(documentText, "The REST interface changed. If that is meant, run: npm run contract").toBe(committed);
   });
@@ -43,7 +43,7 @@ describe("the document", () => {
     expect(methods.filter(({ tags }) => !tags.every((tag) => subjects.includes(tag)))).toEqual([]);
   });
 
-  it("puts what is required first, in every body, every example and every query", () => {
+  it("puts required fields first in every body, example and query", () => {
     for (const { parameters = [], requestBody = {} } of methods) {
       const json = resolved(requestBody).content?.["application/json"];
       const { properties = {}, required = [] } = (json?.schema ?? {}) as { properties?: object; required?: string[] };
@@ -55,7 +55,7 @@ describe("the document", () => {
     }
   });
 
-  it("tells every budget of a minute, and how to give a key", () => {
+  it("tells every budget per minute, and how to send a key", () => {
     const { description } = document.info;
     for (const [plan, limit] of Object.entries(LIMITS.budgets.requestsByPlan)) {
       expect(description).toContain(`${limit.toLocaleString("en")} (plan \`${plan}\`)`);
@@ -66,7 +66,7 @@ describe("the document", () => {
     );
   });
 
-  it("names operations by method and path, never as GraphQL or agents do", () => {
+  it("names operations by method and path, never by their GraphQL or tool names", () => {
     const names = operations.flatMap(({ name }) => [name, snakeCase(name)]).filter((name) => /[A-Z_]/.test(name));
     const told = Array.from(documentText.matchAll(/"(?:summary|description)": ("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
       String(JSON.parse(text)),
@@ -76,7 +76,7 @@ describe("the document", () => {
     expect(told.filter((text) => names.some((name) => text.includes(`\`${name}\``)))).toEqual([]);
   });
 
-  it("tells of each path the scopes that it needs, and that its answer says what is left of the budget", () => {
+  it("tells the scopes that each path needs, and the headers that report the rest of the budget", () => {
     const withKey = methods.filter(({ tags }) => !tags.includes("Health"));
     for (const { operationId, security, description = "", responses } of withKey) {
       const [done = {}] = Object.entries(responses).flatMap(([status, answer]) =>
@@ -93,7 +93,7 @@ describe("the document", () => {
     }
   });
 
-  it("takes no field or choice for the operation of the same name", () => {
+  it("keeps fields and enum values apart from operations of the same name", () => {
     const choices = Object.values(schema.getTypeMap()).flatMap((type) =>
       isEnumType(type) ? type.getValues().map(({ value }) => String(value)) : [],
     );
@@ -124,7 +124,7 @@ describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes 
   const notes = operation.notes ?? "";
   const quoted = Array.from(notes.matchAll(/`([A-Za-z][A-Za-z_]+)`/g), ([, word = ""]) => word);
 
-  it("name only what there is", () => {
+  it("name only what exists", () => {
     const reasons = raisedFailures(operations, relations).map(({ failure }) => failure.reason);
     const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
       isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [],
@@ -138,7 +138,7 @@ describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes 
     expect(quoted.filter((word) => !known.includes(word))).toEqual([]);
   });
 
-  it("stand in the description at both doors, with the names of each", () => {
+  it("appear in the description at both doors, with each door's names", () => {
     const root = operation.kind === "query" ? schema.getQueryType() : schema.getMutationType();
     expect(root?.getFields()[name]?.description).toContain(`\n\n${notes}`);
 
@@ -152,7 +152,7 @@ describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes 
   });
 });
 
-describe.each(byName)("what the document allows of %s", (_name, operation) => {
+describe.each(byName)("the input that the document allows for %s", (_name, operation) => {
   const fields = inputFields(inputTypeOf(schema, operation));
   const validate = validator(objectSchema(plainFieldsOf(inputTypeOf(schema, operation), operation)));
   const example = JSON.parse(JSON.stringify(plainNames(operation.example?.input ?? {}))) as Readonly<
@@ -160,7 +160,7 @@ describe.each(byName)("what the document allows of %s", (_name, operation) => {
   >;
   const verdicts = (input: object) => ({ input, document: validate(input), service: accepts(operation, input) });
 
-  it("is what the service accepts", () => {
+  it("is exactly what the service accepts", () => {
     const whole = verdicts(example);
     const without = fields.map(({ name }) => verdicts({ ...example, [snakeCase(name)]: undefined }));
     const others = fields.flatMap((field) =>
@@ -179,7 +179,7 @@ describe.each(byName)("what the document allows of %s", (_name, operation) => {
 const examplesOf = ({ example, examples = {} }: Partial<Content>): unknown[] =>
   [example, ...Object.values(examples).map(({ value }) => value)].filter((value) => value !== undefined);
 
-/** Whether the service reads the input and finds it within its bounds. */
+/** Whether the service can read the input and finds it within bounds. */
 function accepts(operation: Operation, input: object): boolean {
   const body = JSON.parse(JSON.stringify(input)) as unknown;
   try {
@@ -192,7 +192,7 @@ function accepts(operation: Operation, input: object): boolean {
 }
 
 const LENGTHS = [1, 2, 50, 51, 100, 101, 200, 201, 500, 501, 1_000, 1_001, 50_000, 50_001];
-/** Values at and around every bound there is. Characters outside the BMP tell code points from UTF-16 units. */
+/** Values at and around every bound. Characters outside the BMP distinguish code points from UTF-16 units. */
 const VALUES: readonly unknown[] = [
   [null, true, {}, [], [null], [1], [[]], "", " ", "\n", " x"],
   [-1, -0.1, 0, 0.5, 1, 1.1, 1.5, 5, 6, 7, 20, 100, 101, 1_000, 1_001, 604_800, 604_801, 2 ** 31 - 1, 2 ** 31],
@@ -203,7 +203,7 @@ const VALUES: readonly unknown[] = [
   ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01", "2026-13-01T00:00:00Z", "soon"],
 ].flat();
 
-/** GraphQL takes a whole number for an id and one item for a list of one; the document does not invite to it. */
+/** GraphQL takes an integer as an id and a single item as a list of one; the document does not suggest it. */
 function isTakenLeniently(type: Parameters<typeof getNamedType>[0], value: unknown): boolean {
   if (getNamedType(type) === GraphQLID && typeof value === "number") return true;
   return isListType(getNullableType(type)) && !Array.isArray(value) && value !== null;

@@ -11,10 +11,10 @@ import { type Things, exampleInput } from "../support/examples.js";
 
 const names = operations.map(({ name }) => name);
 
-/** What stands there twice. */
+/** The texts that appear more than once. */
 const repeated = (texts: readonly string[]) => texts.filter((text, place) => texts.indexOf(text) < place);
 
-it("are all in the list of their feature", () => {
+it("are all listed by their feature", () => {
   const declared = readdirSync("src/features", { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .flatMap((path) =>
@@ -30,11 +30,11 @@ it("are all in the list of their feature", () => {
   ).toEqual([]);
 });
 
-it("have names of their own", () => {
+it("have unique names", () => {
   expect(repeated(names), "Two operations have this name: give one of them another.").toEqual([]);
 });
 
-it("have routes of their own in REST, which name their inputs", async () => {
+it("have unique routes in REST, whose path parameters are inputs", async () => {
   const routes = operations.flatMap(({ rest }) =>
     methodsOf(rest).map((method) => `${method} ${rest.path.replaceAll(/:\w+/g, ":…")}`),
   );
@@ -49,7 +49,7 @@ it("have routes of their own in REST, which name their inputs", async () => {
   expect(unknown, "Name an input after this part of the path, or the part after an input.").toEqual([]);
 });
 
-it("are asked for by GET where they read, and by another method where they change something", () => {
+it("use GET if they read, and another method if they change something", () => {
   const wrong = operations.filter(({ kind, rest }) => (kind === "query") !== (rest.method === "GET"));
   expect(
     wrong.map(({ name, effect, rest }) => `${name}: ${effect} by ${rest.method}`),
@@ -58,7 +58,7 @@ it("are asked for by GET where they read, and by another method where they chang
   expect(operations.filter(({ kind, rest }) => kind === "query" && takesBody(rest))).toEqual([]);
 });
 
-it("share the count of a limit only where they count the same", () => {
+it("share a limit's count only if they count the same thing", () => {
   const limits = operations.flatMap((operation) => operation.limits ?? []);
   const counted = new Set(limits.map(({ name, of, by }) => `${name}: ${of} by ${by}`));
   const counts = [...counted].map((text) => text.split(":")[0] ?? "");
@@ -75,13 +75,13 @@ it("have an example for the generated tests", () => {
   for (const operation of operations) expect(exampleInput(operation, none)).toBeTypeOf("object");
 });
 
-it("have a move each in the model, and no other has one", () => {
+it("have one move each in the model, which has no others", () => {
   const missing = names.filter((name) => !moves.has(name));
   expect(missing, "Write how to ask for it, and what comes of it, in test/model/*-moves.ts.").toEqual([]);
   expect([...moves.keys()].filter((name) => !names.includes(name))).toEqual([]);
 });
 
-it("are tried by a test of their rules", () => {
+it("have a test of their rules", () => {
   const tests = readdirSync("test/features", { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts"))
     .map((path) => readFileSync(join("test/features", path), "utf8"))
@@ -97,13 +97,13 @@ it("are tried by a test of their rules", () => {
   ).toEqual([]);
 });
 
-it("have the rights that docs/rights.md says; `npm run contract` writes it anew", () => {
+it("have the rights listed in docs/rights.md, which `npm run contract` rewrites", () => {
   expect(rightsTable(operations, relations), "The rights changed. If that is meant, run: npm run contract").toBe(
     readFileSync("docs/rights.md", "utf8"),
   );
 });
 
-it("are about the team that their path names", () => {
+it("work on the team that their path names", () => {
   const onTeam = operations.filter(({ rest }) => rest.path.includes("/:team_id"));
   expect(onTeam.length).toBeGreaterThan(10);
   expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);

@@ -12,7 +12,7 @@ const [open, guarded] = [true, false].map((isOpen) =>
 );
 
 describe.each(open ?? [])("%s", (_name, operation) => {
-  it("is open at every door to somebody without a key", async () => {
+  it("lets callers without a key in at every door", async () => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
     const [ann, bob] = [await world.user(), await world.user()];
@@ -26,7 +26,7 @@ describe.each(open ?? [])("%s", (_name, operation) => {
 });
 
 describe.each(guarded ?? [])("%s", (_name, operation) => {
-  it("is refused at every door to a key without its scope, and accepted from one with that alone", async () => {
+  it("refuses a key without its scope at every door, and accepts one with only that scope", async () => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
     const schema = await graphqlSchema();
@@ -35,16 +35,16 @@ describe.each(guarded ?? [])("%s", (_name, operation) => {
     const setScopes = (scopes: readonly string[]) =>
       world.database.models.apiKey.updateMany({ where: { userId: ann.caller.userId }, data: { scopes: [...scopes] } });
 
-    // What takes every scope is refused without any of them, such as the last.
+    // An operation that needs all scopes is tried with all but the last.
     const needed: readonly Permission[] = operation.permission === "all" ? SCOPES.slice(-1) : [operation.permission];
     await setScopes(SCOPES.filter((scope) => !needed.includes(scope)));
     const without = [
       await saidByRest(url, ann.key, operation, input),
       await saidByGraphQL(url, ann.key, schema, operation, input),
     ];
-    // Agents are not told of tools that their key does not allow.
+    // Agents are not shown tools that their key does not allow.
     if (operation.mcp) await expect(saidByMcp(url, ann.key, operation, input)).rejects.toThrow("Unknown tool");
-    // Every scope is needed where one makes things for which another is needed as well.
+    // Creating a key also needs the scopes that the created key gets.
     const makesKeys = operation.name === "createApiKey" || operation.name === "rotateApiKey";
     await setScopes(makesKeys ? SCOPES : scopesOf(operation.permission));
     const withIt = await saidByRest(url, ann.key, operation, input);

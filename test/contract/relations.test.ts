@@ -23,20 +23,20 @@ const types = Object.values(schema.getTypeMap()).filter(
   (type): type is GraphQLObjectType => isObjectType(type) && !type.name.startsWith("__"),
 );
 
-/** What has an identity of its own. */
+/** Types with an identity of their own. */
 const ENTITIES = ["ApiKey", "AuditEntry", "Invitation", "Memory", "Relationship", "Team", "User"];
-/** The same things as whoever owns them sees them, and what is told once of a change: alike from wherever one looks. */
+/** Views of the same entities that only their owner sees, and one-time results of changes; equal wherever one looks. */
 const OWN_VIEWS = ["ConfirmedSignUp", "Deletion", "NewApiKey", "RevokedApiKey", "Viewer"];
-/** The payment provider's ids. */
+/** Types whose ids are the payment provider's. */
 const FOREIGN = ["TeamInvoice", "TeamSubscription"];
 
-it("gives an id to what has an identity alone, so that caches keep no view in another's place", () => {
+it("gives ids only to types with an identity, so that caches never mix two views", () => {
   const withId = types.filter((type) => type.getFields()["id"]).map(({ name }) => name);
 
   expect(withId.sort()).toEqual([...ENTITIES, ...OWN_VIEWS, ...FOREIGN].sort());
 });
 
-it("tells the same of what has the same id, from wherever one looks", async () => {
+it("tells the same about objects with the same id, wherever they appear", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, teamId } = await aTeam(world);
@@ -62,7 +62,7 @@ it("tells the same of what has the same id, from wherever one looks", async () =
   expect(errors).toBeUndefined();
   const seen = new Map<string, unknown>();
   const contradictions: string[] = [];
-  // As Relay keeps them: by the id alone, whatever the type.
+  // Kept as Relay does: by the id alone, whatever the type.
   for (const { id, ...fields } of objectsIn(data)) {
     for (const [name, value] of Object.entries(fields)) {
       if (id === undefined || (typeof value === "object" && value !== null) || name === "__typename") continue;
@@ -78,7 +78,7 @@ it("tells the same of what has the same id, from wherever one looks", async () =
 const named = relations.map((relation) => [`${relation.of.name}.${relation.name}`, relation] as const);
 const NOTHING_ASKED = () => new Set<string>();
 
-it("knows every field that leads on, and lets be null what may be refused or gone, so that it takes nothing along", () => {
+it("declares every relation, and makes those nullable that may be refused or gone", () => {
   const fields = types.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
   const followed = fields.filter(({ field }) => relationAt(field));
 
@@ -94,7 +94,7 @@ it("knows every field that leads on, and lets be null what may be refused or gon
 });
 
 describe.each(named.filter(([, { permission }]) => permission !== "any"))("%s", (_name, relation) => {
-  it("is refused to a key without its scope", async () => {
+  it("refuses a key without its scope", async () => {
     await using world = await createWorld();
     const { caller } = await world.user();
     const scopes = new Set(SCOPES.filter((scope) => !scopesOf(relation.permission).includes(scope)));
@@ -105,7 +105,7 @@ describe.each(named.filter(([, { permission }]) => permission !== "any"))("%s", 
 });
 
 describe.each(named.filter(([, { team }]) => team))("%s", (_name, relation) => {
-  it.each(["owner", "admin", "member", "outsider"] as const)("goes by the role in the team: %s", async (who) => {
+  it.each(["owner", "admin", "member", "outsider"] as const)("depends on the role in the team: %s", async (who) => {
     await using world = await createWorld();
     const { teamId, ...staff } = await aTeam(world);
     const { caller } = who === "outsider" ? await world.user() : staff[who];
@@ -123,7 +123,7 @@ describe.each(named.filter(([, { team }]) => team))("%s", (_name, relation) => {
   });
 });
 
-it("shows to a key that may write alone what its own change answers with, as plain answers do", async () => {
+it("shows a key that may only write the relations of its own change's result", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user({ scopes: ["memories:write"] });
@@ -154,7 +154,7 @@ it.each([
   expect(data).toMatchObject({ viewer: { email: staff[role].email, team: { id: teamId, invitations } } });
 });
 
-it("shows nobody another's things, however far one follows, and by REST the same as by GraphQL", async () => {
+it("shows nobody another user's objects at any depth, and the same by REST as by GraphQL", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -170,7 +170,7 @@ it("shows nobody another's things, however far one follows, and by REST the same
       for (const [name, value] of Object.entries(fields)) {
         if (id === undefined || (typeof value === "object" && value !== null) || name === "__typename") continue;
         const place = `${String(id)} ${snakeCase(name)}`;
-        // The doors write enums in upper and in lower case.
+        // The doors write enums in different cases.
         const text = String(value).toLowerCase();
         if ((seen.get(place) ?? text) !== text) contradictions.push(`${door} ${place}: ${seen.get(place)}, ${text}`);
         seen.set(place, text);
@@ -199,7 +199,7 @@ it("shows nobody another's things, however far one follows, and by REST the same
 const leading = operations.filter((operation) => hasRelation(outputTypeOf(schema, operation), 4));
 
 describe.each(leading.map((operation) => [operation.name, operation] as const))("%s", (_name, operation: Operation) => {
-  it("answers whatever the role and the scopes, and says at the relation what is refused", async () => {
+  it("answers for every role and scope, and reports refusals at the relation itself", async () => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
     const ann = await world.user();
@@ -213,7 +213,7 @@ describe.each(leading.map((operation) => [operation.name, operation] as const))(
     for (const [role, scopes] of [...roles.map((role) => [role, undefined] as const), [undefined, true] as const]) {
       if (role && role !== "owner") {
         await teamMember.updateMany({ where: ofAnn, data: { role } });
-        // Somebody must own the team meanwhile.
+        // The team needs an owner meanwhile.
         await teamMember.updateMany({ where: { userId: other }, data: { role: "owner" } });
       }
       if (scopes) await apiKey.updateMany({ where: ofAnn, data: { scopes: [...scopesOf(operation.permission)] } });
@@ -229,7 +229,7 @@ describe.each(leading.map((operation) => [operation.name, operation] as const))(
   });
 });
 
-/** Whether the value there is null, and what it is of is not: the error took nothing else along. */
+/** Whether the value at the path is null while its parent is not: the error nulled nothing else. */
 function isNullAt(data: unknown, path: readonly (string | number)[]): boolean {
   let value: unknown = data;
   for (const step of path) {
@@ -239,7 +239,7 @@ function isNullAt(data: unknown, path: readonly (string | number)[]): boolean {
   return value === null;
 }
 
-/** Every field, and of objects every field again, so many levels down. */
+/** Every field and, for objects, their fields again, down to this many levels. */
 function selectionOf(type: GraphQLObjectType, levels: number): string {
   const fields = Object.values(type.getFields()).flatMap((field) => {
     const inner = getNamedType(field.type);

@@ -8,7 +8,7 @@ import { exampleInput, thingsOf } from "../support/examples.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 import { type World, createWorld } from "../support/world.js";
 
-// Every case brings people and a team of its own, so they share the server.
+// Every case creates its own users and team, so they can share the server.
 let world: World;
 let app: RunningApp;
 beforeAll(async () => {
@@ -37,14 +37,14 @@ interface Told {
 
 describe.each(Object.entries(doors))("by %s", (_door, ask) => {
   it.each(operations.map((operation) => [operation.name, operation] as const))(
-    "lets in to %s whom it declares",
+    "lets exactly the declared callers use %s",
     async (_name, operation) => {
       const owner = await world.user();
       const things = await thingsOf(world, owner);
       const keyOf = await keysAround(owner.key, things.teams[0] ?? "");
 
       const met: Record<string, string> = {};
-      // The least first: whoever is let in may leave nothing for those after them.
+      // Those with the fewest rights first: a caller who succeeds may leave nothing for the next ones.
       for (const asker of ASKERS.toReversed()) {
         met[asker] = rightMet(await ask(keyOf[asker], operation, exampleInput(operation, things)));
       }
@@ -55,7 +55,7 @@ describe.each(Object.entries(doors))("by %s", (_door, ask) => {
   );
 });
 
-/** Somebody of each kind, as their keys. */
+/** The key of one caller of each kind. */
 async function keysAround(owner: string, teamId: string): Promise<Record<Asker, string | undefined>> {
   const [admin, member, outsider] = [await world.user(), await world.user(), await world.user()];
   for (const actor of [admin, member]) await world.seat(actor, teamId);
@@ -65,9 +65,7 @@ async function keysAround(owner: string, teamId: string): Promise<Record<Asker, 
 
 const ABSENT = [new TeamNotFound(), new NotInTeam()].map(({ message }) => message.split(".")[0] ?? "");
 
-/**
- * What was refused for who asked; anything else is about the state of things, such as that there is no team's graph.
- */
+/** The refusal because of who calls. Refusals because of the state, such as a missing team graph, count as "yes". */
 function rightMet(told: Told | undefined): string {
   if (told?.reason === "role_too_small") return told.reason;
   if (told?.code === "unauthorized") return told.code;

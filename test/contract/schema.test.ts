@@ -12,7 +12,7 @@ import {
 import { expect, it } from "vitest";
 import { graphqlSchema } from "../../src/operations.js";
 
-it("is what schema.graphql says; `npm run contract` writes it anew", async () => {
+it("equals schema.graphql, which `npm run contract` rewrites", async () => {
   const built = `${printSchema(lexicographicSortSchema(await graphqlSchema()))}\n`;
   expect(built, "The schema changed. If that is meant, run: npm run contract").toBe(
     readFileSync("schema.graphql", "utf8"),
@@ -25,7 +25,7 @@ it("describes every type, field, argument and enum value", async () => {
   expect(described.filter(([, description]) => !description?.trim()).map(([name]) => name)).toEqual([]);
 });
 
-it("says of every scalar of its own where it is specified, so that code generators need not guess", async () => {
+it("links every custom scalar to its specification, so that code generators need not guess", async () => {
   const scalars = Object.values((await graphqlSchema()).getTypeMap()).filter(isScalarType);
 
   const own = scalars.filter((scalar) => !isSpecifiedScalarType(scalar));
@@ -40,7 +40,7 @@ function describedParts(schema: GraphQLSchema): Part[] {
   return own.flatMap((type): Part[] => {
     const parts = (inner: ReadonlyArray<{ name: string; description?: string | null | undefined }>): Part[] =>
       inner.map(({ name, description }) => [`${type.name}.${name}`, description]);
-    // The roots are containers; their fields are described.
+    // The root types are only containers; their fields are described.
     const self: Part[] = ["Query", "Mutation"].includes(type.name) ? [] : [[type.name, type.description]];
     if (isEnumType(type)) return [...self, ...parts(type.getValues())];
     if (isInputObjectType(type)) return [...self, ...parts(Object.values(type.getFields()))];

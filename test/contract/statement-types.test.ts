@@ -4,7 +4,7 @@ import "../../src/operations.js";
 import { allStatements } from "../../src/platform/statement.js";
 import { type World, createWorld } from "../support/world.js";
 
-/** The types of PostgreSQL by their numbers. */
+/** PostgreSQL's types by their OIDs. */
 const TYPES = new Map<number, string>([
   ...Object.entries(pg.types.builtins).map(([name, oid]) => [oid, name.toLowerCase()] as const),
   [1000, "bool[]"],
@@ -14,7 +14,7 @@ const TYPES = new Map<number, string>([
   [1022, "float8[]"],
   [2951, "uuid[]"],
 ]);
-/** An enum, which node-postgres gives as a text. */
+/** Types from this OID on are our enums, which node-postgres returns as text. */
 const FIRST_OWN_TYPE = 16_384;
 
 const nameOf = (oid: number): string => (oid >= FIRST_OWN_TYPE ? "text" : (TYPES.get(oid) ?? String(oid)));
@@ -29,7 +29,7 @@ describe("each statement", () => {
   let client: pg.Client;
   beforeAll(async () => {
     world = await createWorld();
-    // Of its own: one of the pool takes no other queries than node-postgres's.
+    // A client of its own: a pooled one accepts only node-postgres's queries.
     client = new pg.Client(world.databaseUrl);
     await client.connect();
   });
@@ -39,7 +39,7 @@ describe("each statement", () => {
   });
 
   it.each(allStatements().map((statement) => [statement.name, statement] as const))(
-    "%s takes and answers with what it declares",
+    "%s has the parameter and column types that it declares",
     async (_name, statement) => {
       const { parameters, columns } = await new Promise<Described>((done, fail) => {
         client.query(new Describe(statement.text, done, fail));
@@ -59,7 +59,7 @@ interface Described {
   readonly columns: Readonly<Record<string, string>>;
 }
 
-/** Asks PostgreSQL itself what a statement takes and answers with, without running it. */
+/** Asks PostgreSQL for the parameter and column types of a statement, without running it. */
 class Describe implements pg.Submittable {
   #parameters: readonly string[] = [];
   #columns: Readonly<Record<string, string>> = {};
@@ -87,7 +87,7 @@ class Describe implements pg.Submittable {
   }
 }
 
-/** The part of node-postgres's connection that speaks PostgreSQL's protocol. */
+/** The part of node-postgres's connection that speaks the wire protocol. */
 interface Wire {
   once(event: "parameterDescription", listener: (message: { readonly dataTypeIDs: readonly number[] }) => void): void;
   parse(query: { name: string; text: string; types: readonly number[] }): void;

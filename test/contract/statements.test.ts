@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { lockRow } from "../../src/operation/lock-row-statement.js";
 import { createWorld } from "../support/world.js";
 
-/** Prisma's models say everything else. Whoever needs another statement tells there why it is SQL. */
+/** Prisma's models do everything else. A further statement must say in its file why it needs SQL. */
 const STATEMENTS = [
   "features/access/caller-statement.ts: callersByKeys",
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
@@ -66,7 +66,7 @@ const DECLARATION = new RegExp(
   "g",
 );
 
-/** Each statement that is declared, or function that makes some, with the comment above it. */
+/** Each declared statement, or function that makes statements, with the comment above it. */
 const declaredIn = ({ path, text }: Source) =>
   Array.from(text.matchAll(DECLARATION), ({ groups }) => ({
     path,
@@ -75,25 +75,25 @@ const declaredIn = ({ path, text }: Source) =>
   }));
 const declared = sources.flatMap(declaredIn);
 
-it("are few, and all of them known", () => {
+it("are few, and all of them listed here", () => {
   expect(declared.map(({ name }) => name).sort()).toEqual(STATEMENTS);
   expect(STATEMENTS.length).toBeLessThanOrEqual(STATEMENTS_MAX);
 });
 
-it("stand in files of their own, each with a word on why it is SQL", () => {
+it("are in files of their own, each with a comment on why it is SQL", () => {
   const elsewhere = sources.filter((source) => !isForStatements(source));
   expect(elsewhere.flatMap(declaredIn)).toEqual([]);
-  // What is no declared statement, but SQL.
+  // SQL outside of declared statements.
   const raw = elsewhere.filter(({ text }) => /\$(?:query|execute)Raw|\.run(?:<.*>)?\(\s*\{/.test(text));
   expect(raw.map(({ path }) => path)).toEqual(["platform/database.ts"]);
 
   expect(declared.filter(({ comment }) => !comment.includes("SQL"))).toEqual([]);
 });
 
-it("are understood by the database where they are made only when they run", async () => {
+it("are valid SQL if they are built only when they run", async () => {
   await using world = await createWorld();
 
-  // What stands declared, `statement-types.test.ts` compares with the database.
+  // `statement-types.test.ts` checks the declared ones.
   const locked = [
     await lockRow(world.database, "team", { id: world.services.newId() }),
     await lockRow(world.database, "graph", { id: world.services.newId() }, { strength: "KEY SHARE", skipLocked: true }),

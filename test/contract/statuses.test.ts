@@ -12,7 +12,7 @@ import { document } from "../support/openapi.js";
 import { askRest, operationNamed } from "../support/operations.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-/** What produces an answer: a world with somebody in it who has things, and a server over it. */
+/** Everything needed to produce an answer: a world with a user who owns objects, and a server over it. */
 interface Scene {
   readonly world: World & { readonly stripe?: StandInStripe };
   readonly url: string;
@@ -28,7 +28,7 @@ const raw = (scene: Scene, wish: Parameters<typeof ask>[1]) =>
 const rightly = ({ url, ann, operation, input }: Scene, headers?: Record<string, string>) =>
   askRest(url, ann.key, operation, input, headers);
 
-/** How each status that the interface documents comes about. What an operation does not document, it is not asked. */
+/** How to produce each documented status. An operation is asked only for the statuses that it documents. */
 const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   "200": (scene) => rightly(scene),
   "201": (scene) => rightly(scene),
@@ -45,13 +45,13 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     return answer;
   },
   async "404"({ world, url, ann, operation, input }) {
-    // An id that a client gives is new or known, and never wrong.
+    // An id that the client chooses is new or known, never wrong.
     const isName = (name: string) => /(id|token)$/i.test(name) && name !== "externalId";
     const unknown = Object.entries(input).map(([name, value]) => [name, isName(name) ? "nothing" : value]);
     if (unknown.some(([, value]) => value === "nothing")) {
       return askRest(url, ann.key, operation, Object.fromEntries(unknown));
     }
-    // What names nothing is refused to somebody who is in no team.
+    // Other operations answer 404 to a user without a team who names the graph of a team.
     const inTeam = operation.rest.path.startsWith("/v1") && operation.name !== "shareMemories" ? { graph: "team" } : {};
     return askRest(url, (await world.user()).key, operation, { ...input, ...inTeam });
   },
@@ -60,21 +60,21 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     if (scene.operation.name === "deleteAccount") return asOwner(scene);
     if (scene.operation.name === "changeEmail") return toAnothers(scene);
     if (scene.operation.name === "teamUpgradePreview") return withoutSubscription(scene);
-    // Any other change under the same key will do.
+    // Any other change under the same key conflicts.
     const note = { type: "general", title: "First", content: "Under the same key." };
     const headers = { "idempotency-key": "used" };
     await ask(`${scene.url}/v1/memories`, { key: scene.ann.key, headers, body: note });
     return rightly(scene, headers);
   },
   async "413"(scene) {
-    // The head can be too large as well.
+    // A head that is too large gives 413, too.
     expect((await ask(`${pathOf(scene)}?${"x".repeat(LIMITS.http.urlBytes)}`)).status).toBe(413);
     return raw(scene, { body: `"${"x".repeat(1_048_577)}"`, headers: JSON_TYPE });
   },
   "415": (scene) => raw(scene, { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
   async "429"(scene) {
     const { world, operation, url, ann } = scene;
-    // The smallest budget is used up soonest.
+    // The smallest budget is used up first.
     await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
     if (operation.permission === "public") return firstOf(429, () => rightly(scene));
     await useUpBudget(url, ann.key);
@@ -93,7 +93,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   async "502"(scene) {
     const { stripe } = scene.world;
-    // A team without anything to pay is deleted without asking.
+    // A team without a checkout or subscription is deleted without calling the payment provider.
     if (scene.operation.name === "deleteTeam") await scene.ann.did(operationNamed("createTeamCheckout"));
     stripe?.fail({ kind: "500", times: 10 });
     const answer = await rightly(scene);
@@ -110,16 +110,16 @@ const nobodys = await createWorld();
 let outage: Promise<string> | undefined;
 afterAll(() => nobodys[Symbol.asyncDispose]());
 
-/** The address of a server whose database is out of reach: one for all cases. */
+/** The URL of a server that cannot reach its database. All cases share it. */
 const withoutDatabase = (): Promise<string> => (outage ??= nobodys.serve({}, UNREACHABLE).then(({ url }) => url));
 
-/** Field by field; what is left then is less than one such request takes. */
+/** Uses 15 fields a request, so the rest of the budget is less than one such request costs. */
 async function useUpBudget(url: string, key: string): Promise<void> {
   const query = `{ ${Array.from({ length: 15 }, (_, n) => `a${n}: __typename`).join(" ")} }`;
   await firstOf(429, () => ask(`${url}/graphql`, { key, body: { query } }));
 }
 
-/** While they own a team. */
+/** Calls the operation while the user owns a team. */
 async function asOwner(scene: Scene): Promise<Answer> {
   const { userId } = scene.ann.caller;
   await scene.world.database.models.teamMember.deleteMany({ where: { userId } });
@@ -132,14 +132,14 @@ async function asOwner(scene: Scene): Promise<Answer> {
   return answer;
 }
 
-/** As the owner of a team that never paid. */
+/** Calls the operation as the owner of a team that never paid. */
 async function withoutSubscription({ world, url, operation, input }: Scene): Promise<Answer> {
   const owner = await world.user();
   await owner.did(operationNamed("createTeam"), { name: "Unpaid", maxMembers: 5 });
   return askRest(url, owner.key, operation, input);
 }
 
-/** To the address of another account, whose code is right. */
+/** Calls the operation with the address of another account and a correct code. */
 async function toAnothers(scene: Scene): Promise<Answer> {
   const email = String(scene.input["email"]);
   const { caller } = await scene.world.user({ email });
@@ -148,7 +148,7 @@ async function toAnothers(scene: Scene): Promise<Answer> {
   return answer;
 }
 
-/** While the user with the address has as many keys as there may be. */
+/** Calls the operation while the user with that address has the most keys allowed. */
 async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
   const email = String(scene.input["email"]);
   const known = await scene.world.database.models.user.findUnique({ where: { email } });
@@ -163,10 +163,10 @@ async function withoutRoomForKeys(scene: Scene): Promise<Answer> {
   return answer;
 }
 
-/** In this order one world is enough for them all: refusals change nothing, and what breaks it comes last. */
+/** In this order one world is enough: refusals change nothing, and what breaks the world comes last. */
 const ORDER = ["400", "401", "403", "404", "409", "413", "415", "502", "200", "201", "202", "204", "500", "429", "503"];
 
-/** Enough for the largest budget, 15 at a time. */
+/** Enough to use up the largest budget, 15 at a time. */
 const ATTEMPTS = 80;
 
 async function firstOf(status: number, produce: () => Promise<Answer>): Promise<Answer> {
@@ -189,7 +189,7 @@ function documentedStatuses({ rest }: Operation): string[] {
 describe("every status that the document promises", () => {
   const named = offered.map((operation) => [`${operation.rest.method} ${operation.rest.path}`, operation] as const);
 
-  it.each(named)("is produced: %s", async (_name, operation) => {
+  it.each(named)("can be produced: %s", async (_name, operation) => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
     const ann = await world.user();
@@ -202,13 +202,13 @@ describe("every status that the document promises", () => {
       expect(world.bugs.length, status).toBe(Number(status) === 429 || Number(status) >= 500 ? world.bugs.length : 0);
     }
 
-    // None is missing, and each is what it is called.
+    // All are there, and each answer has the status it is listed under.
     expect(produced).toEqual(Object.fromEntries(promised.map((status) => [status, Number(status)])));
     expect(promised.length).toBeGreaterThan(3);
   });
 });
 
-/** What a call of a tool comes to: the status of HTTP, and the code of the error that an agent is shown. */
+/** The result of a tool call: the HTTP status, and the error code that the agent is shown. */
 async function calledBy(
   { url, ann, operation, input }: Scene,
   { key = ann.key, args = input, headers = {} }: { key?: string; args?: object; headers?: Record<string, string> } = {},
@@ -221,7 +221,7 @@ async function calledBy(
   return [status, (JSON.parse(content?.[0]?.text ?? "") as { error: { code: string } }).error.code];
 }
 
-/** The same situations, as an agent is told of them. */
+/** The same situations as an agent sees them. */
 const TOLD: Readonly<Record<string, (scene: Scene) => Promise<readonly [number, string | undefined]>>> = {
   done: (scene) => calledBy(scene),
   "nobody's key": (scene) => calledBy(scene, { key: "mg_live_unknown" }),
@@ -253,7 +253,7 @@ const TOLD: Readonly<Record<string, (scene: Scene) => Promise<readonly [number, 
     const { world, ann, url } = scene;
     await world.database.models.user.updateMany({ where: { id: ann.caller.userId }, data: { plan: "free" } });
     await useUpBudget(url, ann.key);
-    // Fewer than 15 requests are left.
+    // Uses up what is left of the budget: fewer than 15 requests.
     for (let call = 0; call < 15; call++) await calledBy(scene);
     return calledBy(scene);
   },
@@ -262,9 +262,9 @@ const TOLD: Readonly<Record<string, (scene: Scene) => Promise<readonly [number, 
   },
 };
 
-describe("what comes of a tool", () => {
+describe("the result of a tool", () => {
   it.each(offeredToAgents.map((operation) => [operation.name, operation] as const))(
-    "is an answer with a code, or a status where no agent could do anything: %s",
+    "is an answer with a code, or an HTTP error where an agent could do nothing: %s",
     async (_name, operation) => {
       await using world = await worldFor(operation);
       const { url } = await world.serve();

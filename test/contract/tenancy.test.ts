@@ -14,7 +14,7 @@ it("knows the operations that take an id", () => {
 });
 
 describe.each(takingIds.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
-  it.each(idFields(schema, operation))("answers for another's %s as for one that nobody has", async (field) => {
+  it.each(idFields(schema, operation))("answers for another user's %s as for an unknown one", async (field) => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
     const [ann, bob] = [await world.user(), await world.user()];
@@ -44,7 +44,7 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
   });
 });
 
-/** Every row that an operation could have touched. */
+/** Every row that an operation could have changed. */
 async function everything({ database }: World) {
   const tables = ["memory", "memory_version", "relationship", "team", "team_member", "invitation", "audit_entry"].map(
     (table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2`),

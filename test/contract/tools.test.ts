@@ -10,19 +10,19 @@ import { operationNamed } from "../support/operations.js";
 const schema = await graphqlSchema();
 const tools = toolsOf(operations, schema);
 
-it("is what test/contract/tools.json says; `npm run contract` writes it anew", () => {
+it("equals test/contract/tools.json, which `npm run contract` rewrites", () => {
   const committed = readFileSync("test/contract/tools.json", "utf8");
   const built = toolsJson(operations, schema, AGENT_INSTRUCTIONS);
   expect(built, "What agents are told changed. If that is meant, run: npm run contract").toBe(committed);
 });
 
-it("costs an agent at most 2,000 tokens, and instructions that no client cuts", () => {
+it("costs an agent at most 2,000 tokens, and keeps instructions short enough that no client cuts them", () => {
   expect(tools.length).toBeGreaterThan(6);
   expect(tokensOf(tools)).toBeLessThanOrEqual(2_000);
   expect(AGENT_INSTRUCTIONS.length).toBeLessThanOrEqual(1_500);
 });
 
-it("names in the instructions only tools that there are", () => {
+it("names only existing tools in the instructions", () => {
   const names = tools.map(({ listing: { name } }) => name);
   const told = AGENT_INSTRUCTIONS.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [];
   expect(told.length).toBeGreaterThan(3);
@@ -30,23 +30,23 @@ it("names in the instructions only tools that there are", () => {
   expect(new Set(tools.flatMap((tool) => tool.names)).size).toBe(tools.flatMap((tool) => tool.names).length);
 });
 
-it("is told in docs/agents.md, tool by tool", () => {
+it("is documented tool by tool in docs/agents.md", () => {
   const told = readFileSync("docs/agents.md", "utf8");
   const names = tools.flatMap((tool) => tool.names);
   expect(names.filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
 });
 
-it("lists no second tool for searching", () => {
+it("lists only one tool for searching", () => {
   const search = tools.find(({ names }) => names.includes("recall_memories"));
   expect(search?.listing.name).toBe("search_memories");
 });
 
 describe.each(tools.map(({ listing }) => [listing.name, listing] as const))("%s", (_name, listing) => {
-  it("has schemas that every client takes", () => {
+  it("has schemas that every client accepts", () => {
     for (const root of [listing.inputSchema, listing.outputSchema]) {
       expect(root["type"]).toBe("object");
       for (const part of partsOf(root)) {
-        // Refused by some clients: null beside a type, alternatives, references, patterns without both anchors.
+        // Some clients refuse null beside a type, alternatives, references, and patterns without both anchors.
         expect(typeof part["type"], JSON.stringify(part)).toBe("string");
         expect(part["type"]).not.toBe("null");
         expect(part["required"]).not.toEqual([]);
@@ -55,17 +55,17 @@ describe.each(tools.map(({ listing }) => [listing.name, listing] as const))("%s"
     }
   });
 
-  it("describes every input, and requires only what it has", () => {
+  it("describes every input, and requires only inputs that it has", () => {
     const { properties, required } = listing.inputSchema as { properties: object; required?: string[] };
     for (const [name, input] of Object.entries(properties) as Array<[string, { description?: string }]>) {
       expect(input.description, name).toMatch(/^[A-Z].*\.$/s);
-      // Names of code say nothing to an agent.
+      // Names used in code mean nothing to an agent.
       expect(input.description).not.toMatch(/`[a-z]+[A-Z]/);
     }
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(required ?? []));
   });
 
-  it("says whether it reads, destroys or can be repeated, and that it reaches nothing else", () => {
+  it("says whether it only reads, destroys or can be repeated, and that it reaches no other systems", () => {
     const { readOnlyHint, openWorldHint, ...hints } = listing.annotations as Record<string, boolean>;
     expect(openWorldHint).toBe(false);
     expect(Object.keys(hints)).toEqual(readOnlyHint ? [] : ["destructiveHint", "idempotentHint"]);
@@ -92,7 +92,7 @@ it("refuses to start with a tool that names an input or an output that does not 
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** A schema and all schemas in it. */
+/** A schema and all schemas within it. */
 function partsOf(schema: Part): Part[] {
   const inner = [
     ...Object.values((schema["properties"] ?? {}) as Record<string, Part>),

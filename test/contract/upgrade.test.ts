@@ -10,7 +10,7 @@ import { isMigrated, migrate } from "../../src/platform/migrations.js";
 import { databaseOn, onServer } from "../support/database-server.js";
 import { ask } from "../support/http.js";
 
-/** What the first version had. */
+/** The tables of the first version. */
 const FIRST = [
   "20261120000000_memory_graph",
   "20261120010000_idempotent_result",
@@ -19,7 +19,7 @@ const FIRST = [
 ];
 const MEMORIES = 300;
 
-it("brings a database of the first version to this one, with all that is in it", { timeout: 600_000 }, async () => {
+it("upgrades a database of the first version and keeps all its data", { timeout: 600_000 }, async () => {
   const url = await databaseOfFirstVersion();
   const key = newApiKey();
   const client = new pg.Client({ connectionString: url });
@@ -59,7 +59,7 @@ async function databaseOfFirstVersion(): Promise<string> {
   const database = databaseOn(url, name);
   const client = new pg.Client({ connectionString: database });
   await client.connect();
-  // As Prisma's engine keeps it.
+  // Prisma's migration table.
   await client.query(`CREATE TABLE _prisma_migrations (id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL,
     finished_at timestamptz, migration_name varchar(255) NOT NULL, logs text, rolled_back_at timestamptz,
     started_at timestamptz NOT NULL DEFAULT now(), applied_steps_count integer NOT NULL DEFAULT 0)`);
@@ -77,9 +77,7 @@ async function databaseOfFirstVersion(): Promise<string> {
   return database;
 }
 
-/**
- * Somebody with a key, a team and a graph of their own with memories, versions and relationships; an invitation too.
- */
+/** Creates a user with a key, a team with an invitation, and a graph of memories, versions and relationships. */
 async function fill(client: pg.Client, key: string): Promise<void> {
   const [user, graph, team] = [randomUUID(), randomUUID(), randomUUID()];
   await client.query("BEGIN");

@@ -16,7 +16,7 @@ const limited = operations.flatMap((operation) =>
 const byDoor = limited.filter(([, , { by }]) => by !== "handler");
 
 describe.each(byDoor)("%s", (_name, operation, limit) => {
-  it("may be used as often as declared, at both doors together, and no more", async () => {
+  it("lets callers use it as often as declared at both doors together, and no more", async () => {
     await using world = await worldFor(operation);
     const app = await world.serve();
     const [ann, bob] = [await world.user(), await world.user()];
@@ -45,7 +45,7 @@ describe.each(byDoor)("%s", (_name, operation, limit) => {
   });
 });
 
-it.each(limited)("%s: is in the documentation of both doors", async (_name, operation, limit) => {
+it.each(limited)("%s: is documented at both doors", async (_name, operation, limit) => {
   const said = `At most ${limit.limit} ${limit.of}`;
   const schema = await graphqlSchema();
   const root = operation.kind === "query" ? schema.getQueryType() : schema.getMutationType();
@@ -55,7 +55,7 @@ it.each(limited)("%s: is in the documentation of both doors", async (_name, oper
   expect(documentText).toContain(said);
 });
 
-it("lets exactly as many of many uses at once through as there may be, and says when the next one may come", async () => {
+it("lets exactly the allowed number of simultaneous uses through, and says when to retry", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const limit: UseLimit = { name: "test", limit: 7, windowMs: 60_000, of: "tests", by: "account" };
