@@ -123,7 +123,7 @@ it("reads the user's plan and the key's scopes again for each request", async ()
   expect(await seen()).toEqual(["pro", ["teams:read"]]);
 });
 
-it("looks up all keys together that come during a look-up, and reads each anew", async () => {
+it("looks up all keys that arrive during a look-up together, and reads each again", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const revoked = await ann.did(createApiKey, { name: "Revoked meanwhile" });
@@ -139,7 +139,7 @@ it("looks up all keys together that come during a look-up, and reads each anew",
 
   const first = emailOf(ann);
   await expect.poll(() => statements.mock.calls.length).toBe(1);
-  // Two turns of the event loop: they come together only because a look-up is running.
+  // Two turns of the event loop: these arrive together only because a look-up is running.
   const others = [ann.key, revoked.key].map(emailWith);
   await nextTurn();
   others.push(...[`${bob.key}x`, ...Array<string>(20).fill(bob.key)].map(emailWith));

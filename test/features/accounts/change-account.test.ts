@@ -79,7 +79,7 @@ it("refuses an address that another account has, and keeps the code", async () =
   expect(await bob.did(changeEmail, { email: bob.email, code: CODE })).toMatchObject({ email: bob.email });
 });
 
-it("gives an address to one of many who ask at the same moment with the same code", async () => {
+it("gives an address to only one of many simultaneous requests with the same code", async () => {
   await using world = await createWorld();
   const users = await manyOf(5, () => world.user());
   await world.giveCode(NEW, CODE);

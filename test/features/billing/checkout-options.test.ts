@@ -15,7 +15,7 @@ const offering = (checkout: Partial<CheckoutSettings>) => ({
   billing: { checkout: { tax: false, promotionCodes: false, trialDays: 0, ...checkout } },
 });
 
-/** Without events: the copy is read again before each look. */
+/** Lets time pass without events, so the copy is read from Stripe again at the next request. */
 const pass = async ({ stripe, database }: StripeWorld, milliseconds: number) => {
   await stripe.advance(milliseconds);
   await database.models.billingAccount.updateMany({ data: { copiedAt: null } });

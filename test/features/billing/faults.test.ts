@@ -22,9 +22,9 @@ import { environmentOf } from "../../support/world.js";
 
 /** Long enough for the stand-in's answers on a busy machine. */
 const WAITS = { ...LIMITS.payments, requestMs: 1_200, changeMs: 3_000 };
-/** The time of an operation besides its calls to the provider. */
+/** The time that an operation takes besides its calls to the provider. */
 const AROUND_MS = 3_000;
-/** On a busy machine the time around the calls grows: this only tells an answer from none. */
+/** On a busy machine that time grows; this limit only tells an answer from no answer. */
 const BOUNDED_MS = 60_000;
 
 /** Each change, its request to the provider, and the condition that is true when it is done. */
@@ -114,7 +114,7 @@ async function aCancelledSubscriber(world: BillingWorld, wishes: { seats?: numbe
 
 const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, stripe.url);
 
-/** Every fault of the provider, more often than the client retries by itself. */
+/** Every fault of the provider, repeated more often than the client retries by itself. */
 const FAULTS: readonly Fault[] = [
   { kind: "hang", times: 2 },
   { kind: "slow", times: 1, delayMs: 3_600 },

@@ -18,7 +18,7 @@ import { ask } from "../../support/http.js";
 const MONTH_MS = 32 * 24 * 3_600_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-/** No server listens there, so mails wait, and can be read. */
+/** No server listens there, so mails stay in the queue and can be read. */
 const MAILS_WAIT = { SMTP_URL: "smtp://127.0.0.1:9" };
 
 /** A team whose renewal was not paid. */
@@ -108,12 +108,12 @@ it("ends with the subscription, if that ends first", async () => {
   expect(await payer.owner.did(teamSubscription)).toMatchObject(ended);
   const notice = (await noticesOf(world)).at(-1);
   expect(notice?.subject).toContain("lost its plan");
-  // Who paid the old invoice would get nothing for it.
+  // Paying the old invoice would buy nothing.
   expect(notice?.body).toContain("Buy seats again");
   expect(notice?.body).not.toContain("http");
 });
 
-it("says where to pay when Stripe gives its retries up, but keeps the subscription", async () => {
+it("says where to pay when Stripe stops retrying but keeps the subscription", async () => {
   await using world = await createBillingWorld({ environment: MAILS_WAIT });
   const payer = await aDebtor(world);
   const { hostedInvoiceUrl } = await payer.owner.did(teamSubscription);
@@ -130,7 +130,7 @@ it("says where to pay when Stripe gives its retries up, but keeps the subscripti
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
 });
 
-it("sends no mail that is switched off, and can do without a grace period", async () => {
+it("sends no mail that is switched off, and works without a grace period", async () => {
   await using world = await createBillingWorld({ billing: { graceDays: 0, mails: new Set() }, deaf: true });
   const payer = await aSubscriber(world, { seats: 10 });
   await payer.owner.did(teamSubscription);

@@ -74,13 +74,13 @@ it("shows the portal that the operator has configured", async () => {
   expect(portalAsked(world)).toMatchObject({ configuration: id });
 });
 
-it("lets the owner change between month and year in the portal that the setup made, and credits the rest", async () => {
+it("lets the owner switch between month and year in the portal of the setup, and credits the rest", async () => {
   await using world = await createStripeWorld();
   const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
   const wishes = { monthly: 800, yearly: 8_000, currency: "usd", url: "https://memory.example.com" };
   const { monthlyPriceId, yearlyPriceId, portalId } = await setUpAccount(stripe, wishes);
   const prices = { STRIPE_TEAM_PRICE_ID: monthlyPriceId, STRIPE_YEARLY_PRICE_ID: yearlyPriceId };
-  // Of a host that does not exist; each event would be brought to it ten times.
+  // Endpoints of a host that does not exist: every event would be sent there ten times.
   for (const { id } of (await stripe.webhookEndpoints.list()).data) await stripe.webhookEndpoints.del(id);
   const { url } = await world.serve({ ...prices, STRIPE_PORTAL_ID: portalId });
   world.stripe.sendEventsTo(`${url}/billing/stripe-webhook`);

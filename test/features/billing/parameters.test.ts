@@ -24,13 +24,11 @@ beforeAll(async () => {
   schemas = JSON.parse(await runTool("stripe-schemas.mjs", "stripe-requests", "Requests")) as object;
 }, 400_000);
 
-/** The endpoint as "POST /v1/subscriptions/:id". */
+/** The endpoint, such as "POST /v1/subscriptions/:id". */
 const endpointOf = ({ method, path }: Pick<StandInRequest, "method" | "path">): string =>
   `${method} ${path.replace(/\/(?:cus|sub|cs_test|in|upcoming_in|bpc|we|memory_graph)_\w+/, "/:id")}`;
 
-/**
- * What is wrong with a request by the SDK's types. Everything was sent as text, so that is turned into other values.
- */
+/** What is wrong with a request by the SDK's types. Everything was sent as text, so Ajv converts it to other types. */
 function problemsOf(endpoint: string, params: object): unknown {
   const ajv = new Ajv({ strict: false, coerceTypes: true }).addSchema(schemas, "stripe");
   const name = encodeURIComponent("clients/stripe-requests:Requests");
@@ -40,7 +38,7 @@ function problemsOf(endpoint: string, params: object): unknown {
   return check(structuredClone(params)) ? [] : check.errors;
 }
 
-/** What is wrong with a request by the SDK's types, by Stripe's published document, and in its headers. */
+/** What is wrong with a request: by the SDK's types, by Stripe's published schema, and in its headers. */
 function wrongIn(request: StandInRequest): unknown[] {
   const endpoint = endpointOf(request);
   const { method, params, idempotencyKey: key, stripeVersion } = request;
@@ -56,7 +54,7 @@ function wrongIn(request: StandInRequest): unknown[] {
   return wrong.map((each) => ({ endpoint, wrong: each }));
 }
 
-/** What the lists hold in which something is expanded. */
+/** The kind of object in each list whose items the service expands. */
 const EXPANDED_IN: Readonly<Record<string, string>> = {
   "GET /v1/subscriptions": "subscription",
   "GET /v1/billing_portal/configurations": "billing_portal.configuration",
@@ -99,7 +97,7 @@ it("sends only what Stripe publishes, in every request of every operation", asyn
   await owner.did(cancelTeamSubscription);
   await owner.did(createTeamCheckout);
 
-  // Without the test's own.
+  // Without the requests that the test itself sent.
   const isOwn = (request: StandInRequest) => endpointOf(request) === "POST /v1/subscriptions";
   const sent = world.stripe.requests.filter((request) => !isOwn(request));
   expect(sent.flatMap(wrongIn)).toEqual([]);
@@ -160,7 +158,7 @@ it("sends only what Stripe publishes to sell with taxes, codes and a trial, and 
   ]);
 });
 
-it("would notice a parameter that is unknown, missing or of another type", () => {
+it("detects a parameter that is unknown, missing or of another type", () => {
   const endpoint = "POST /v1/subscriptions/:id";
   expect(problemsOf(endpoint, { cancel_at_period_end: "true" })).toEqual([]);
   for (const wrong of [
@@ -174,7 +172,7 @@ it("would notice a parameter that is unknown, missing or of another type", () =>
   expect(problemsOf("POST /v1/webhook_endpoints", {})).not.toEqual([]);
 });
 
-it("would notice what is longer, more or deeper than Stripe publishes", () => {
+it("detects values that are longer, more numerous or deeper than Stripe publishes", () => {
   expect(excessesOf("POST /v1/customers", { name: "a".repeat(256), metadata: { a: "b" } })).toEqual([]);
   for (const wrong of [
     { name: "a".repeat(257) },

@@ -9,7 +9,7 @@ import { type Payer, aPayer, customerOf, seatsOf } from "../../support/billing.j
 import { PROVIDERS, type Provider, deliverEvents } from "../../support/payment-providers.js";
 import { type World, createWorld } from "../../support/world.js";
 
-/** Stripe's test mode answers in its own time. */
+/** Stripe's test mode may answer slowly. */
 const TIMEOUT_MS = 180_000;
 
 if (!process.env["STRIPE_TEST_KEY"]) console.warn("STRIPE_TEST_KEY is not set: Stripe's own test mode is not tried.");
@@ -95,7 +95,7 @@ interface Scene extends AsyncDisposable {
   readonly provider: Provider;
   readonly world: World;
   readonly payer: Payer;
-  /** Delivers every event so far. */
+  /** Delivers every event that has occurred so far. */
   deliver(): Promise<void>;
   /** Buys the seats; returns the customer. */
   bought(): Promise<string>;

@@ -52,7 +52,7 @@ it("shows a subscription that was cancelled in Stripe's portal as ending, and ta
   expect(asked(world)).toEqual({ cancel_at: "" });
 });
 
-it("ends what was cancelled in Stripe's portal", async () => {
+it("ends a subscription that was cancelled in Stripe's portal", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world);
   await world.stripe.cancelInPortal(await subscriptionOf(world, payer));
@@ -64,7 +64,7 @@ it("ends what was cancelled in Stripe's portal", async () => {
   expect(await payer.owner.does(resumeTeamSubscription)).toBeRefused("conflict", "subscription_required");
 });
 
-it("lets the owner bring forward an end that is later than the period", async () => {
+it("lets the owner move an end that is later than the period to an earlier time", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world);
   const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);

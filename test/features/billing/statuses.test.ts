@@ -27,7 +27,7 @@ const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, st
 
 const idOf = async ({ owner }: Payer) => String((await owner.did(teamSubscription)).id);
 
-/** A team whose subscription is live, but gives nothing, in each of the ways that Stripe has. */
+/** Teams whose subscription is live but grants nothing, one for each such status in Stripe. */
 const STALLED = {
   async incomplete(world: BillingWorld) {
     const payer = await aPayer(world, { seats: 5 });
@@ -59,7 +59,7 @@ const auditOf = async (owner: Payer["owner"], teamId: string) =>
   (await owner.did(teamAudit, { teamId, action: "cancelTeamSubscription" })).events;
 
 it.each(Object.entries(STALLED))(
-  "gives nothing for a subscription that is %s, and says how it goes on",
+  "grants nothing for a subscription that is %s, and says what to do next",
   async (status, begin) => {
     await using world = await createBillingWorld();
     const { owner, teamId } = await begin(world);
@@ -114,7 +114,7 @@ it("lets the team buy again when the first payment of its subscription has not c
   expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
 });
 
-it("shows a checkout whose payment has not arrived as not paid yet, and one of a paused subscription as over", async () => {
+it("shows a checkout as not paid before its payment arrives, and says when the subscription is paused", async () => {
   await using world = await createBillingWorld();
   const shown = async (begin: (world: BillingWorld) => Promise<Payer>) => {
     const { checkoutId } = await accountNow(world, await begin(world));
@@ -159,7 +159,7 @@ it("leaves a subscription alone that was paid before a lost request to end it is
   expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "active", cancelAtPeriodEnd: true });
 });
 
-it("records an end at once whose answer was lost", async () => {
+it("records an immediate end even if its answer was lost", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await STALLED.paused(world);
   world.stripe.fail({ kind: "cut-after", method: "DELETE", times: 1 });

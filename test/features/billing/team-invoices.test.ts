@@ -30,7 +30,7 @@ it("lists the team's invoices page by page, newest first, with their links and P
   expect([pdf.headers.get("content-type"), (await pdf.text()).slice(0, 5)]).toEqual(["application/pdf", "%PDF-"]);
 });
 
-it("refuses a cursor of something else", async () => {
+it("refuses the cursor of another list", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world);
 

@@ -8,7 +8,7 @@ import { stripeClient } from "../../../src/platform/payments.js";
 import { aPayer, aSubscriber, createBillingWorld, seatsOf, subscriptionOf } from "../../support/billing.js";
 import { aTeam } from "../../support/teams.js";
 
-it("shows the price that the upgrade then has, and changes nothing", async () => {
+it("shows the price that the upgrade will have, and changes nothing", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 5 });
   const { owner } = payer;
@@ -21,12 +21,12 @@ it("shows the price that the upgrade then has, and changes nothing", async () =>
   const { currentPeriodEnd } = await owner.did(upgradeTeam, { maxMembers: 8 });
   expect(shown.nextInvoice?.chargedAt).toEqual(currentPeriodEnd);
   const [charged] = (await owner.did(teamInvoices)).invoices;
-  // A second between the two is less than a cent.
+  // A second between preview and upgrade changes the price by less than a cent.
   expect(Math.abs(Number(charged?.amount) - shown.proration)).toBeLessThanOrEqual(1);
   expect(shown.proration).toBeGreaterThan(0);
 });
 
-it("shows that fewer seats and the present number cost nothing now", async () => {
+it("shows that fewer seats or the current number cost nothing now", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world, { seats: 5 });
 
@@ -36,14 +36,14 @@ it("shows that fewer seats and the present number cost nothing now", async () =>
   }
 });
 
-it("counts every line of a long preview, and charges what waits for the next invoice only with more seats", async () => {
+it("counts every line of a long preview, and charges pending items only when seats are added", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 5 });
   const { owner } = payer;
   const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
   const id = await subscriptionOf(world, payer);
   const [item] = (await subscriptions.retrieve(id)).items.data;
-  // Each leaves two lines for the next invoice: 2 × 800 more seats in all.
+  // Each change leaves two lines for the next invoice: 2 × 800 more seats in all.
   for (const quantity of [6, 5, 6, 5, 6, 7])
     await subscriptions.update(id, { items: [{ id: item?.id ?? "", quantity }] });
   await world.stripe.delivered();
@@ -58,7 +58,7 @@ it("counts every line of a long preview, and charges what waits for the next inv
   expect(more.nextInvoice?.amount).toBe(8 * 800);
 });
 
-it("shows no next invoice of a cancelled subscription, and refuses where the upgrade is refused", async () => {
+it("shows no next invoice of a cancelled subscription, and refuses what the upgrade refuses", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world, { seats: 5 });
   await owner.did(cancelTeamSubscription);

@@ -146,7 +146,7 @@ describe("an event from Stripe", () => {
     expect([status, body]).toMatchObject([502, { error: { reason: "billing_not_configured" } }]);
   });
 
-  it("tells that a checkout was expired early, so that its team can be deleted", async () => {
+  it("reports that a checkout was expired early, so that its team can be deleted", async () => {
     await using world = await createBillingWorld();
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -184,14 +184,14 @@ describe("an event from Stripe", () => {
     expect(rows).toEqual([{ id: "evt_1", done: true }]);
   });
 
-  it("leads to the same state in any order, since the subscription is read again", async () => {
+  it("leads to the same state in any order, because the subscription is read again", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world, { seats: 6 });
     const { sessionId } = await payer.owner.did(createTeamCheckout);
     await world.stripe.pay(sessionId);
     const customer = await customerOf(world, payer);
 
-    // The deletion before the creation: the content of events does not matter.
+    // The deletion comes before the creation: the content of events does not matter.
     for (const type of ["deleted", "updated", "created"]) {
       await send(world, eventOf(`evt_${type}`, customer, `customer.subscription.${type}`));
       expect(await accountNow(world, payer)).toMatchObject({ status: "active", seats: 6 });

@@ -14,7 +14,7 @@ const NOTE = { type: "general", title: "A note", content: "Something." };
 const { items: ITEMS, itemsPerRequest } = LIMITS.bulk;
 const notes = (count: number) => Array.from({ length: count }, (_, index) => ({ ...NOTE, title: `Note ${index}` }));
 
-it("stores memories with all that they say, and links them with each other and with others", async () => {
+it("stores memories with all fields, and links them to each other and to existing memories", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const old = await aMemory(ann, { externalId: "old" });
@@ -49,7 +49,7 @@ it("stores memories with all that they say, and links them with each other and w
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("stores as many as it may at once, in order", async () => {
+it("stores the maximum number at once, in order", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -61,7 +61,7 @@ it("stores as many as it may at once, in order", async () => {
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("stores nothing where one of them is refused", async () => {
+it("stores nothing if one memory is refused", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { externalId: "taken" });
@@ -88,7 +88,7 @@ it("stores nothing where one of them is refused", async () => {
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("says where in the lists something is wrong, in the words of the door", async () => {
+it("says which list item is wrong, in the door's own names", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -103,7 +103,7 @@ it("says where in the lists something is wrong, in the words of the door", async
   });
 });
 
-it("leaves relationships that are there, and tells their ids", async () => {
+it("leaves existing relationships unchanged, and returns their ids", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = [await aMemory(ann), await aMemory(ann)];
@@ -120,7 +120,7 @@ it("leaves relationships that are there, and tells their ids", async () => {
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("is refused beyond what the graph may hold, and beyond what a memory may", async () => {
+it("refuses more memories than the graph may hold", async () => {
   await using world = await createWorld({ storage: { ...LIMITS.storage, free: { memories: 3, bytes: 10_000 } } });
   const ann = await world.user({ plan: "free" });
   await aMemory(ann);
@@ -129,7 +129,7 @@ it("is refused beyond what the graph may hold, and beyond what a memory may", as
   expect((await ann.did(createMemories, { memories: notes(2) })).memoryIds).toHaveLength(2);
 });
 
-it("does not link a memory beyond its relationships", async () => {
+it("refuses more relationships than a memory may have", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [hub, another] = [await aMemory(ann), await aMemory(ann)];
@@ -147,7 +147,7 @@ it("does not link a memory beyond its relationships", async () => {
     "too_many_relationships",
   );
   expect(await ann.does(createMemories, { memories: two, relationships: [link("a")] })).toMatchObject({ ok: true });
-  // One that is there already makes no more; a record of the memory itself makes no room.
+  // An existing relationship adds none. A record of the memory itself must not reset its count.
   const again = { fromMemoryId: others[1]?.id ?? "", toMemoryId: hub.id, relationshipType: "RELATED_TO" };
   expect(await ann.did(createMemories, { relationships: [again] })).toMatchObject({ existingRelationships: 1 });
   const createdAt = "2026-01-01T00:00:00.000Z";
@@ -160,7 +160,7 @@ it("does not link a memory beyond its relationships", async () => {
   );
 });
 
-it("lets calls at the same time each have their way, or one of two with the same id", async () => {
+it("lets exactly one of several simultaneous calls with the same id succeed", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const calls = Array.from({ length: 6 }, (_, call) => [
@@ -175,7 +175,7 @@ it("lets calls at the same time each have their way, or one of two with the same
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("costs by its size, at both doors, and is done once under an Idempotency-Key", async () => {
+it("costs budget by its size at both doors, and runs once under an Idempotency-Key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });

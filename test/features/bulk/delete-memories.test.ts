@@ -9,7 +9,7 @@ import { createWorld } from "../../support/world.js";
 
 const { items: ITEMS, relationshipsDeleted } = LIMITS.bulk;
 
-it("deletes by ids of both kinds, with relationships and versions, and tells beforehand what it would", async () => {
+it("deletes by ids of both kinds, with relationships and versions; a dry run tells what it would delete", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [one, two, three] = [await aMemory(ann), await aMemory(ann, { externalId: "two" }), await aMemory(ann)];
@@ -24,7 +24,7 @@ it("deletes by ids of both kinds, with relationships and versions, and tells bef
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("deletes what a filter finds, some hundred at a time", async () => {
+it("deletes the memories that match a filter, a limited number at a time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const note = { type: "general", title: "A note", content: "Something.", tags: ["old"] };
@@ -42,7 +42,7 @@ it("deletes what a filter finds, some hundred at a time", async () => {
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("deletes nothing where one is not there, or nothing says which", async () => {
+it("deletes nothing if one memory is missing, or if neither ids nor a filter are given", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const [own, foreign] = [await aMemory(ann), await aMemory(bob)];
@@ -55,7 +55,7 @@ it("deletes nothing where one is not there, or nothing says which", async () => 
   expect((await ann.did(memories)).memories).toHaveLength(1);
 });
 
-it("deletes by a filter only what it still finds when it is deleted", async () => {
+it("deletes by a filter only memories that still match when they are deleted", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [one, two, old] = [
@@ -78,7 +78,7 @@ it("deletes by a filter only what it still finds when it is deleted", async () =
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("refuses to delete more relationships at once than can be deleted in time", async () => {
+it("refuses to delete more relationships at once than its limit", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const count = LIMITS.memory.relationships;

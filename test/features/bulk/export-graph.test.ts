@@ -16,7 +16,7 @@ const NOTE = { type: "general", title: "A note", content: "Something." };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** All records of a graph, by the stream. */
+/** All records of a graph, from the stream. */
 async function exported(url: string, { key }: Actor, query = ""): Promise<Fields[]> {
   const { status, body } = await ask(`${url}/v1/export${query}`, { key });
   expect(status).toBe(200);
@@ -29,7 +29,7 @@ async function exported(url: string, { key }: Actor, query = ""): Promise<Fields
 const only = (records: readonly Fields[], kind: string) =>
   records.filter(({ record }) => record === kind).map(({ record: _record, ...fields }) => fields);
 
-/** A graph with everything that memories and relationships can have. */
+/** Creates a graph with every field and record that an export can have. */
 async function fill(ann: Actor) {
   const context = { z: [1e21, 1e-7, null], project_path: "/a", é: "\u2028" };
   const whole = { summary: "Short", tags: ["b", 'a"'], importance: 0.1, confidence: 0.2, context, externalId: "m/1" };
@@ -44,7 +44,7 @@ async function fill(ann: Actor) {
   return one;
 }
 
-/** Restores what was exported as the command for imports does, in calls of many. */
+/** Restores an export in many calls, as the import command does. */
 async function restore(actor: Actor, records: readonly Fields[], graph?: string) {
   for (const [kind, list] of [
     ["memory", "memories"],
@@ -65,7 +65,7 @@ const inCode = (fields: Fields) =>
     ]),
   );
 
-it("makes the same graph elsewhere, record by record", async () => {
+it("restores the same graph elsewhere, record by record", async () => {
   await using here = await createWorld();
   await using there = await createWorld();
   const [ann, bob] = [await here.user(), await there.user()];
@@ -77,7 +77,7 @@ it("makes the same graph elsewhere, record by record", async () => {
   await restore(bob, before);
   const after = await exported((await there.serve()).url, bob);
 
-  // Nobody there knows who ann is.
+  // Nobody in that graph knows ann.
   const byBob = (fields: Fields) => {
     const authors = Object.keys(fields).filter((name) => name.endsWith("_by"));
     return { ...fields, ...Object.fromEntries(authors.map((name) => [name, bob.caller.userId])) };
@@ -92,7 +92,7 @@ it("makes the same graph elsewhere, record by record", async () => {
   expect(here.bugs.concat(there.bugs)).toEqual([]);
 });
 
-it("keeps the authors whom the restoring owner has in the team, and believes nobody else", async () => {
+it("keeps authors in the team when its owner restores, and otherwise names the caller as author", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, member } = await aTeam(world);
@@ -114,7 +114,7 @@ it("keeps the authors whom the restoring owner has in the team, and believes nob
 let ids = 0;
 const newId = () => `01900000-0000-7000-8000-${String(ids++).padStart(12, "0")}`;
 
-it("restores nothing of the future, and leaves what is there already", async () => {
+it("restores nothing dated in the future, and leaves existing records unchanged", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const soon = new Date(Date.now() + 3_600_000).toISOString();
@@ -126,7 +126,7 @@ it("restores nothing of the future, and leaves what is there already", async () 
     { updatedAt: soon },
     { id: "f0000000-0000-4000-8000-000000000000" },
     { id: "x" },
-    // No row has it: a malformed id would mean it, and an export begins behind it.
+    // No row may have it: malformed ids are looked up as this id, and exports start after it.
     { id: "00000000-0000-0000-0000-000000000000" },
   ]) {
     expect(await ann.does(restoreMemories, { memories: [{ ...note, ...wrong }] })).toBeRefused("bad_request");
@@ -145,7 +145,7 @@ it("restores nothing of the future, and leaves what is there already", async () 
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("refuses ids that are given twice or are those of others, and leaves room for further versions", async () => {
+it("refuses repeated ids and ids of other graphs, and leaves room for further versions", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const past = "2026-01-01T00:00:00.000Z";
@@ -168,14 +168,14 @@ it("refuses ids that are given twice or are those of others, and leaves room for
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("is restored again where the graph has no room for more than that", async () => {
+it("lets a full graph restore its own records again", async () => {
   const storage = { ...LIMITS.storage, free: { memories: 3, bytes: 100_000 } };
   await using world = await createWorld({ storage });
   const ann = await world.user({ plan: "free" });
   const past = "2026-01-01T00:00:00.000Z";
   const note = { ...NOTE, content: "x".repeat(20_000), createdAt: past, updatedAt: past };
   const [one, two, three, four] = Array.from({ length: 4 }, () => ({ ...note, id: newId() }));
-  // An import that was interrupted sends its first records again.
+  // An interrupted import sends its first records again.
   await ann.did(restoreMemories, { memories: [one, two] });
 
   const restored = await ann.did(restoreMemories, { memories: [one, two, three] });
@@ -189,7 +189,7 @@ it("is restored again where the graph has no room for more than that", async () 
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("is the same in pages", async () => {
+it("has the same records in pages", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -200,7 +200,7 @@ it("is the same in pages", async () => {
     const page: { records: Fields[]; nextCursor: string | null } = await ann.did(exportGraph, { limit: 100, cursor });
     pages.push(...page.records);
     cursor = page.nextCursor;
-    // Made meanwhile, so not part of it.
+    // Created during the export, so not part of it.
     if (first) {
       const link = { id: "01980000-0000-7000-8000-000000000000", type: "FOLLOWS", createdAt: new Date(0) };
       const [from, to] = [String(page.records[1]?.["id"]), (await aMemory(ann)).id];
@@ -216,7 +216,7 @@ it("is the same in pages", async () => {
   expect(only(pages, "relationship")).toEqual(expected);
 });
 
-it("is also the export of MemoryGraph, for an empty graph too", async () => {
+it("exports MemoryGraph's format too, also for an empty graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -241,7 +241,7 @@ it("is also the export of MemoryGraph, for an empty graph too", async () => {
   });
 });
 
-it("refuses what it does not know, and strangers, and counts as many requests", async () => {
+it("refuses unknown parameters and strangers, and counts as several requests", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
@@ -261,7 +261,7 @@ it("refuses what it does not know, and strangers, and counts as many requests", 
   expect(await told("/v1/export", bob.key)).toBe(429);
 });
 
-it("ends the connection of a client that does not read, and reads no more than a page ahead of it", async () => {
+it("closes the connection of a client that does not read, and reads at most one page ahead", async () => {
   await using world = await createWorld();
   const { url, services } = await world.serve({}, undefined, { stalledAnswerMs: 1_000 });
   const statements = vi.spyOn(services.database, "run");
@@ -285,7 +285,7 @@ it("ends the connection of a client that does not read, and reads no more than a
   asked.end();
 
   expect(await closed).toBeLessThan(20_000_000);
-  // Of fifteen: what the system keeps for the client, and one more.
+  // Of fifteen pages: what the system buffers for the client, and one more.
   const pages = statements.mock.calls.filter(([{ name }]) => name === "memory_between").length;
   expect(pages).toBeGreaterThan(0);
   expect(pages).toBeLessThan(12);

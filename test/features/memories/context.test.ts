@@ -13,7 +13,7 @@ const { contextBytes, contextDepth } = LIMITS.memory;
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
 const nested = (levels: number): object => (levels === 1 ? {} : { in: nested(levels - 1) });
-/** An object of so many bytes as compact JSON. */
+/** An object that takes this many bytes as compact JSON. */
 const ofBytes = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
 
 it.each([
@@ -60,7 +60,7 @@ it.each([
   expect(JSON.stringify(graphql.body)).toContain("bad_request".toUpperCase());
 });
 
-it("refuses a number without end, which JSON can write and not keep", async () => {
+it("refuses a number that overflows to infinity, which JSON can write but not keep", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -71,7 +71,7 @@ it("refuses a number without end, which JSON can write and not keep", async () =
   expect(answer.status).toBe(400);
 });
 
-it("narrows a list and a search by its project", async () => {
+it("filters lists and searches by project", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const titled = async (title: string, context: object) => aMemory(ann, { title, context });

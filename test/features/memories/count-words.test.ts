@@ -22,18 +22,18 @@ const dated = () => ({
   updatedAt: new Date(0).toISOString(),
 });
 
-it("lets every change be made while the words of its graphs are counted", async () => {
+it("lets every change succeed while the words of its graphs are counted", async () => {
   await using world = await createWorld();
   const { owner } = await aTeam(world);
   const mine = await owner.did(createMemories, { memories: [note("One"), note("Two"), note("Three")], ...PERSONAL });
   await owner.did(createMemory, note("Ours"));
   const [one, two, three] = mine.memoryIds;
-  // Not of the pool, which cuts connections that look lost.
+  // Not from the pool, which closes connections that look lost.
   const counting = new pg.Client(world.databaseUrl);
   await counting.connect();
   try {
     await counting.query("BEGIN");
-    // All of these words are counted for the first time, so each of their rows is being changed.
+    // All of these words are counted for the first time, so each of their rows is locked.
     const { rowCount } = await counting.query(
       "SELECT count_words(graph_id, 10000) FROM graph_usage WHERE memories > 0",
     );

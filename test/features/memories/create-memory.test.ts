@@ -6,7 +6,7 @@ import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
 
-it("stores what it is given and answers with all of it", async () => {
+it("stores and returns every given field", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -18,7 +18,7 @@ it("stores what it is given and answers with all of it", async () => {
   expect(await ann.did(memory, { id: stored.id })).toEqual(stored);
 });
 
-it("fills in what is left out", async () => {
+it("fills in defaults", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -26,7 +26,7 @@ it("fills in what is left out", async () => {
   expect(await ann.did(createMemory, { ...NOTE, summary: null })).toMatchObject({ summary: null });
 });
 
-it("keeps text as it came, whatever it says", async () => {
+it("keeps text unchanged, whatever its characters", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const texts = [
@@ -60,7 +60,7 @@ it("stores text in NFC", async () => {
   expect(stored).toMatchObject({ title: composed, content: composed, summary: composed, tags: ["caf\u00e9"] });
 });
 
-it("stores tags trimmed, in lower case, and each once", async () => {
+it("stores tags trimmed, in lower case, without duplicates", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -69,7 +69,7 @@ it("stores tags trimmed, in lower case, and each once", async () => {
   expect(tags).toEqual(["net", "b c", "\u00e9t\u00e9"]);
 });
 
-it("keeps an importance to the last digit", async () => {
+it("keeps every digit of an importance", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -81,7 +81,7 @@ it("keeps an importance to the last digit", async () => {
 
 const EMOJI = "\u{1f600}";
 
-it("takes so much and no more, an emoji counting once", async () => {
+it("accepts each maximum and refuses one more, with an emoji counted as one character", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const bounds: ReadonlyArray<[most: object, tooMuch: object]> = [
@@ -102,7 +102,7 @@ it("takes so much and no more, an emoji counting once", async () => {
   }
 });
 
-it("refuses what is no memory, names the field, and stores nothing", async () => {
+it("refuses invalid fields by name, and stores nothing", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const wrong: Readonly<Record<string, readonly unknown[]>> = {
@@ -125,7 +125,7 @@ it("refuses what is no memory, names the field, and stores nothing", async () =>
   expect((await ann.did(memories)).memories).toEqual([]);
 });
 
-it("refuses text that no database can hold unchanged", async () => {
+it("refuses text that PostgreSQL cannot store unchanged", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -147,7 +147,7 @@ it("gives later memories later ids", async () => {
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-it("stores in the personal graph for somebody in no team, and has no team graph for them", async () => {
+it("stores in the personal graph of a user without a team, and refuses them a team graph", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

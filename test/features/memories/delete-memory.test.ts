@@ -6,7 +6,7 @@ import { relationship } from "../../../src/features/relationships/get-relationsh
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type World, createWorld } from "../../support/world.js";
 
-it("takes its relationships and versions along and leaves the memories at their other ends", async () => {
+it("deletes its relationships and versions, and keeps the memories at their other ends", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [gone, one, other] = await memoriesTitled(ann, "Gone", "One", "Other");
@@ -37,7 +37,7 @@ it("deletes once", async () => {
   for (const verdict of verdicts) if (!verdict.ok) expect(verdict).toBeRefused("not_found");
 });
 
-it("deletes memories at once that are linked to each other both ways", async () => {
+it("deletes memories that are linked both ways, at the same time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const tangle = await manyMemories(world, ann, 8);

@@ -18,7 +18,7 @@ import { type Actor, createWorld } from "../../support/world.js";
 const NOTE = { type: "problem", title: "A needle", content: "Something." };
 const HOUR_MS = 3_600_000;
 
-it("finds what has expired no more, unless that is asked for", async () => {
+it("hides expired memories unless they are requested", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const expiresAt = new Date(world.services.now().getTime() + HOUR_MS);
@@ -53,7 +53,7 @@ it("finds what has expired no more, unless that is asked for", async () => {
 const hasAll = (wanted: readonly string[]) => (found: readonly string[]) =>
   found.toSorted().join() === wanted.toSorted().join();
 
-it("finds a memory behind a thousand that have expired", async () => {
+it("finds a memory behind a thousand expired ones", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const past = new Date(world.services.now().getTime() - HOUR_MS);
@@ -67,7 +67,7 @@ it("finds a memory behind a thousand that have expired", async () => {
   expect(total).toBe(1);
 });
 
-it("keeps it in versions, exports and whatever stores many", async () => {
+it("keeps the expiry in versions, exports and bulk calls", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const [first, second] = [1, 2].map((hours) => new Date(world.services.now().getTime() + hours * HOUR_MS));
@@ -89,7 +89,7 @@ it("keeps it in versions, exports and whatever stores many", async () => {
   expect(await bob.did(memory, { id })).toMatchObject({ expiresAt: second });
 });
 
-it("refuses to store what has expired already", async () => {
+it("refuses to store an expired memory", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const refuse = async (...[operation, input]: Parameters<Actor["does"]>) =>

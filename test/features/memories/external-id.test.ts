@@ -15,7 +15,7 @@ import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
-it("is understood wherever the memory's id is, and may be any text", async () => {
+it("is accepted wherever the memory's id is, and may be any text", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const other = await aMemory(ann);
@@ -35,7 +35,7 @@ it("is understood wherever the memory's id is, and may be any text", async () =>
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("is meant by no malformed id, whatever it is itself", async () => {
+it("is never matched by a malformed id, whatever its text", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { externalId: "00000000-0000-0000-0000-000000000000" });
@@ -47,7 +47,7 @@ it("is meant by no malformed id, whatever it is itself", async () => {
   expect((await ann.did(memory, { id: "00000000-0000-0000-0000-000000000000" })).id).toBe(id);
 });
 
-it("yields to the id of another memory that looks the same", async () => {
+it("gives way to the id of another memory with the same text", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const first = await aMemory(ann);
@@ -56,7 +56,7 @@ it("yields to the id of another memory that looks the same", async () => {
   expect((await ann.did(memory, { id: first.id })).externalId).toBeNull();
 });
 
-it("is refused to a second memory of the graph, however it comes by it", async () => {
+it("is refused to a second memory of the graph by every operation", async () => {
   await using world = await createWorld();
   const { owner: ann } = await aTeam(world);
   await aMemory(ann, { externalId: "one" });
@@ -72,7 +72,7 @@ it("is refused to a second memory of the graph, however it comes by it", async (
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("is given once, however many ask for it at the same time", async () => {
+it("is given to one memory, even with many requests at once", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -85,7 +85,7 @@ it("is given once, however many ask for it at the same time", async () => {
   for (const verdict of refused) expect(verdict).toBeRefused("conflict", "external_id_exists");
 });
 
-it("names the same memory twice no more than an id does: it cannot lead to itself", async () => {
+it("does not let a memory be linked to itself, as id and external id name the same memory", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { externalId: "one" });
@@ -94,7 +94,7 @@ it("names the same memory twice no more than an id does: it cannot lead to itsel
   expect(await ann.does(createRelationship, link)).toBeRefused("bad_request");
 });
 
-it.each(["", " ", "x".repeat(201), "a\0b", "\ud800"])("must be a text of 1 to 200 characters, not %j", async (id) => {
+it.each(["", " ", "x".repeat(201), "a\0b", "\ud800"])("has 1 to 200 valid characters, not %j", async (id) => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -102,7 +102,7 @@ it.each(["", " ", "x".repeat(201), "a\0b", "\ud800"])("must be a text of 1 to 20
   expect(await ann.does(memory, { id })).toBeRefused("not_found");
 });
 
-it("lets two who rename a memory at the same moment find it once", async () => {
+it("lets one of several simultaneous renames and deletions by the old external id succeed", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (let round = 0; round < roundsOf(20); round++) {

@@ -17,14 +17,14 @@ const wordsOf = async ({ database: { pool } }: World, { caller }: Actor): Promis
   return new Map(rows.map(({ word, documents }) => [word, documents]));
 };
 
-/** Does all that there is to do by now, where something was taken this many hours ago; answers with the turns taken. */
+/** Runs the chore until nothing is left, for removals this many hours ago. Returns the number of runs that did work. */
 async function forgetAll(world: World, hours = 0): Promise<number> {
   let turns = 0;
   while (await forgetWords(world.services, hours)) turns++;
   return turns;
 }
 
-it("forgets the words of a deleted memory, and no word that another one has", async () => {
+it("forgets the words of a deleted memory, but no word that another memory has", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const { id } = await ann.did(createMemory, note("The password is xyzzyplugh, say no more: don't\\ `'quote'`."));
@@ -48,7 +48,7 @@ it("forgets the words of a deleted memory, and no word that another one has", as
   expect((await ann.did(searchMemories, { query: "pasword" })).total).toBe(1);
 });
 
-it("forgets what an update has taken from a memory", async () => {
+it("forgets the words that an update removed from a memory", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await ann.did(createMemory, note("Something xyzzyplugh."));
@@ -59,7 +59,7 @@ it("forgets what an update has taken from a memory", async () => {
   expect((await wordsOf(world, ann)).has("xyzzyplugh")).toBe(false);
 });
 
-it("looks at a graph only when something was taken from it, some hours later, in bounded pieces", async () => {
+it("checks a graph only some hours after words were removed from it, in bounded steps", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await forgetAll(world);
@@ -75,7 +75,7 @@ it("looks at a graph only when something was taken from it, some hours later, in
   expect(await forgetAll(world)).toBe(0);
 });
 
-it("keeps the words of memories that are stored while others are forgotten", async () => {
+it("keeps the words of memories that are stored while words are forgotten", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const said = (round: number) =>
@@ -85,7 +85,7 @@ it("keeps the words of memories that are stored while others are forgotten", asy
     while (!stop.signal.aborted) await forgetWords(world.services, 0);
   })();
 
-  // The only memory with these words is deleted and stored again, over and over.
+  // The only memory with these words is deleted and stored again repeatedly.
   let { id } = await ann.did(createMemory, said(0));
   for (let round = 1; round < 40; round++) {
     const [next] = await Promise.all([ann.did(createMemory, said(round)), ann.did(deleteMemory, { id })]);

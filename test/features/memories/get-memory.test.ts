@@ -72,7 +72,7 @@ const ROWS_READ = {
   text: `SELECT (seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'relationship'`,
 };
 
-it("finds a memory's relationships without reading all others of its graph", async () => {
+it("finds a memory's relationships without reading all relationships of its graph", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [lonely, ...others] = await manyMemories(world, ann, 1_001);
@@ -84,7 +84,7 @@ it("finds a memory's relationships without reading all others of its graph", asy
   );
   await world.database.pool.query("VACUUM ANALYZE memory, relationship");
 
-  // PostgreSQL's counters hold what this connection has not reported yet, so the difference counts.
+  // The counters include reads that this connection has not reported yet, so only the difference counts.
   const read = await world.database.transaction(async (database) => {
     const rowsRead = async () => (await database.run<{ read: number }>(ROWS_READ, []))[0]?.read ?? Number.NaN;
     const before = await rowsRead();
@@ -96,7 +96,7 @@ it("finds a memory's relationships without reading all others of its graph", asy
   expect(read).toBe(0);
 });
 
-it("finds nothing at an id that nobody has", async () => {
+it("answers not_found for an unknown id", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -104,7 +104,7 @@ it("finds nothing at an id that nobody has", async () => {
   expect(await ann.does(memory, { id: "not an id" })).toBeRefused("not_found");
 });
 
-it("takes an id in any case", async () => {
+it("accepts an id in upper or lower case", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);

@@ -17,18 +17,18 @@ import { manyAtOnce } from "../../support/races.js";
 import { aTeam, tally } from "../../support/teams.js";
 import { type Actor, type Verdict, createWorld } from "../../support/world.js";
 
-/** What each row takes beside its texts. */
+/** The bytes that each row counts besides its texts. */
 const ROW = 200;
 const NOTE = { type: "general", title: "A note", content: "Grüße", tags: ["a", "bc"] };
 const NOTE_BYTES = ROW + 7 + 6 + 7 + 3;
 
-/** Bounds that a test sets while it runs; nothing is near them until it does. */
+/** Bounds that a test can change while it runs; nothing comes near them before. */
 function roomy(): Record<Plan, { -readonly [Name in keyof GraphBounds]: number }> {
   const plenty = () => ({ memories: 1_000, bytes: 1_000_000 });
   return { free: plenty(), pro: plenty(), team: plenty() };
 }
 
-/** Each way in which a graph grows: what must be there before, what to ask then, and how many bytes that takes. */
+/** Each way in which a graph grows: prepares it, and returns the call and how many bytes that takes. */
 const WAYS: Readonly<Record<string, (actor: Actor) => Promise<readonly [Operation, object, number]>>> = {
   "a memory": async () => [createMemory, NOTE, NOTE_BYTES],
   "a summary": async () => [createMemory, { ...NOTE, summary: "ü" }, NOTE_BYTES + 2],
@@ -61,7 +61,7 @@ const WAYS: Readonly<Record<string, (actor: Actor) => Promise<readonly [Operatio
 };
 
 describe.each(Object.entries(WAYS))("%s", (_name, prepare) => {
-  it("fits to the last byte, and is refused where one is missing, with nothing changed", async () => {
+  it("fits to the last byte; with one byte less it is refused and changes nothing", async () => {
     const storage = roomy();
     await using world = await createWorld({ storage });
     const ann = await world.user();
@@ -82,7 +82,7 @@ describe.each(Object.entries(WAYS))("%s", (_name, prepare) => {
     expect(await miscounted(world)).toEqual([]);
   });
 
-  it("is taken by as many at once as there is room for", async () => {
+  it("succeeds as often as there is room, with many calls at once", async () => {
     const storage = roomy();
     await using world = await createWorld({ storage });
     const ann = await world.user();
@@ -97,7 +97,7 @@ describe.each(Object.entries(WAYS))("%s", (_name, prepare) => {
   });
 });
 
-it("holds as many memories as its plan says and not one more, however many ask at once", async () => {
+it("holds exactly the number of memories of its plan, with many calls at once", async () => {
   const storage = roomy();
   storage.pro.memories = 3;
   await using world = await createWorld({ storage });
@@ -114,7 +114,7 @@ it("holds as many memories as its plan says and not one more, however many ask a
   expect(await storageOf(ann)).toMatchObject([{ graph: "personal", memories: 3, memoriesMax: 3 }]);
 });
 
-it("gives back what is deleted: memories with their versions and relationships, and relationships alone", async () => {
+it("frees the room of deleted memories with their versions and relationships, and of relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [one, two, three] = [await aMemory(ann, NOTE), await aMemory(ann, NOTE), await aMemory(ann, NOTE)];
@@ -133,7 +133,7 @@ it("gives back what is deleted: memories with their versions and relationships, 
   expect(await storageOf(ann)).toMatchObject([{ memories: 0, bytes: 0 }]);
 });
 
-it("counts rightly whatever happens at once", async () => {
+it("counts correctly, whatever happens at once", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const inTeam = [await aMemory(owner), await aMemory(owner), await aMemory(owner)];
@@ -159,7 +159,7 @@ it("counts rightly whatever happens at once", async () => {
 const NOWHERE = { id: "" };
 
 describe("sharing", () => {
-  it.each(["memories", "bytes"] as const)("is refused as a whole where the team's graph lacks %s", async (what) => {
+  it.each(["memories", "bytes"] as const)("is refused as a whole if the team's graph lacks %s", async (what) => {
     const storage = roomy();
     await using world = await createWorld({ storage });
     const { owner, member } = await aTeam(world);
@@ -191,7 +191,7 @@ describe("sharing", () => {
   });
 });
 
-it("takes the caller's plan for their own graph; for the team's graph the team's while it pays, else its owner's", async () => {
+it("uses the caller's plan for their own graph, and for a team's graph its paid plan or else its owner's", async () => {
   await using world = await createWorld();
   const { owner, member, teamId } = await aTeam(world);
   const setPlan = ({ caller }: Actor, plan: "free" | "pro") =>
@@ -208,7 +208,7 @@ it("takes the caller's plan for their own graph; for the team's graph the team's
   expect(await boundsNow()).toEqual(bounds("team", "team"));
 });
 
-it("is told by REST and kept by it under an Idempotency-Key too", async () => {
+it("is reported by REST, and applies under an Idempotency-Key too", async () => {
   const storage = roomy();
   storage.pro.memories = 1;
   await using world = await createWorld({ storage });
@@ -225,7 +225,7 @@ it("is told by REST and kept by it under an Idempotency-Key too", async () => {
   });
 });
 
-it("counts what was stored before there was a count", async () => {
+it("counts memories that were stored before counting began", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [one, two] = [await aMemory(ann, NOTE), await aMemory(ann, NOTE)];
@@ -238,7 +238,7 @@ it("counts what was stored before there was a count", async () => {
   expect(rows).toEqual([{ memories: 2, bytes: String(2 * NOTE_BYTES + NOTE_BYTES + (ROW + 10 + 3)) }]);
 });
 
-it("finds the graph that is counted wrongly, and sets it right, while others write to it", async () => {
+it("finds a graph with a wrong count, and corrects it while others write to it", async () => {
   await using world = await createWorld();
   const { database } = world;
   const [ann, bob] = [await world.user(), await world.user()];

@@ -10,18 +10,18 @@ import { inputFields } from "../../support/operations.js";
 import { rowsRead } from "../../support/rows-read.js";
 import { Actor, type World, createWorld } from "../../support/world.js";
 
-/** The large graph has so many memories, three times as many relationships, and an earlier version of each memory. */
+/** Memories of the large graph. Each has three relationships and an earlier version. */
 const MEMORIES = 6_000;
-/** What one operation may read: the lists of ids that it is given have `MANY` items. */
+/** The most rows that one operation may read; each list of ids in its input has `MANY` items. */
 const READ_MAX = 2_500;
 const MANY = 40;
-/** PostgreSQL plans the first five executions for their values, and then decides. */
+/** How often each input runs. PostgreSQL plans the first five executions for their values, and then decides. */
 const TIMES = 7;
 
 const FIRST = "00000000-0000-0000-0000-000000000000";
 const LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** What the large graph has, for inputs. */
+/** What the large graph contains, for inputs. */
 interface Large {
   /** The ids of memories that no other call has got. */
   take(count: number): string[];
@@ -31,7 +31,7 @@ interface Large {
   readonly ends: readonly [from: string, to: string];
 }
 
-/** What is asked of the large graph: together all that can be asked, of what is rare there, or deep in it. */
+/** The inputs of each operation. Together they use every field, for what is rare in the graph or deep in it. */
 const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   createMemory: () => [
     { ...NOTE, externalId: "new" },
@@ -82,7 +82,7 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   ],
   exportGraph: ({ graphId, middle }) =>
     ["m", "r"].map((list) => ({ limit: 50, cursor: cursorOf(`${graphId}/${list}/${LAST}/${middle}`) })),
-  // The first time they are stored, later they are there.
+  // The first time they are stored; after that they exist already.
   restoreMemories: () => [{ memories: PAST.map((id) => ({ id, ...NOTE, createdAt: TIME, updatedAt: TIME })) }],
   memoryPath: ({ ends: [from, to] }) => [
     { fromMemoryId: from, toMemoryId: to },
@@ -105,19 +105,19 @@ const TIME = "2026-01-01T00:00:00Z";
 const NOTE = { type: "general", title: "A note", content: "Said." };
 const link = (fromMemoryId = "", toMemoryId = "") => ({ fromMemoryId, toMemoryId, relationshipType: "LIKE" });
 
-/** Of each of these there is none. */
+/** Filters that match nothing. */
 const FILTERS = [
   ...[{ tags: ["none"] }, { tags: ["none", "nil"], tagsMatch: "any" }, { tags: ["common"], types: ["none"] }],
   ...[{ types: ["none"] }, { minImportance: 1 }, { project: "none" }],
   ...[{ createdAfter: "2100-01-01T00:00:00Z" }, { createdBefore: TIME }, { types: ["none"], includeExpired: true }],
 ];
 
-/** Fields that are not about what is read. */
+/** Fields that do not change what is read. */
 const SAID_ELSEWHERE = new Set(["graph", "explain", "offset"]);
 
 const isOfGraph = ({ name, permission }: Operation) => permission.startsWith("memories:") || name === "exportAccount";
 
-it("asks for all that can be asked of a graph", async () => {
+it("tries every operation on graphs, and every field of those that read", async () => {
   const schema = await graphqlSchema();
   const large = { take: () => [], graphId: FIRST, middle: FIRST, relationship: FIRST, ends: [FIRST, LAST] } as const;
   const missing = operations.filter(isOfGraph).flatMap((operation) => {
@@ -133,7 +133,7 @@ it("asks for all that can be asked of a graph", async () => {
   expect(missing, "Ask for it in `ASKED`: each operation, and each field of those that read.").toEqual([]);
 });
 
-/** It is about no graph. */
+/** Operations that read no graph. */
 const UNRELATED = new Set(["relationshipTypes"]);
 
 it.each([
@@ -156,7 +156,7 @@ it.each([
     const graph = name === "shareMemories" || name === "exportAccount" ? {} : { graph: "personal" };
     const rounds = Array.from({ length: TIMES }, () => ASKED[name]?.(large) ?? []);
     for (const place of rounds[0]?.keys() ?? []) {
-      // What was written before is read from an index alone from then on.
+      // Makes earlier writes readable from an index alone.
       if (isTidy) await pool.query("VACUUM memory, relationship");
       const read: number[] = [];
       for (const inputs of rounds) {
@@ -175,18 +175,18 @@ it.each([
 
 const TABLES = ["memory", "relationship", "memory_version"];
 
-/** They look at each of what was written lately: by design, up to their limits. */
+/** These read everything that was written lately: by design, up to their limits. */
 const COUNTS_ALL = new Set(["recentActivity", "graphStatistics"]);
 
 const WITHOUT_END = new ProcessBudgets();
 WITHOUT_END.take = () => Promise.resolve({ used: 0, resetMs: 0 });
 
-/** What is made, linked or deleted once is not again. */
+/** Expected refusals: an object can be created, linked or deleted only once. */
 const EXPECTED = new Set(["not_found", "memory_exists", "external_id_exists", "relationship_exists"]);
 
 /**
- * Memories of a user's own, linked in three rings, each with an earlier version. Tidied up as after a while, but since
- * then the relationships of one ring have got a type that was not there.
+ * Fills a user's own graph with memories in three rings of links, each with an earlier version. If tidy, it is
+ * vacuumed afterwards; but then the relationships of one ring have got a type that the statistics do not know.
  */
 async function fillGraph(world: World, actor: Actor, isTidy: boolean): Promise<Large> {
   const { pool } = world.database;

@@ -25,7 +25,7 @@ it("lists newest first, twenty unless told otherwise", async () => {
   expect((await ann.did(memories, { cursor: page.nextCursor })).memories).toMatchObject([{ title: "Note 0" }]);
 });
 
-it("is the whole list without repeats when its pages are joined, while others write", async () => {
+it("lists each memory once, page by page, while others write", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const made = await memoriesTitled(ann, ...Array.from({ length: 30 }, (_, index) => `Note ${index}`));
@@ -39,7 +39,7 @@ it("is the whole list without repeats when its pages are joined, while others wr
     });
     seen.push(...page.memories.map(({ id }) => id));
     cursor = page.nextCursor;
-    // A new one comes, one that was read goes, and one that is still to come changes.
+    // One memory is added, one that was read is deleted, and one that is still to come changes.
     await aMemory(ann);
     await ann.did(deleteMemory, { id: seen[pages] });
     await ann.did(updateMemory, { id: expected[29 - pages], title: "Changed" });
@@ -57,7 +57,7 @@ it("has no further page when a page ends with the list", async () => {
   expect((await ann.did(memories, { limit: 1 })).nextCursor).toEqual(expect.any(String));
 });
 
-it("finds what is rare or common among many, in the same order and pages, and so does deleting", async () => {
+it("finds rare and common memories among many in the same order and pages, and so does deleting", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, 2_500);
@@ -114,7 +114,7 @@ it("finds what is rare or common among many, in the same order and pages, and so
   }
 });
 
-it("can be narrowed by type, tags, importance and time, all of which must hold", async () => {
+it("filters by type, tags, importance and time, all of which must match", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "A", type: "error", tags: ["net", "dns"], importance: 0.9 });
@@ -142,7 +142,7 @@ it("can be narrowed by type, tags, importance and time, all of which must hold",
   ]);
 });
 
-it("keeps to its filter from page to page", async () => {
+it("keeps its filter from page to page", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (const [index, type] of ["fix", "task", "fix", "task", "fix"].entries())
@@ -155,7 +155,7 @@ it("keeps to its filter from page to page", async () => {
   expect(second.nextCursor).toBeNull();
 });
 
-it("shows nothing of anybody else's", async () => {
+it("shows nothing of other users", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   await aMemory(bob, { title: "Bob's" });
@@ -194,7 +194,7 @@ function cursorTo(place: string): string {
   return Buffer.from(place).toString("base64url");
 }
 
-it("begins after as many as are left out", async () => {
+it("skips as many memories as the offset says", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "1", "2", "3", "4", "5");

@@ -4,7 +4,7 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
-it("tells who made each version, when, and what it said, the present one first", async () => {
+it("tells who made each version, when, and with which content, the current one first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const first = await aMemory(ann, { title: "First", summary: "Short", tags: ["a"], importance: 0.2 });
@@ -27,7 +27,7 @@ it("tells who made each version, when, and what it said, the present one first",
   expect(nextCursor).toBeNull();
 });
 
-it("is the whole list without repeats when its pages are joined, while it grows", async () => {
+it("lists each version once, page by page, while new ones are added", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -48,7 +48,7 @@ it("is the whole list without repeats when its pages are joined, while it grows"
   expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
 });
 
-it("is empty behind its last page, and refuses the cursor of another list", async () => {
+it("is empty after its last page, and refuses the cursor of another list", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -59,7 +59,7 @@ it("is empty behind its last page, and refuses the cursor of another list", asyn
   expect(await ann.does(memoryVersions, { id, limit: 101 })).toBeRefused("bad_request");
 });
 
-it("finds no versions of a memory that nobody has", async () => {
+it("finds no versions of an unknown memory", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

@@ -17,14 +17,14 @@ import { type Actor, type World, createWorld } from "../../support/world.js";
 
 const PATIENT = { searchMs: 5_000 };
 
-/** A world with an embeddings server; `embed` does what its chores do, until nothing waits. */
+/** A world with an embeddings server; `embed` does the work of its chores until nothing is left. */
 async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex) {
   const server = await startEmbeddingsServer();
   const meaning = new Meaning(server.client(), index, bounds);
   const world = await createWorld({ meaning });
   const embed = async (by: Meaning = meaning) => {
     const context = { ...world.services, meaning: by };
-    // A model is complete when it has been seen that nothing waits any more.
+    // A model counts as complete only after a run that found nothing left to do.
     for (let round = 0; round < 3; round++) {
       while (await fillModel(context));
       while (await embedDueMemories(context));
@@ -45,7 +45,7 @@ const find = async (actor: Actor, query: string, wishes: object = {}) => {
   return { titles: memories.map(({ title }) => title), meaning };
 };
 
-it("finds what is meant by other words, behind what has every word", async () => {
+it("finds memories with the same meaning in other words, after those with every word", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   await memoriesTitled(ann, "The automobile stalls", "A physician calls", "Wagen der Flotte", "Buy a car");
@@ -69,7 +69,7 @@ it("finds what is meant by other words, behind what has every word", async () =>
   });
 });
 
-it("keeps up with changes: of texts, places and relationships, and on every server", async () => {
+it("follows changes of texts and relationships, and deletions, on every server", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   const [first, second] = await memoriesTitled(ann, "The automobile", "The wagen");
@@ -78,7 +78,7 @@ it("keeps up with changes: of texts, places and relationships, and on every serv
   expect((await find(ann, "vehicle")).titles).toHaveLength(2);
 
   await ann.did(updateMemory, { id: first.id, title: "The physician" });
-  // Until it is embedded again, nobody is told what it was.
+  // Until it is embedded again, it is found neither by its old meaning nor by its new one.
   expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
   await at.embed(other);
   expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
@@ -92,7 +92,7 @@ it("keeps up with changes: of texts, places and relationships, and on every serv
   await other[Symbol.asyncDispose]();
 });
 
-it("finds nothing of other graphs, and what was shared in the team's", async () => {
+it("finds nothing of other graphs, and finds shared memories in the team's graph", async () => {
   await using at = await meaningfulWorld();
   const [ann, bob] = [await at.world.user(), await at.world.user()];
   const [shared] = await memoriesTitled(ann, "The automobile");
@@ -108,7 +108,7 @@ it("finds nothing of other graphs, and what was shared in the team's", async () 
   expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
 });
 
-it("embeds long memories in overlapping pieces, and finds them by each", async () => {
+it("embeds long memories in overlapping pieces, and finds them by each piece", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   await aMemory(ann, { title: "Long", content: `${"Filler. ".repeat(600)} An automobile.` });
@@ -119,14 +119,14 @@ it("embeds long memories in overlapping pieces, and finds them by each", async (
   expect(at.server.asked[0]).toMatchObject({ model: "one", key: "Bearer secret-key" });
 });
 
-it("loads all vectors of a graph that has more of them than are read at once", async () => {
+it("loads all vectors of a graph with more vectors than one read loads", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   const [car, doctor] = await memoriesTitled(ann, "The automobile", "A physician calls");
   await at.embed();
   const { pool, models } = at.world.database;
   await models.memoryVector.updateMany({ data: { change: 1 } });
-  // Of the second change the last is read with the next ones.
+  // The last vectors of the second change are read together with the next ones.
   await pool.query(
     `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
      SELECT graph_id, memory_id, model, number, version, CASE WHEN number < $2 - 10 THEN 1 ELSE 2 END, scale, vector
@@ -141,7 +141,7 @@ it("loads all vectors of a graph that has more of them than are read at once", a
   expect(titles[0]).toBe("A physician calls");
 });
 
-it("lets another model take over when it is complete, and forgets the one before", async () => {
+it("switches to another model when that is complete, and forgets the previous one", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   await memoriesTitled(ann, "The automobile", "The wagen");
@@ -194,7 +194,7 @@ it.each<Trouble>(["fails", "hangs", "nan", "zero", "huge", "fewer", "uneven", "n
   },
 );
 
-it("tries again what failed, and is not stopped by one bad text", async () => {
+it("retries failed texts, and is not stopped by one bad text", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   const context = { ...at.world.services, meaning: at.meaning };
@@ -237,7 +237,7 @@ it("embeds a memory that is being stored while the first server begins to embed"
   expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
 });
 
-it("forgets the vectors of the graph searched least recently, and loads them again", async () => {
+it("drops the vectors of the least recently searched graph from memory, and loads them again", async () => {
   await using at = await meaningfulWorld(PATIENT, new VectorIndex(200_000));
   const people: Actor[] = [];
   for (let person = 0; person < 4; person++) people.push(await at.world.user());
@@ -254,7 +254,7 @@ it("forgets the vectors of the graph searched least recently, and loads them aga
   }
 });
 
-it("embeds what is stored, and finds it by meaning, when it is served", async () => {
+it("embeds memories and finds them by meaning on a running server", async () => {
   await using server = await startEmbeddingsServer();
   await using world = await createWorld();
   const ann = await world.user();

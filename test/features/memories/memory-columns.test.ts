@@ -18,7 +18,7 @@ import { createWorld } from "../../support/world.js";
 
 const OWN = { graph: "personal" } as const;
 
-it("stores, changes, shows, counts and keeps everything that a memory says", async () => {
+it("stores, changes, shows and counts every field of a memory, and keeps it in versions", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [first, second] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
@@ -35,7 +35,7 @@ it("stores, changes, shows, counts and keeps everything that a memory says", asy
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("leaves what an update does not name, one field after the other", async () => {
+it("keeps every field that an update does not name, tried field by field", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [first, second] = [everythingSaid("one", 0.1), everythingSaid("another", 0.9)];
@@ -48,7 +48,7 @@ it("leaves what an update does not name, one field after the other", async () =>
   }
 });
 
-it("takes all of it by every way into a graph, and tells it by every way out", async () => {
+it("keeps every field by every way into and out of a graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, member } = await aTeam(world);

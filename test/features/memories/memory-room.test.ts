@@ -12,7 +12,7 @@ import { type Actor, type World, createWorld } from "../../support/world.js";
 const { versions: VERSIONS, relationships: RELATIONSHIPS } = LIMITS.memory;
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
-/** Gives a memory further versions, or relationships, as if somebody had made them. */
+/** Gives a memory further versions or relationships by SQL. */
 async function fill(
   { database: { pool } }: World,
   { caller }: Actor,
@@ -46,7 +46,7 @@ async function miscounted({ database }: World): Promise<unknown[]> {
   return found;
 }
 
-it("keeps as many earlier versions as it says, and drops the oldest for one more", async () => {
+it("keeps the documented number of earlier versions, and drops the oldest for a new one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await ann.did(createMemory, NOTE);
@@ -73,7 +73,7 @@ it("keeps as many earlier versions as it says, and drops the oldest for one more
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("lets a memory have as many relationships as it says, in both directions, and refuses one more at either end", async () => {
+it("lets a memory have the documented number of relationships in both directions, and refuses one more", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [hub, other, third] = [
@@ -102,7 +102,7 @@ it("lets a memory have as many relationships as it says, in both directions, and
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("deletes a memory that has all that it may have, and counts right", async () => {
+it("deletes a memory with the most versions and relationships, and counts correctly", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await ann.did(createMemory, NOTE);

@@ -11,7 +11,7 @@ import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "general", title: "A note", content: "Something.", externalId: "one" };
 
-it("stores a memory, and replaces all that it says when the same id comes again", async () => {
+it("stores a memory, and replaces all its fields when the same id comes again", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const whole = { summary: "Short", tags: ["a"], importance: 0.9, context: { a: 1 }, confidence: 0.1 };
@@ -27,7 +27,7 @@ it("stores a memory, and replaces all that it says when the same id comes again"
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("replaces what was stored without it, in its own graph alone", async () => {
+it("replaces a memory that createMemory stored with the same external id, in its own graph only", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const { id } = await aMemory(ann, { externalId: "one" });
@@ -36,7 +36,7 @@ it("replaces what was stored without it, in its own graph alone", async () => {
   expect(await ann.did(putMemory, NOTE)).toMatchObject({ id, version: 2 });
 });
 
-it("replaces a memory that is called by its own id, which keeps its external id", async () => {
+it("replaces a memory by its own id, and keeps its external id", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { externalId: "one", tags: ["a"] });
@@ -48,7 +48,7 @@ it("replaces a memory that is called by its own id, which keeps its external id"
   expect(await ann.did(memory, { id: other.id })).toMatchObject({ externalId: id, version: 1 });
 });
 
-it("keeps the change of an external id that is made at the same moment", async () => {
+it("keeps a change of the external id that is made at the same moment", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { externalId: "one" });

@@ -16,7 +16,7 @@ import { manyLinks, manyMemories } from "../../support/memories.js";
 import { rowsRead } from "../../support/rows-read.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
-/** A graph with relationships, and one without: what is known of both together fits neither. */
+/** One graph with relationships and one without: statistics of both together fit neither of them. */
 async function unlikeGraphs() {
   const world = await createWorld({ fresh: true });
   const [ann, bob] = [await world.user(), await world.user()];
@@ -27,11 +27,11 @@ async function unlikeGraphs() {
   return { world, ann, bob, anns, bobs };
 }
 
-/** Links each to the one that is `step` places behind it. */
+/** Pairs that link each id to the one `step` places later. */
 const ring = (ids: readonly string[], step = 1) =>
   ids.map((id, at) => [id, ids[(at + step) % ids.length] ?? id] as const);
 
-/** So many that a plan for a few keys differs from one for some more. */
+/** Creates so many users that a plan for a few keys differs from a plan for many. */
 async function manyUsers({ database: { pool } }: World): Promise<void> {
   await pool.query(`
     INSERT INTO user_account (id, email) SELECT md5('user' || n)::uuid, n || '@example.com' FROM generate_series(1, 20000) n;
@@ -42,7 +42,7 @@ async function manyUsers({ database: { pool } }: World): Promise<void> {
     ANALYZE`);
 }
 
-it("plans what requests ask for most once, for any graph and any number of memories", async () => {
+it("plans the most frequent statements once, for any graph and any number of memories", async () => {
   const { world, ann, bob, anns, bobs } = await unlikeGraphs();
   await using _world = world;
   await manyUsers(world);
@@ -67,7 +67,7 @@ it("plans what requests ask for most once, for any graph and any number of memor
   }
 });
 
-it("reads little of a graph that the statistics do not know yet, in each operation", async () => {
+it("reads few rows of a graph that is missing in the statistics, in each operation", async () => {
   const { world } = await unlikeGraphs();
   await using _world = world;
   const { pool } = world.database;
@@ -95,7 +95,7 @@ it("reads little of a graph that the statistics do not know yet, in each operati
   expect(much).toEqual([]);
 });
 
-it("finds what replaces a memory by that memory, where the statistics do not know yet that others are replaced", async () => {
+it("finds what replaces a memory by its id, before the statistics know relationships of that type", async () => {
   const { world, ann, anns } = await unlikeGraphs();
   await using _world = world;
   const { database } = world;
@@ -108,7 +108,7 @@ it("finds what replaces a memory by that memory, where the statistics do not kno
   expect((await rowsRead(world)) - before).toBeLessThan(100);
 });
 
-it("reads for each page of an export that page alone", async () => {
+it("reads only the rows of the page for each page of an export", async () => {
   const { world, ann } = await unlikeGraphs();
   await using _world = world;
   const { database } = world;
@@ -136,10 +136,10 @@ it("reads for each page of an export that page alone", async () => {
 /** How many memories such a graph has; it has three times as many relationships. */
 const MANY = 500;
 
-/** They look at all of a graph, or may while the whole table is small. */
+/** These read a whole graph, or may do so while the table is small. */
 const READ_ALL = new Set(["exportGraph", "graphStatistics", "recentActivity"]);
 
-/** As if the graph of a user's team were their own. */
+/** The user with their team's graph in place of their personal one. */
 async function graphOfTeam({ database: { models } }: World, { caller }: Actor) {
   const { id } = await models.graph.findFirstOrThrow({
     where: { team: { members: { some: { userId: caller.userId } } } },

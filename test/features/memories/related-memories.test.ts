@@ -5,7 +5,7 @@ import type { Relationship } from "../../../src/features/relationships/relations
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
-it("is in order of distance, then strength, then importance", async () => {
+it("sorts by distance, then strength, then importance", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const start = await aMemory(ann);
@@ -24,7 +24,7 @@ it("is in order of distance, then strength, then importance", async () => {
   expect(await titles(ann, start, { maxDepth: 2, limit: 3 })).toEqual(["strong", "important", "plain"]);
 });
 
-it("tells how each was reached: by which relationship, which way, and how far", async () => {
+it("tells how each was reached: by which relationship, in which direction, and how far away", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, out, beyond] = await memoriesTitled(ann, "Start", "Out", "Beyond");
@@ -55,7 +55,7 @@ it("tells how each was reached: by which relationship, which way, and how far", 
   ]);
 });
 
-it("tells from which memory each was reached that is further away", async () => {
+it("tells from which memory each memory further away was reached", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, near, other, far] = await memoriesTitled(ann, "Start", "Near", "Other", "Far");
@@ -77,7 +77,7 @@ it("tells from which memory each was reached that is further away", async () => 
   expect(await ways({ eachRelationship: true })).toEqual([...nearest, ["Far", near.id]]);
 });
 
-it("has each memory once: at its nearest, by the strongest way", async () => {
+it("lists each memory once: at its shortest distance, by the strongest relationship", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, one, two] = await memoriesTitled(ann, "Start", "One", "Two");
@@ -94,7 +94,7 @@ it("has each memory once: at its nearest, by the strongest way", async () => {
   ]);
 });
 
-it("goes round a circle once and never comes back to its start", async () => {
+it("follows a circle once and never lists its start", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [a, b, c] = await memoriesTitled(ann, "A", "B", "C");
@@ -113,7 +113,7 @@ it("goes round a circle once and never comes back to its start", async () => {
   ]);
 });
 
-it("follows relationships the way it is told", async () => {
+it("follows relationships in the given direction", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, next, before, beyond] = await memoriesTitled(ann, "Start", "Next", "Before", "Beyond");
@@ -126,7 +126,7 @@ it("follows relationships the way it is told", async () => {
   expect(await titles(ann, start, { maxDepth: 5 })).toEqual(["Next", "Before", "Beyond"]);
 });
 
-it("follows only relationships of the types it is told, all the way", async () => {
+it("follows only relationships of the given types at every step", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, cause, fix, deep] = await memoriesTitled(ann, "Start", "Cause", "Fix", "Deep");
@@ -139,7 +139,7 @@ it("follows only relationships of the types it is told, all the way", async () =
   expect(await titles(ann, start, { types: ["UNHEARD_OF"] })).toEqual([]);
 });
 
-it("goes one relationship far unless told otherwise, and five at most", async () => {
+it("goes one step by default, and at most five", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const chain = await memoriesTitled(ann, "0", "1", "2", "3", "4", "5", "6");
@@ -154,7 +154,7 @@ it("goes one relationship far unless told otherwise, and five at most", async ()
   expect(memories.map(({ depth }) => depth)).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("answers each relationship where that is asked for, with what is said of it", async () => {
+it("returns each relationship with all its fields if requested", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, near, far] = await memoriesTitled(ann, "Start", "Near", "Far");
@@ -179,7 +179,7 @@ it("answers each relationship where that is asked for, with what is said of it",
   expect([causes.confidence, solves.context]).toEqual([0.4, "Since Tuesday."]);
 });
 
-it("answers with whole memories where that is asked for", async () => {
+it("returns whole memories if requested", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const start = await aMemory(ann);
@@ -193,7 +193,7 @@ it("answers with whole memories where that is asked for", async () => {
   expect(plain.memories[0]?.memory).toBeUndefined();
 });
 
-it("says whether there are more, or more than fit into one answer", async () => {
+it("says when there are more memories, or more than fit into one answer", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, near] = await memoriesTitled(ann, "Start", "Near");
@@ -217,7 +217,7 @@ it("says whether there are more, or more than fit into one answer", async () => 
   expect([Number(whole) < 91, truncated]).toEqual([true, true]);
 });
 
-it("answers of a hub with ten thousand relationships with the strongest, and goes on from there", async () => {
+it("returns the strongest of a hub's ten thousand relationships, and goes on from there", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, hub] = await memoriesTitled(ann, "Start", "Hub");
@@ -238,7 +238,7 @@ it("answers of a hub with ten thousand relationships with the strongest, and goe
   expect(fromStart.memories.map(({ depth }) => depth)).toEqual([1, ...Array<number>(99).fill(2)]);
 });
 
-it("answers of a graph in which everything is linked to everything", async () => {
+it("answers for a graph in which everything is linked to everything", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const all = await manyMemories(world, ann, 120);
@@ -254,7 +254,7 @@ it("answers of a graph in which everything is linked to everything", async () =>
   expect(new Set(memories.map(({ depth }) => depth))).toEqual(new Set([1]));
 });
 
-it("walks a dense graph only as far as it takes to fill the answer", async () => {
+it("walks a dense graph only until the answer is full", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const start = await aMemory(ann);
@@ -276,7 +276,7 @@ it("walks a dense graph only as far as it takes to fill the answer", async () =>
   expect(memories.map(({ depth }) => depth)).toEqual([...Array<number>(60).fill(1), ...Array<number>(40).fill(2)]);
 });
 
-it("tells a memory without relationships from one that is not there", async () => {
+it("distinguishes a memory without relationships from an unknown one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -285,7 +285,7 @@ it("tells a memory without relationships from one that is not there", async () =
   expect(await ann.does(relatedMemories, { id: world.services.newId() })).toBeRefused("not_found");
 });
 
-it("refuses what is out of bounds", async () => {
+it("refuses input out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);

@@ -46,7 +46,7 @@ describe("the snippet", () => {
     expect(snippet).toMatch(/^…\S.*\S…$/u);
   });
 
-  it("shows the place that has most of the words", async () => {
+  it("shows the part of the text with most of the words", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     const best = "A circuit breaker opens before the queue is full.";
@@ -57,7 +57,7 @@ describe("the snippet", () => {
     expect(await snippetsOf(ann, "circuit breaker queue")).toEqual([expect.stringContaining(best)]);
   });
 
-  it("shows a rare word far behind one that stands in each line", async () => {
+  it("shows a rare word far after a word that is in every line", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     const rare = "At last rotate the credentials.";
@@ -66,7 +66,7 @@ describe("the snippet", () => {
     expect(await snippetsOf(ann, "failover rotate credentials")).toEqual([expect.stringContaining(rare)]);
   });
 
-  it("shows the summary where only that matches, else how the content begins", async () => {
+  it("shows the summary if only that matches, otherwise the start of the content", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await aMemory(ann, { title: "One", summary: "About   backoff\nand\tjitter.", content: "Wait." });
@@ -80,7 +80,7 @@ describe("the snippet", () => {
     expect(shown["Three"]).toMatch(/^lorem .* \w+…$/);
   });
 
-  it("never cuts within what people see as one character", async () => {
+  it("never cuts within a character as people see it", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     const characters = ["👩‍👩‍👧", "🇩🇪", "👍🏽", "𠮷", "a\u0316\u0317"];
@@ -100,7 +100,7 @@ describe("the snippet", () => {
     }
   });
 
-  it("is read whole for the best hits, as far as its bound, and as a beginning for the others", async () => {
+  it("reads the content of the best hits up to its limit, and only the start for others", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     const { snippetBytes } = LIMITS.search;
@@ -114,7 +114,7 @@ describe("the snippet", () => {
     expect(snippets.filter((snippet) => /^lorem .*lorem…$/.test(snippet))).toHaveLength(5);
   });
 
-  it("is not read where nobody asked for it", async () => {
+  it("reads no content when no snippet is requested", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -134,7 +134,7 @@ describe("the snippet", () => {
   });
 });
 
-it("answers with summary, tags and snippet at both doors", async () => {
+it("returns summary, tags and snippet at both doors", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -155,7 +155,7 @@ it("answers with summary, tags and snippet at both doors", async () => {
 });
 
 describe("pages", () => {
-  it("have each hit once, in the order of one large page, and all say the same total", async () => {
+  it("contain each hit once, in the order of one large page, and all give the same total", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     for (let number = 0; number < 25; number++) {
@@ -174,7 +174,7 @@ describe("pages", () => {
     ]);
   });
 
-  it("end at the last hit that is ranked", async () => {
+  it("end at the last ranked hit", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await manyMemories(world, ann, 1_005, "A frequency.");
@@ -183,7 +183,7 @@ describe("pages", () => {
     expect([await sizeAt(0), await sizeAt(990), await sizeAt(1_000)]).toEqual([20, 10, 0]);
   });
 
-  it("keep a phrase together beyond its last hit", async () => {
+  it("keep a phrase together also after its last hit", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await memoriesTitled(ann, "The connection pool", "A pool of connections");
@@ -194,7 +194,7 @@ describe("pages", () => {
   });
 });
 
-it("finds, and lists, what has any of some tags", async () => {
+it("finds and lists memories that have any of the given tags", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (const tags of [["a"], ["a", "b"], ["b"], ["c"]]) await aMemory(ann, { title: `Note ${tags.join("")}`, tags });
@@ -233,7 +233,7 @@ describe("an explanation", () => {
     ]);
   });
 
-  it("has weights that make the relevance, and those of rare words are larger", async () => {
+  it("has weights that add up to the relevance, with larger ones for rare words", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await aMemory(ann, { title: "Zanzibar", content: "A common word." });
@@ -250,7 +250,7 @@ describe("an explanation", () => {
     expect(Math.abs(sum - (first?.relevance ?? 0))).toBeLessThan(0.15);
   });
 
-  it("leaves out words that a hit lacks, and explains signs and stop words", async () => {
+  it("leaves out words that a hit lacks, and explains punctuation and stop words", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await memoriesTitled(ann, "Retry with backoff in 50%", "Of the end");

@@ -5,7 +5,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { createWorld } from "../../support/world.js";
 import { roundsOf } from "../../support/rounds.js";
 
-/** What queries are made of: words that count and words that do not, signs, quotes, joined names, other scripts. */
+/** Parts of queries: ordinary words, stop words, punctuation, quotes, joined names, other scripts. */
 const PARTS = [
   ...[
     "and",

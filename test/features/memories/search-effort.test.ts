@@ -9,18 +9,16 @@ import { LIMITS } from "../../../src/limits.js";
 import { withinEffort } from "../../support/effort.js";
 import { roundsOf } from "../../support/rounds.js";
 
-/** Of processor time, for work that takes up to 0.1 s: one request must not hold up all others. */
+/** CPU time for work that takes up to 0.1 s: one request must not block all others. */
 const EFFORT_MAX_MS = 1_000;
-/** Longer than a query may be: what takes the square of its length takes sixteen times as long. */
+/** Four times the maximum of a query: work that grows with the square of the length takes sixteen times as long. */
 const QUERY_LENGTH = 4 * LIMITS.search.queryLength;
 const TEXT_LENGTH = 10_000;
 
-/**
- * What a search reads in different ways: letters, joints, signs, brackets, quotes, other scripts, letters for several.
- */
+/** What a search treats differently: letters, punctuation, brackets, quotes, other scripts, characters for several. */
 const PARTS = ["a", "B", "1", "中", "ก", "㌖", "ﷺ", "。", "\u0301", "-", ".", "+", "(", "]", '"', ",", " "];
 
-/** How a query is made of runs of two parts with something behind them. */
+/** How a query is made: runs of two parts, followed by an end, repeated with something in between. */
 interface Recipe {
   readonly one: string;
   readonly other: string;
@@ -34,10 +32,10 @@ const recipes: fc.Arbitrary<Recipe> = fc.record({
   end: fc.constantFrom("", "x", "+x", '"'),
   between: fc.constantFrom("", " ", "-"),
 });
-/** Each part alone, and within brackets that are taken off one by one. */
+/** Each part alone, and each after opening brackets, which are removed one by one. */
 const PLAIN = ["", "("].flatMap((one) => PARTS.map((other): [Recipe] => [{ one, other, end: "+x", between: " " }]));
 
-/** A query with runs of so many, and a text that nearly has it everywhere. */
+/** A query with runs of this length, and a text that nearly matches it everywhere. */
 function prepare({ one, other, end, between }: Recipe, times: number) {
   const run = one.repeat(times) + other.repeat(times);
   const query = (run + end + between).repeat(QUERY_LENGTH / times / 2).slice(0, QUERY_LENGTH - end.length) + end;
@@ -45,7 +43,7 @@ function prepare({ one, other, end, between }: Recipe, times: number) {
   return { query, text: text.repeat(TEXT_LENGTH / text.length + 1).slice(0, TEXT_LENGTH) };
 }
 
-/** A graph that has each word. */
+/** A graph that has every word. */
 const EVERY_WORD: Lookups = {
   words: async (pieces) =>
     pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 1, known: true, memories: 1 })),
@@ -55,7 +53,7 @@ const EVERY_WORD: Lookups = {
 
 const ANYWHERE = { types: [], tags: [], anyTag: false };
 
-it("reads queries, and finds what texts have of them, in little time whatever they are", async () => {
+it("reads any query and finds its words in texts within little CPU time", async () => {
   await fc.assert(
     fc.asyncProperty(recipes, async (recipe) => {
       for (const times of [30, QUERY_LENGTH / 2]) {

@@ -36,7 +36,7 @@ const FORMS = {
   "a trade mark": ["Acme™", "acme"],
 } as const;
 
-it.each(Object.entries(FORMS))("finds %s by the plain form, and the other way round", async (_kind, [one, other]) => {
+it.each(Object.entries(FORMS))("finds %s by the plain form, and vice versa", async (_kind, [one, other]) => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "One", content: `Some words before ${one} here.` });
@@ -49,7 +49,7 @@ it.each(Object.entries(FORMS))("finds %s by the plain form, and the other way ro
 });
 
 it.each(["Straßenbahn", "ﬁlewatcher", "ＡＰＩ", "data\u200bbase", "con\u00adfiguration", "كَتَبَ"])(
-  "shows where %s stands, in the form that it has there",
+  "shows %s in the form in which the text has it",
   async (word) => {
     await using world = await createWorld();
     const ann = await world.user();
@@ -91,7 +91,7 @@ it("folds queries as PostgreSQL folds texts", async () => {
           "SELECT fold_accents(text) AS folded FROM unnest($1::text[]) WITH ORDINALITY AS given (text, place) ORDER BY place",
           [texts],
         );
-        // What stands for many is cut in PostgreSQL.
+        // PostgreSQL cuts the result where characters fold to many.
         expect(rows.map(({ folded }) => folded)).toEqual(
           texts.map((text) => [...fold(text)].slice(0, 2 * [...text].length + 20).join("")),
         );

@@ -25,7 +25,7 @@ it("finds words in title, tags, summary and content, in any order and any form",
   expect((await found(ann, "REQUESTS retries")).toSorted()).toEqual(all.toSorted());
 });
 
-it("puts titles over tags over content, however often the content says it", async () => {
+it("ranks titles above tags above content, however often the content has the word", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "Content", content: "backoff ".repeat(200), importance: 1 });
@@ -41,7 +41,7 @@ it("puts titles over tags over content, however often the content says it", asyn
   ]);
 });
 
-it("has relevance from 0 to 1: near 1 for a title that says it all, less for less", async () => {
+it("gives relevance from 0 to 1: near 1 for a title with every word, less for fewer words", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "Retry with backoff" });
@@ -59,7 +59,7 @@ it("has relevance from 0 to 1: near 1 for a title that says it all, less for les
   expect(fallback.memories.every(({ relevance }) => relevance > 0 && relevance < best)).toBe(true);
 });
 
-it("holds quoted words together", async () => {
+it("keeps quoted words together", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "The connection pool was reset", "Pool of connections, each reset", "A reset connection");
@@ -117,7 +117,7 @@ it("reads punctuation as text, never as an operator", async () => {
   for (const [query, title] of Object.entries(queries)) expect((await found(ann, query))[0], query).toBe(title);
 });
 
-it("takes what has no word to look up literally: wildcards match themselves alone", async () => {
+it("takes queries without words literally: wildcards match only themselves", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "100% sure", "snake_case", "C:\\Temp", "plain");
@@ -128,7 +128,7 @@ it("takes what has no word to look up literally: wildcards match themselves alon
   expect(await found(ann, "!!")).toEqual([]);
 });
 
-it("answers without a fault, whatever is asked", async () => {
+it("answers any query without an error", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "Unrelated" });
@@ -140,7 +140,7 @@ it("answers without a fault, whatever is asked", async () => {
   }
 });
 
-it("finds in spite of a typo", async () => {
+it("finds memories in spite of a typo", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Exponential backoff", "Connection pooling", "Deployment checklist");
@@ -150,7 +150,7 @@ it("finds in spite of a typo", async () => {
   expect(await found(ann, "deploymnet")).toEqual(["Deployment checklist"]);
 });
 
-it("finds in spite of a word too many, what has more of the words first", async () => {
+it("finds memories in spite of an extra word, those with more of the words first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Retry", "Retry with backoff", "Something else");
@@ -160,7 +160,7 @@ it("finds in spite of a word too many, what has more of the words first", async 
   expect(await found(ann, "elephants giraffes")).toEqual([]);
 });
 
-it("leaves out what has only some of the words where something has all", async () => {
+it("leaves out memories with only some of the words if others have all", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Retry", "Retry with backoff");
@@ -168,7 +168,7 @@ it("leaves out what has only some of the words where something has all", async (
   expect(await found(ann, "retry backoff")).toEqual(["Retry with backoff"]);
 });
 
-it("counts all that matches, whatever the limit", async () => {
+it("counts all matches, whatever the limit", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Retry one", "Retry two", "Retry three", "Other");
@@ -194,7 +194,7 @@ it.each([
   expect([more.memories.length, more.total, more.totalIsCapped]).toEqual([1, 1_000, true]);
 });
 
-it("can be narrowed as a list can, whether words, typos or marks are looked for", async () => {
+it("can be filtered like a list, for words, typos and punctuation", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "Backoff 1%", type: "fix", tags: ["net"], importance: 0.9 });
@@ -213,7 +213,7 @@ it("can be narrowed as a list can, whether words, typos or marks are looked for"
   }
 });
 
-it("says of words alike by importance which comes first, then the newer", async () => {
+it("sorts equal matches by importance, then the newer first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const important = await aMemory(ann, { title: "Backoff", importance: 0.8 });
@@ -225,7 +225,7 @@ it("says of words alike by importance which comes first, then the newer", async 
   expect(memories.map(({ memoryId }) => memoryId)).toEqual([important.id, newer.id]);
 });
 
-it("puts a title that is all of the query before longer ones, which have it side by side, too", async () => {
+it("ranks a title that equals the query above longer titles that contain it", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Pool sizing", "Pool sizing (old)", "Notes on pool sizing", "find_all", "find_all (old)");
@@ -234,7 +234,7 @@ it("puts a title that is all of the query before longer ones, which have it side
   expect((await found(ann, "find_all"))[0]).toBe("find_all");
 });
 
-it("finds what a memory says now, and no longer what it said", async () => {
+it("finds the current text of a memory, and no longer the previous one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { title: "Elephant" });
@@ -245,7 +245,7 @@ it("finds what a memory says now, and no longer what it said", async () => {
   expect(await found(ann, "giraffe")).toEqual([]);
 });
 
-it("never finds another's words, nor lets them change what is found of one's own", async () => {
+it("never finds other users' words, nor lets them change the results in one's own graph", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   await aMemory(bob, { title: "Zanzibar \u00a7 elephants" });
@@ -262,7 +262,7 @@ it("never finds another's words, nor lets them change what is found of one's own
   }
 });
 
-it("refuses a query or a limit that is out of bounds", async () => {
+it("refuses a query or a limit out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const wrong = [
@@ -285,7 +285,7 @@ it("refuses a query or a limit that is out of bounds", async () => {
     expect(await ann.does(searchMemories, input), JSON.stringify(input)).toBeRefused("bad_request");
 });
 
-it("answers with whole memories where that is asked for", async () => {
+it("returns whole memories if requested", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { title: "Lighthouse", content: "All that there is to say." });

@@ -6,7 +6,7 @@ import { type Actor, createWorld } from "../../support/world.js";
 const found = async (actor: Actor, query: string) =>
   (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
 
-/** A name, a content that has it, and a title that has its words and its signs, but not the name. */
+/** A name, a content that has it, and a title that has its words and its punctuation, but not the name. */
 const NAMES: ReadonlyArray<readonly [name: string, content: string, title: string]> = [
   ["c++", "It is written in C++ and built by Bazel.", "Plan C, after A + B"],
   ["C#", "The add-in needs C#, since Excel does.", "Vitamin C, issue #12"],
@@ -32,7 +32,7 @@ const NAMES: ReadonlyArray<readonly [name: string, content: string, title: strin
   ["C++", "我们用 C++ 写", "C, + and +"],
 ];
 
-it.each(NAMES)("finds %s where it stands, before its words and signs elsewhere", async (name, content, title) => {
+it.each(NAMES)("ranks a text with %s above one with its words and punctuation apart", async (name, content, title) => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title, importance: 1 });
@@ -42,7 +42,7 @@ it.each(NAMES)("finds %s where it stands, before its words and signs elsewhere",
   for (const query of [name, ...word]) expect((await found(ann, query))[0], query).toBe("What is right");
 });
 
-it("finds a name with signs among more memories with its words than it reads", async () => {
+it("finds a name with punctuation among more memories with its words than a search reads", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, 1_200, "Plan C.");
@@ -53,7 +53,7 @@ it("finds a name with signs among more memories with its words than it reads", a
   expect((await found(ann, "c"))[0]).not.toBe("A toolchain");
 });
 
-it("shows where a name stands, not where its signs do", async () => {
+it("shows the part of the text with the name, not one with its characters apart", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const content = `1 + 1 in C. ${"Nothing of it. ".repeat(60)}Then came C++ at last. ${"Nothing more. ".repeat(60)}`;
@@ -64,7 +64,7 @@ it("shows where a name stands, not where its signs do", async () => {
   expect(memories[0]?.snippet).toContain("Then came C++");
 });
 
-it("says of a name which of its words and signs a hit has", async () => {
+it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Plan C, after A + B");
@@ -77,7 +77,7 @@ it("says of a name which of its words and signs a hit has", async () => {
   ]);
 });
 
-it("finds names in the letters in which they are asked for, without folding texts", async () => {
+it("finds names in the letters of the query, without folding texts", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Size = café, 1 café", "Then", "１ ＋ Ｃ");
@@ -86,7 +86,7 @@ it("finds names in the letters in which they are asked for, without folding text
   for (const query of ["café=1", "CAFÉ=1", "Ｃ＋＋"]) expect((await found(ann, query))[0], query).toBe("Right");
 });
 
-it("takes nothing from hits for the marks of a sentence, or for a name that none has", async () => {
+it("lowers no relevance for the punctuation of a sentence, or for a name that no memory has", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Reading fails", "It isn't there");

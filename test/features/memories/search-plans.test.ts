@@ -8,10 +8,10 @@ import { createWorld } from "../../support/world.js";
 import { storeMemories } from "../../search-quality/measure.js";
 import { stranger } from "../../search-quality/strangers.js";
 
-it("reads the indexes that it is made for, and no other that begins with the graph", async () => {
+it("reads only the indexes that are made for it, and no other that begins with the graph", async () => {
   await using world = await createWorld({ fresh: true });
   const ann = await world.user();
-  // Of fewer it may read all: each graph is taken for a two-hundredth of the table.
+  // With fewer it may read all: the planner estimates a graph as a two-hundredth of the table.
   await manyMemories(world, ann, 10_000, "A common word, and one that is seldom.");
   await world.database.pool.query("ANALYZE memory");
   const client = await world.database.pool.connect();
@@ -19,7 +19,7 @@ it("reads the indexes that it is made for, and no other that begins with the gra
     (await client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) }))
       .rows as Row[];
   const scans = async () => {
-    // What a connection has counted is told to others later.
+    // Reports this connection's counts, which would otherwise come later.
     await client.query("SELECT pg_stat_force_next_flush()");
     const { rows } = await client.query<{ name: string; scans: string }>(
       "SELECT indexrelname AS name, idx_scan AS scans FROM pg_stat_user_indexes WHERE relname = 'memory'",
@@ -37,12 +37,12 @@ it("reads the indexes that it is made for, and no other that begins with the gra
   client.release();
 
   const used = [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name);
-  // Both of these have memories by their ids.
+  // Both of these are used to get memories by their ids.
   const others = used.filter((name) => name !== "memory_pkey" && name !== "memory_listed");
   expect(others.toSorted()).toEqual(["memory_expiry", "memory_search"]);
 });
 
-it("finds the same whether it reads the candidates or looks them up in the index", async () => {
+it("finds the same by reading the candidates as by looking them up in the index", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const memories = Array.from({ length: 400 }, (_, index) => stranger(index));
@@ -68,7 +68,7 @@ it("finds the same whether it reads the candidates or looks them up in the index
   }
 });
 
-it("looks no further where titles alone are more than it counts", async () => {
+it("stops when the matches in titles alone exceed what it counts", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, LIMITS.search.ranked + 1, "Something usual.");

@@ -32,7 +32,7 @@ describe("words without spaces between them", () => {
     expect((await found(ann, query))[0]).toBe("Meant");
   });
 
-  it("asks for a name and what it stands beside apart, as one query", async () => {
+  it("reads a name and the words beside it separately, in one query", async () => {
     await using world = await createWorld();
     const ann = await world.user();
     await memoriesTitled(ann, "用 C++ 重写", "用 Rust 重写", "C++ 的历史");
@@ -55,13 +55,13 @@ describe("other forms of a word", () => {
   ])("are found: %s", async (_what, query, title) => {
     await using world = await createWorld();
     const ann = await world.user();
-    // The word is known as it is asked for, so that it is not taken as misspelt.
+    // A memory has the word as in the query, so it is not taken as a typo.
     await memoriesTitled(ann, title, query);
 
     expect(await found(ann, query)).toEqual([query, title]);
   });
 
-  it("are none of words of other scripts, and bounded for any word", () => {
+  it("exist only for words of these scripts, and are limited for any word", () => {
     expect(formsOf("servers").size).toBe(0);
     expect(formsOf("日志").size).toBe(0);
     for (const word of [
@@ -77,7 +77,7 @@ describe("other forms of a word", () => {
   });
 });
 
-it("takes a word for the initials of others only where none has more of them", async () => {
+it("takes a word as initials of others only if no memory has more of the words", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Replace the RDS instance", "How to roll back a deploy", "Goods come with a GRN");
@@ -87,7 +87,7 @@ it("takes a word for the initials of others only where none has more of them", a
   expect(await found(ann, "goods received note")).toEqual(["Goods come with a GRN"]);
 });
 
-it("finds what is short for two words, also where one of them says nothing by itself", async () => {
+it("finds the short form of two words, also if one of them is a stop word", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Nothing happens after logout", "A new LB for the web", "The load of a truck", "A sign");
@@ -96,7 +96,7 @@ it("finds what is short for two words, also where one of them says nothing by it
   expect(await found(ann, "load balancers")).toContain("A new LB for the web");
 });
 
-it("says less of a memory that has only longer words than of one with a rarer word", async () => {
+it("ranks a memory with only a longer word below one with a rarer word", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "One format", "Two format");

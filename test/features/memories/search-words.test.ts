@@ -22,7 +22,7 @@ it("finds a compound that is written as two words, and a noun in -y by its verb"
   expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
 });
 
-it("finds what is written as two words, with marks in numbers, or by initials", async () => {
+it("finds what is written as two words, with separators in numbers, or as initials", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Heat pump in the cellar", "Heat in the kitchen", "Pump of the well");
@@ -42,7 +42,7 @@ it("finds what is written as two words, with marks in numbers, or by initials", 
   expect(await found(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
 });
 
-it("takes an unknown last word as a beginning before it takes it as misspelt", async () => {
+it("takes an unknown last word as the start of a word before it takes it as a typo", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Turn it off");
@@ -54,7 +54,7 @@ it("takes an unknown last word as a beginning before it takes it as misspelt", a
   expect((await found(ann, "turb it off"))[0]).toBe("Turn it off");
 });
 
-it("puts what has the end of a name before what has its parts elsewhere", async () => {
+it("ranks the end of a name above its parts elsewhere", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Open tickets of a customer");
@@ -63,7 +63,7 @@ it("puts what has the end of a name before what has its parts elsewhere", async 
   expect((await found(ann, "TicketsByCustomer"))[0]).toBe("Refactored");
 });
 
-it("leaves out how long or how many is asked for", async () => {
+it("ignores that a query asks how long or how many", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Long lines", "The dough rests for an hour");
@@ -72,7 +72,7 @@ it("leaves out how long or how many is asked for", async () => {
   expect(await found(ann, "how long")).toEqual(["Long lines"]);
 });
 
-it("finds what is said in another form or by another word of the trade", async () => {
+it("finds other forms of a word, and synonyms of the field", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Revert a bad release", "Removing old mail", "Replication lags", "One replica");
@@ -82,7 +82,7 @@ it("finds what is said in another form or by another word of the trade", async (
   expect(await found(ann, "replica lags")).toEqual(["Replication lags"]);
 });
 
-it("leaves out words that say nothing, unless there are no others", async () => {
+it("ignores stop words, unless there are no others", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Websockets close at the proxy", "Somebody was behind something");
@@ -93,7 +93,7 @@ it("leaves out words that say nothing, unless there are no others", async () => 
   expect(await found(ann, "something behind")).toEqual(["Somebody was behind something"]);
 });
 
-it("puts what has the name that a query begins before what has its parts elsewhere", async () => {
+it("ranks a name that begins with the query above its parts elsewhere", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Resolve the tenant", "A tenant could not be resolved");

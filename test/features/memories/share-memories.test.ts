@@ -23,7 +23,7 @@ const TIME = "2020-01-01T00:00:00.000Z";
 const PERSONAL = { graph: "personal" };
 const own = (actor: Actor, title = "Own") => aMemory(actor, { title, ...PERSONAL });
 
-it("moves memories with what is between them into the team's graph, and shows it none of their earlier versions", async () => {
+it("moves memories and their links into the team's graph, and shows the team no earlier versions", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const [one, two, kept] = [await own(member, "One"), await own(member, "Two"), await own(member, "Kept")];
@@ -71,7 +71,7 @@ it("keeps every column of memories and relationships", async () => {
   expect(await rows()).toEqual(before);
 });
 
-it("moves all of them when asked to, again and again", async () => {
+it("moves all memories if requested, also repeatedly", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const chain = await manyOf(4, (index) => own(member, `Note ${index}`));
@@ -88,7 +88,7 @@ it("moves all of them when asked to, again and again", async () => {
   expect((await owner.did(memories)).memories).toHaveLength(4);
 });
 
-it("refuses to lose relationships, says how many, and drops them only when told to", async () => {
+it("refuses to lose relationships, says how many, and drops them only if requested", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const [shared, also, kept] = [await own(member, "Shared"), await own(member, "Also"), await own(member, "Kept")];
@@ -108,7 +108,7 @@ it("refuses to lose relationships, says how many, and drops them only when told 
   expect(await member.did(memory, { id: kept.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 0 });
 });
 
-it("moves all that is asked for or nothing", async () => {
+it("moves all requested memories or none", async () => {
   await using world = await createWorld();
   const { owner, member } = await aTeam(world);
   const [mine, theirs, shared] = [await own(member), await own(owner), await aMemory(member, { graph: "team" })];
@@ -121,7 +121,7 @@ it("moves all that is asked for or nothing", async () => {
   expect(await owner.did(memory, { id: theirs.id, ...PERSONAL })).toMatchObject({ id: theirs.id });
 });
 
-it("refuses a memory that was restored into the team's graph as well", async () => {
+it("refuses a memory that was also restored into the team's graph", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
   const { id } = await own(member);
@@ -134,7 +134,7 @@ it("refuses a memory that was restored into the team's graph as well", async () 
   expect((await member.did(memory, { id })).content).toBe("Restored.");
 });
 
-it("needs a team, and either ids or all", async () => {
+it("needs a team, and either `ids` or `all`", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
   const loner = await world.user();
@@ -156,7 +156,7 @@ it("needs a team, and either ids or all", async () => {
   expect(await member.does(shareMemories, { ids: tooMany })).toBeRefused("bad_request");
 });
 
-it("moves two thousand at once and not one more", async () => {
+it("moves two thousand at once, and refuses one more", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
   const [first] = await manyMemories(world, member, 2_001);
@@ -169,7 +169,7 @@ it("moves two thousand at once and not one more", async () => {
   expect(await world.database.models.memory.count({ where: elsewhere })).toBe(2_000);
 });
 
-it("loses no relationship that is made at the same moment: it is there on one side, or it was refused", async () => {
+it("loses no relationship that is created at the same moment: it exists in one graph, or was refused", async () => {
   await using world = await createWorld();
   const { member } = await aTeam(world);
   const hub = await own(member, "Hub");
@@ -189,7 +189,7 @@ it("loses no relationship that is made at the same moment: it is there on one si
     ]);
 
     const linked = links.filter(({ ok }) => ok).length;
-    // Either all moved and no link was made, or a link came first and kept all of them where they are.
+    // Either all moved and no link was created, or a link came first and kept all of them in place.
     if (shared.ok) expect([shared.output.memories, linked]).toEqual([4, 0]);
     else expect(shared).toBeRefused("conflict", "relationships_would_be_lost");
     for (const link of links) if (!link.ok) expect(link).toBeRefused("not_found");

@@ -13,10 +13,10 @@ import { createWorld } from "../../support/world.js";
 const TITLE = "Retry failed uploads with exponential backoff";
 const ASKED = { similar: true };
 const NOTE = { type: "solution", title: TITLE, content: "Wait twice as long." };
-/** A busy machine needs longer than storing a memory waits. */
+/** Storing a memory waits less than a busy machine needs. */
 const PATIENT = { waitMs: 60_000 };
 
-it("names the memories of the graph that say much the same, and no others", async () => {
+it("lists only memories of the graph with a similar text", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -35,7 +35,7 @@ it("names the memories of the graph that say much the same, and no others", asyn
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toHaveLength(LIMITS.similar.most);
 });
 
-it("looks for them by REST where that is asked for, and elsewhere where the answer has them", async () => {
+it("looks for them by REST if requested, and at other doors if the answer selects them", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
   const ann = await world.user();
@@ -62,7 +62,7 @@ it("looks for them by REST where that is asked for, and elsewhere where the answ
   });
 });
 
-it("stores a memory when similar ones cannot be found, or not in time", async () => {
+it("stores a memory even if similar ones cannot be found in time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const client = await world.database.pool.connect();
@@ -77,7 +77,7 @@ it("stores a memory when similar ones cannot be found, or not in time", async ()
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toBeNull();
 });
 
-it("names those that mean the same, too, unless the embeddings server is late", async () => {
+it("also lists memories with the same meaning, unless the embeddings server is late", async () => {
   await using server = await startEmbeddingsServer();
   const meaning = new Meaning(server.client());
   await using world = await createWorld({ meaning });

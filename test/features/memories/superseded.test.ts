@@ -9,7 +9,7 @@ import { createWorld } from "../../support/world.js";
 
 const replaces = { relationshipType: "REPLACES" };
 
-it("names the newest memory that replaces one or deprecates it", async () => {
+it("names the newest memory that replaces or deprecates another one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [old, newer, newest] = await memoriesTitled(ann, "Old", "Newer", "Newest");
@@ -45,7 +45,7 @@ it("finds it among more relationships than a memory shows", async () => {
   expect((await ann.did(memory, { id: old.id })).supersededBy).toEqual({ memoryId: newer.id, title: "Newer" });
 });
 
-it("ranks superseded memories below those that take their place, and says so, on every page", async () => {
+it("ranks superseded memories below their replacements and marks them, on every page", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const bob = await world.user();
@@ -73,7 +73,7 @@ it("ranks superseded memories below those that take their place, and says so, on
   expect(await titles({ limit: 1, offset: 1 })).toEqual([["Deploy by hand", "Deploy to production"]]);
 });
 
-it("says so of hits behind the best ones, too", async () => {
+it("marks them also after the best hits", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const hits = await manyMemories(world, ann, 60, "A needle.");
@@ -90,7 +90,7 @@ it("says so of hits behind the best ones, too", async () => {
   expect(memories.every(({ supersededBy }) => supersededBy?.title === "Another")).toBe(true);
 });
 
-it("says so at every door", async () => {
+it("marks them at every door", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { url } = await world.serve();
@@ -120,7 +120,7 @@ it("says so at every door", async () => {
   });
 });
 
-it("says so of what a walk reaches, so that nobody follows a solution that a better one has replaced", async () => {
+it("marks them among related memories, so that nobody follows a replaced solution", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { url } = await world.serve();

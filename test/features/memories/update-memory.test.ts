@@ -5,7 +5,7 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
-it("changes what it is given, leaves the rest, and counts the version", async () => {
+it("changes the given fields, keeps the rest, and counts the version", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const before = await aMemory(ann, { summary: "Short", tags: ["net"], importance: 0.3 });
@@ -25,7 +25,7 @@ it("changes what it is given, leaves the rest, and counts the version", async ()
   });
 });
 
-it("changes every field there is, to its normal form", async () => {
+it("changes every field, and stores its normalized form", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -36,7 +36,7 @@ it("changes every field there is, to its normal form", async () => {
   expect(after).toMatchObject({ ...changes, title: "Caf\u00e9", tags: ["b", "a"] });
 });
 
-it("clears the summary by null and the tags by an empty list", async () => {
+it("clears the summary with null and the tags with an empty list", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { summary: "Short", tags: ["net"] });
@@ -46,7 +46,7 @@ it("clears the summary by null and the tags by an empty list", async () => {
   expect(await ann.did(updateMemory, { id, tags: [] })).toMatchObject({ tags: [] });
 });
 
-it("refuses to clear what every memory must have, to change nothing, and what creating would refuse", async () => {
+it("refuses to clear required fields, to change nothing, and values that creating refuses", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const before = await aMemory(ann, { summary: "Short" });
@@ -77,7 +77,7 @@ it("refuses to clear what every memory must have, to change nothing, and what cr
   expect(await ann.did(memory, { id: before.id })).toEqual(before);
 });
 
-it("refuses an update that expects another version and says which one there is", async () => {
+it("refuses an update that expects another version, and names the current one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -92,7 +92,7 @@ it("refuses an update that expects another version and says which one there is",
   expect(await ann.did(updateMemory, { id, title: "Third", expectedVersion: null })).toMatchObject({ version: 3 });
 });
 
-it("finds nothing to change where there is no memory, whatever the version expected", async () => {
+it("answers not_found for an unknown memory, whatever the expected version", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -102,7 +102,7 @@ it("finds nothing to change where there is no memory, whatever the version expec
   );
 });
 
-it("loses none of twenty updates at once: each has a version of its own, and its predecessor is kept", async () => {
+it("loses none of twenty simultaneous updates: each has its own version, and its predecessor is kept", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann, { title: "Title 0" });
@@ -120,7 +120,7 @@ it("loses none of twenty updates at once: each has a version of its own, and its
   );
 });
 
-it("lets exactly one of twenty win that expect the same version", async () => {
+it("lets exactly one of twenty updates succeed that expect the same version", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
@@ -136,5 +136,5 @@ it("lets exactly one of twenty win that expect the same version", async () => {
   expect((await ann.did(memoryVersions, { id })).versions).toHaveLength(2);
 });
 
-/** 1 to `count`. */
+/** The numbers from 1 to `count`. */
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);

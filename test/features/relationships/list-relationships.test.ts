@@ -55,7 +55,7 @@ it.each([{}, { types: ["RELATED_TO", "CAUSES"] }, { byHub: true }])(
   },
 );
 
-it("finds a rare type without reading all others of the graph", async () => {
+it("finds a rare type without reading all relationships of the graph", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const others = await manyMemories(world, ann, 100);

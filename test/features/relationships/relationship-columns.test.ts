@@ -15,7 +15,7 @@ import { createWorld } from "../../support/world.js";
 
 const OWN = { graph: "personal" } as const;
 
-it("takes all that is said of a relationship by every way into a graph, and tells it by every way out", async () => {
+it("keeps every field of a relationship by every way into and out of a graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner, member } = await aTeam(world);
@@ -61,7 +61,7 @@ it("takes all that is said of a relationship by every way into a graph, and tell
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("leaves what an update does not name, one field after the other", async () => {
+it("keeps every field that an update does not name, tried field by field", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [first, second] = [everythingSaidOfLink("one", 0.1), everythingSaidOfLink("another", 0.9)];

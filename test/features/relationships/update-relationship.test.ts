@@ -23,7 +23,7 @@ it("changes the given fields and keeps the rest", async () => {
   expect(await ann.did(updateRelationship, { id, confidence: 1 })).toMatchObject({ strength: 0, confidence: 1 });
 });
 
-it("clears the context only for null", async () => {
+it("clears the context only with null", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await someLink(ann, { context: "At night" });

@@ -100,7 +100,7 @@ it("is finished by several servers at once, without changes to other graphs", as
   expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
 });
 
-it("is finished, too, where a crash of one of two nodes has left the graph without its root", async () => {
+it("is finished even if a crash of one of two nodes left the graph without its root row", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
   await owner.did(deleteTeam, { teamId });

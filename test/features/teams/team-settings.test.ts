@@ -7,13 +7,13 @@ import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { snakeCase } from "../../../src/operation/names.js";
 import { createWorld } from "../../support/world.js";
 
-/** Everything that the owner sets; what is not of another form is a text. */
+/** Every field that the owner sets; those without a form of their own hold a text. */
 const everythingSet = (word: string, maxMembers: number): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(TEAM_SETTINGS.map((name) => [name, `${word} ${name}`])),
   maxMembers,
 });
 
-it("keeps all that the owner of a new team sets, and changes one after the other, of which the audit tells", async () => {
+it("keeps every setting of a new team, changes them one by one, and records each change in the audit log", async () => {
   await using world = await createWorld();
   const owner = await world.user();
   const [first, second] = [everythingSet("One", 3), everythingSet("Another", 4)];

@@ -3,7 +3,7 @@ import { graphStatistics } from "../../../src/features/views/graph-statistics.js
 import { aLink, aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
-it("counts memories and relationships, in all and by type, the most common first", async () => {
+it("counts memories and relationships in total and by type, the most common first", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   const one = await aMemory(ann, { type: "task", importance: 0.25, confidence: 0.4 });
@@ -31,7 +31,7 @@ it("counts memories and relationships, in all and by type, the most common first
   });
 });
 
-it("tells of an empty graph", async () => {
+it("works for an empty graph", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

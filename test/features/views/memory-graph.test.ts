@@ -47,7 +47,7 @@ it("draws the newest memories of a graph, and says when there are more", async (
   expect([part.edges.length, part.isCapped]).toEqual([1, true]);
 });
 
-it("draws the nearest and most strongly linked of a hub, and says that there are more", async () => {
+it("draws the nearest and most strongly linked memories of a hub, and says that there are more", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [hub, strong] = await memoriesTitled(ann, "Hub", "Strong");
@@ -84,14 +84,14 @@ it("draws no more relationships than its limit, and says so", async () => {
   expect(isCapped).toBe(true);
 });
 
-it("gives the room for relationships to the memories that it draws", async () => {
+it("counts only relationships of drawn memories against the limit", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const unseen = await aMemory(ann, { title: "Unseen" });
   const all = await memoriesTitled(ann, ...Array.from({ length: 45 }, (_, n) => `Note ${n}`));
   const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => [from.id, to.id] as const));
   await manyLinks(world, ann, pairs);
-  // The one that is left out, since it is the oldest, has the strongest relationships.
+  // The oldest memory, which is left out, has the strongest relationships.
   for (const to of all.slice(0, 30)) await aLink(ann, unseen, to, { strength: 1 });
 
   const { nodes, edges } = await ann.did(memoryGraph, { limit: 45 });
@@ -110,7 +110,7 @@ it("draws nothing of other graphs, and refuses their memories", async () => {
   expect(await ann.does(memoryGraph, { memoryId: "no-id" })).toBeRefused("not_found");
 });
 
-it("refuses what is out of bounds", async () => {
+it("refuses input out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 

@@ -11,7 +11,7 @@ interface End {
 const pathOf = (actor: Actor, from: End, to: End, wishes: object = {}) =>
   actor.did(memoryPath, { fromMemoryId: from.id, toMemoryId: to.id, ...wishes });
 
-it("is a shortest one, and says how each step leads from the one before", async () => {
+it("is a shortest one, and tells the direction of each step", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [start, middle, end, around] = await memoriesTitled(ann, "Start", "Middle", "End", "Around");
@@ -33,7 +33,7 @@ it("is a shortest one, and says how each step leads from the one before", async 
   ]);
 });
 
-it("follows relationships the way and of the types it is told", async () => {
+it("follows only relationships of the given direction and types", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [a, b, c] = await memoriesTitled(ann, "A", "B", "C");
@@ -50,7 +50,7 @@ it("follows relationships the way and of the types it is told", async () => {
   expect(await length({ types: ["UNHEARD_OF"] })).toBe(null);
 });
 
-it("has no more relationships than are allowed", async () => {
+it("has at most the allowed number of relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const chain = await memoriesTitled(ann, "0", "1", "2", "3", "4", "5", "6", "7");
@@ -74,7 +74,7 @@ it("of a memory to itself has no relationship", async () => {
   expect(await pathOf(ann, memory, memory)).toMatchObject({ length: 0, steps: [{ memoryId: memory.id }] });
 });
 
-it("understands the ids that clients have given", async () => {
+it("accepts external ids", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [from, to] = [await aMemory(ann, { externalId: "first" }), await aMemory(ann)];
@@ -123,7 +123,7 @@ it("is found between two hubs of ten thousand relationships each", async () => {
   expect({ length, isCapped }).toEqual({ length: 2, isCapped: false });
 });
 
-it("says when too many relationships would have to be looked at", async () => {
+it("says when it would have to read too many relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const count = 250;
@@ -143,10 +143,10 @@ it("says when too many relationships would have to be looked at", async () => {
 
   expect((await pathOf(ann, first, second)).length).toBe(1);
   expect(await pathOf(ann, first, alone)).toMatchObject({ length: 3, isCapped: false });
-  // The side with fewer relationships ends at once: nothing leads to it.
+  // The side with fewer relationships is searched at once: nothing leads to it.
   const [apart, beside] = await memoriesTitled(ann, "Apart", "Beside");
   expect(await pathOf(ann, first, apart)).toEqual({ length: null, steps: [], isCapped: false });
-  // From either side there is too much to look at.
+  // From either side there are too many relationships to read.
   const more = await manyMemories(world, ann, count);
   await manyLinks(
     world,
@@ -158,7 +158,7 @@ it("says when too many relationships would have to be looked at", async () => {
   expect(await pathOf(ann, first, third ?? beside)).toEqual({ length: null, steps: [], isCapped: true });
 });
 
-it("refuses what is out of bounds", async () => {
+it("refuses input out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);

@@ -8,7 +8,7 @@ import { createWorld } from "../../support/world.js";
 
 const DAY_MS = 86_400_000;
 
-it("tells what was stored or changed in the last days, the last first", async () => {
+it("lists what was stored or changed in the last days, the latest first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const old = await aMemory(ann, { title: "Old", type: "task" });
@@ -30,7 +30,7 @@ it("tells what was stored or changed in the last days, the last first", async ()
   expect(month.byType[0]).toEqual({ type: "task", count: 2 });
 });
 
-it("tells of problems and errors that nothing solves or addresses, the most important first", async () => {
+it("lists problems and errors that nothing solves or addresses, the most important first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const fix = await aMemory(ann, { title: "Fix", type: "fix" });
@@ -44,7 +44,7 @@ it("tells of problems and errors that nothing solves or addresses, the most impo
   await made("Solved", "problem", 1, "SOLVES");
   await made("Addressed", "error", 1, "ADDRESSES");
   await made("No problem", "task", 1);
-  // It solves something itself, which does not solve it.
+  // It solves something itself, but nothing solves it.
   await aLink(ann, open, fix, { relationshipType: "SOLVES" });
 
   const { unresolvedProblems } = await ann.did(recentActivity, {});
@@ -52,7 +52,7 @@ it("tells of problems and errors that nothing solves or addresses, the most impo
   expect(unresolvedProblems.map(({ title }) => title)).toEqual(["Worse", "Open"]);
 });
 
-it("tells of one project where that is asked for", async () => {
+it("can be limited to one project", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await aMemory(ann, { title: "Here", type: "problem", context: { project_path: "/here" } });
@@ -66,7 +66,7 @@ it("tells of one project where that is asked for", async () => {
   expect(memories[0]?.context).toEqual({ project_path: "/here" });
 });
 
-it("shows at most 20 memories and 10 problems, and counts them all", async () => {
+it("shows at most 20 memories and 10 problems, and counts all", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (let number = 1; number <= 25; number++) await aMemory(ann, { type: "problem", title: `Number ${number}` });
@@ -78,7 +78,7 @@ it("shows at most 20 memories and 10 problems, and counts them all", async () =>
   expect(unresolvedProblems).toHaveLength(10);
 });
 
-it("says only of more than 10 problems that there are more", async () => {
+it("says that there are more problems only if there are more than 10", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (let number = 1; number <= 10; number++) await aMemory(ann, { type: "problem" });
@@ -87,7 +87,7 @@ it("says only of more than 10 problems that there are more", async () => {
   expect(await ann.did(recentActivity, {})).toMatchObject({ truncated: true });
 });
 
-it("stays within the size of a page, the problems first", async () => {
+it("stays within the size of a page, and fills it with problems first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, 20, "\u0001".repeat(50_000));
@@ -102,7 +102,7 @@ it("stays within the size of a page, the problems first", async () => {
   expect(Buffer.byteLength(JSON.stringify(memories))).toBeLessThan(LIMITS.answer.restPageBytes);
 });
 
-it("says that there may be more when it has not looked at all changes, for a project as well", async () => {
+it("says that there may be more when it has not read all changes, also for a project", async () => {
   using _limit = withLimits("views", { changed: 3 });
   await using world = await createWorld();
   const ann = await world.user();
@@ -119,7 +119,7 @@ it("says that there may be more when it has not looked at all changes, for a pro
   expect([all.total, all.totalIsCapped]).toEqual([3, true]);
 });
 
-it("tells of an empty graph, and nothing of other graphs", async () => {
+it("works for an empty graph, and shows nothing of other graphs", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   await aMemory(bob, { type: "problem" });
@@ -130,7 +130,7 @@ it("tells of an empty graph, and nothing of other graphs", async () => {
   });
 });
 
-it("refuses what is out of bounds", async () => {
+it("refuses input out of bounds", async () => {
   await using world = await createWorld();
   const ann = await world.user();
 
@@ -139,7 +139,7 @@ it("refuses what is out of bounds", async () => {
   }
 });
 
-it("tells of certain types where that is asked for", async () => {
+it("can be limited to certain types", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (const type of ["preference", "problem", "error", "task"]) await aMemory(ann, { title: `A ${type}`, type });
