@@ -30,7 +30,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   it("gets the same result at every door, for any input", async () => {
     await using world = await worldFor(operation);
     const { url } = await world.serve();
-    // Three users have the same things and do the same in the same order, each by their own door.
+    // Three users own the same objects and make the same calls in the same order, each at another door.
     const [ann, bob, carol] = [await world.user(), await world.user(), await world.user()];
     const [annHas, bobHas] = [await thingsOf(world, ann, operation), await thingsOf(world, bob, operation)];
     const carolHas = await thingsOf(world, carol, operation);
@@ -56,8 +56,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 });
 
 /**
- * What a tool answers. Tools leave some inputs out, have smaller limits, and read some values in another way: what a
- * tool refuses or reads otherwise, this asks for by REST.
+ * What a tool answers. Tools leave out some inputs, have smaller limits, and convert some values. Input that a tool
+ * refuses or converts is sent by REST instead.
  */
 async function saidToAgent(...[url, key, operation, input]: Parameters<typeof saidByMcp>): Promise<Said> {
   if (!isReadAsIs(schema, operation, input)) return saidByRest(url, key, operation, input);
@@ -66,7 +66,7 @@ async function saidToAgent(...[url, key, operation, input]: Parameters<typeof sa
   return saidByRest(url, key, operation, input);
 }
 
-/** An input that every door refuses, if there is any, and one that is accepted. */
+/** An input that every door refuses, if there is one, and an input that is accepted. */
 function certainInputs(operation: Operation, things: Things): Array<Record<string, unknown>> {
   const example = exampleInput(operation, things);
   const fields = inputFields(inputTypeOf(schema, operation));
@@ -78,7 +78,7 @@ function certainInputs(operation: Operation, things: Things): Array<Record<strin
   return wrong ? [{ ...example, [wrong.name]: "nothing" }, example] : [example];
 }
 
-/** The example, with some fields replaced by right and wrong values, some left out, and sometimes one too many. */
+/** The example with some fields replaced by right or wrong values, some left out, and sometimes an unknown field. */
 function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<string, unknown>> {
   const example = exampleInput(operation, things);
   const inUrl = operation.rest.method === "GET";
@@ -92,7 +92,7 @@ function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<str
       fc.oneof({ arbitrary: usual[0] ?? fc.constant(undefined), weight: 6 }, { arbitrary: odd, weight: 2 }, ...absent),
     ] as const;
   });
-  // By GraphQL nothing unknown can be said to what takes no input.
+  // GraphQL has no place for an unknown field where an operation takes no input.
   const extra =
     inUrl || fields.length === 0
       ? []
@@ -106,10 +106,10 @@ function anyInput(operation: Operation, things: Things): fc.Arbitrary<Record<str
     );
 }
 
-/** A URL may have 16 KiB in all, and some texts in its path mean another path. */
+/** A URL may have 16 KiB in all, and the path segments "", "." and ".." mean another path. */
 const isSayableInPath = (text: string): boolean => text.length < 2_000 && !["", ".", ".."].includes(text);
 
-/** What a query string has no words for: null, very long text, nothing in a list, a comma within one. */
+/** Values that a query string cannot express: null, very long text, an empty list, a comma within a list item. */
 const isUnsayable = (value: unknown): boolean =>
   value === null ||
   String(value).length > 2_000 ||
@@ -118,7 +118,7 @@ const isUnsayable = (value: unknown): boolean =>
 function anyValue(type: GraphQLInputType, things: Things, inUrl: boolean): fc.Arbitrary<unknown> {
   const nullable = getNullableType(type);
   const wrong = inUrl
-    ? // A URL cannot tell a lone text from a list of one.
+    ? // A URL cannot distinguish a single text from a list of one.
       fc.constant(isListType(nullable) ? ["not this"] : "not this")
     : fc.oneof(fc.constant(null), fc.boolean(), fc.constant({}), fc.constant([[]]));
   return fc.oneof(
@@ -182,7 +182,7 @@ const anyText = ({ memories, relationships, keys, teams, users, invitations }: T
     fc.constantFrom(501, 1_001, 50_001).map((length) => "x".repeat(length)),
   );
 
-/** The same input for somebody else: their things in the same places. */
+/** The same input for another user, with that user's objects in place of the first user's. */
 function translate(input: Record<string, unknown>, from: Things, to: Things): Record<string, unknown> {
   const pairs = new Map(
     (

@@ -38,7 +38,7 @@ it.each([
   expect(pages).toBeGreaterThan(1);
 });
 
-it("reads the values of large items once to find out how many a page has room for", () => {
+it("reads the values of large items only once to compute how many fit into a page", () => {
   let read = 0;
   const count: ProxyHandler<object> = {
     get(target, name) {
@@ -74,7 +74,7 @@ it("refuses a GraphQL answer whose relations multiply it, and says what to do", 
 });
 
 describe("a hundred linked memories of 50,000 characters", () => {
-  // They are only read: storing them anew for each test took PostgreSQL a second.
+  // The tests only read them: storing them for each test took PostgreSQL a second.
   let world: World;
   let answerTo: (query: string, variables?: object) => Promise<Answer>;
   beforeAll(async () => {
@@ -149,7 +149,7 @@ it("reads only a few lists of a request at a time, and stops when the answer is 
 
   expect(JSON.stringify(body)).toContain("answer_too_large");
   const read = reading.mock.calls.length;
-  // Five of 1.5 MB fit; while the sixth finds out that it does not, the next have begun.
+  // Five of 1.5 MB fit; before the sixth is found not to fit, the next reads have begun.
   expect(read).toBeGreaterThan(5);
   expect(read).toBeLessThan(lists.length);
 });
@@ -180,12 +180,12 @@ interface Followed {
   }>;
 }
 
-/** A field under fifteen names. */
+/** The same field under fifteen aliases. */
 function aliases(field: string): string {
   return Array.from({ length: 15 }, (_, index) => `a${index}: ${field}`).join(" ");
 }
 
-it("makes one error for all fields that do not fit, since there may be ten thousand", () => {
+it("creates one error for all fields that do not fit, since there may be ten thousand", () => {
   const budget = new AnswerBudget();
   const failures = Array.from({ length: 3 }, () => {
     try {

@@ -8,7 +8,7 @@ import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A server, and the requests of the published cloud backend to it, as it sends them. */
+/** A server, and the requests that the published cloud backend sends to it. */
 async function startServer(wishes: Parameters<typeof createWorld>[0] = {}) {
   const world = await createWorld(wishes);
   const { url } = await world.serve();
@@ -31,7 +31,7 @@ const listOf = ({ body }: Answer, list = "memories"): Fields[] =>
   (body as Readonly<Record<string, Fields[]>>)[list] ?? [];
 const titlesOf = (answer: Answer): unknown[] => listOf(answer).map(({ title }) => title);
 
-it("connects without a key and without charge", async () => {
+it("connects without a key, and charges no budget", async () => {
   await using server = await startServer();
 
   const { status, body, headers } = await ask(`${server.url}/health`);
@@ -40,7 +40,7 @@ it("connects without a key and without charge", async () => {
   expect(headers.get("ratelimit")).toBeNull();
 });
 
-it("stores under the client's id, and replaces what has it", async () => {
+it("stores under the client's id, and replaces the memory that has it", async () => {
   await using server = await startServer();
   const { call } = server;
   const id = randomUUID();
@@ -59,7 +59,7 @@ it("stores under the client's id, and replaces what has it", async () => {
   expect([read.status, read.body]).toEqual([200, replaced.body]);
 });
 
-it("replaces a memory that it calls by the id it was given", async () => {
+it("replaces a memory by the id that the service gave it", async () => {
   await using server = await startServer();
   const { call, store, search } = server;
   const { id } = await store({ title: "Without an id", tags: ["one"] });
@@ -70,7 +70,7 @@ it("replaces a memory that it calls by the id it was given", async () => {
   expect(titlesOf(await search({ limit: 10 }))).toEqual(["Again"]);
 });
 
-it("stores with a key that may only write", async () => {
+it("stores with a write-only key", async () => {
   await using server = await startServer();
   const bob = await server.world.user({ scopes: ["memories:write"] });
   const body = { id: randomUUID(), type: "fix", title: "A title", content: "Some content." };
@@ -100,7 +100,7 @@ it("reads, changes and deletes by the client's id", async () => {
   expect((await call(path, { method: "PUT", body: { title: "x" } })).status).toBe(404);
 });
 
-it("cuts titles and summaries to what the published parser takes", async () => {
+it("cuts titles and summaries to the lengths that the published parser accepts", async () => {
   await using server = await startServer();
   const { call, store } = server;
   await store({ id: "long", title: "\u{1F600}".repeat(201), summary: "x".repeat(600) });
@@ -114,7 +114,7 @@ it("cuts titles and summaries to what the published parser takes", async () => {
   expect([right.title.length, right.summary.length]).toEqual([200, 500]);
 });
 
-it("keeps the texts that were cut when its tool sends back all that it was shown", async () => {
+it("keeps the full texts when its tool sends back the cut ones", async () => {
   await using server = await startServer();
   const { ann, call, store } = server;
   const long = { title: "t".repeat(300), summary: "s".repeat(600) };
@@ -135,7 +135,7 @@ it("keeps the texts that were cut when its tool sends back all that it was shown
   expect(renamed.body).toMatchObject({ ...long, title: "Short…" });
 });
 
-it("shows of a context what the published parser takes, and keeps the rest", async () => {
+it("shows the part of a context that the published parser accepts, and keeps the rest", async () => {
   await using server = await startServer();
   const { ann, call, store } = server;
   const fit = { project_path: "/a", languages: ["python"], additional_metadata: { key: 1 }, role: 5, ["__proto__"]: 1 };
@@ -149,13 +149,13 @@ it("shows of a context what the published parser takes, and keeps the rest", asy
   expect((kept.body as Fields)["context"]).toEqual({ ...fit, ...unfit });
 });
 
-it("makes no other context of one that the published parser takes: there may be hundreds, each of 2,000 entries", () => {
+it("does not copy a context that the published parser accepts: there may be hundreds of 2,000 entries", () => {
   const context = { project_path: "/a", ...Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [n, n])) };
 
   expect(backendMemoryOf({ context })["context"]).toBe(context);
 });
 
-it("answers at the paths that earlier versions call", async () => {
+it("answers at the paths of earlier versions", async () => {
   await using server = await startServer();
   const { call, store, link, search } = server;
   await store({ id: "one", title: "Redis one" });
@@ -171,7 +171,7 @@ it("answers at the paths that earlier versions call", async () => {
   expect([related.status, related.body]).toEqual([200, (await call("/search/memories/one/related?max_depth=1")).body]);
 });
 
-it("says by the status that it shows that a graph is full", async () => {
+it("says with the status that the client displays that a graph is full", async () => {
   await using server = await startServer({ storage: { ...LIMITS.storage, pro: { memories: 0, bytes: 0 } } });
 
   const { status, body } = await server.call("/memories", { body: { type: "fix", title: "A", content: "x" } });
@@ -182,7 +182,7 @@ it("says by the status that it shows that a graph is full", async () => {
   ]);
 });
 
-it("searches by words, and narrows by any tag, types, importance and project", async () => {
+it("searches by words, and filters by any tag, types, importance and project", async () => {
   await using server = await startServer();
   const { call, store, search } = server;
   await store({ title: "Redis red", tags: ["red"], context: { project_path: "/a" } });
@@ -216,7 +216,7 @@ it("reads a graph page by page, a thousand memories at a time", async () => {
   expect(new Set([...first, ...second].map(({ id }) => id)).size).toBe(1_205);
 });
 
-it("says that memories are too large for one page, and loses none", async () => {
+it("says that memories are too large for one page instead of leaving some out", async () => {
   await using server = await startServer();
   const { world, ann, search } = server;
   await world.database.pool.query(
@@ -233,7 +233,7 @@ it("says that memories are too large for one page, and loses none", async () => 
   expect([some.status, listOf(some).length]).toEqual([200, 120]);
 });
 
-it("links memories, a second time with the same answer, and follows them", async () => {
+it("links memories, answers a repetition the same, and follows the links", async () => {
   await using server = await startServer();
   const { call, store, link } = server;
   const one = await store({ id: "one", title: "One" });
@@ -252,13 +252,13 @@ it("links memories, a second time with the same answer, and follows them", async
   ]);
   expect((await related("two", "max_depth=1")).map(({ memory }) => memory)).toEqual([one]);
   expect(await related("two", "max_depth=2")).toHaveLength(3);
-  // Only exporters ask for exactly that.
+  // Only exporters send exactly max_depth=1 without types.
   for (const wishes of ["", "max_depth=0", "max_depth=one"]) expect(await related("two", wishes)).toHaveLength(3);
   expect(await related("two", "max_depth=1&relationship_types=SOLVES,CAUSES")).toHaveLength(2);
   expect((await call("/search/memories/nobody/related?max_depth=1")).status).toBe(404);
 });
 
-it("exports every relationship once, the right way round", async () => {
+it("exports every relationship once, in the right direction", async () => {
   await using server = await startServer();
   const { call, store, link, search } = server;
   for (const id of ["a", "b", "c"]) await store({ id });
@@ -279,7 +279,7 @@ it("exports every relationship once, the right way round", async () => {
   expect(exported.sort()).toEqual([...links].sort());
 });
 
-it("refuses an export of more relationships than one answer holds, and shows a walk the nearest", async () => {
+it("refuses to export more relationships than fit into one answer, and shows other requests the nearest", async () => {
   await using server = await startServer();
   const { world, ann, call, store } = server;
   const hub = await store({ title: "Hub" });
@@ -306,7 +306,7 @@ it("refuses an export of more relationships than one answer holds, and shows a w
   expect(listOf(await related("max_depth=1"), "related_memories")).toHaveLength(1_000);
 });
 
-it("refuses an export of relationships to memories that are too large, and hits that are", async () => {
+it("refuses exports and searches whose memories are too large for one answer", async () => {
   await using server = await startServer();
   const { world, ann, call, store, search } = server;
   const hub = await store({ title: "Hub" });
@@ -328,7 +328,7 @@ it("refuses an export of relationships to memories that are too large, and hits 
   expect(listOf(await search({ query: "note", limit: 20 }))).toHaveLength(20);
 });
 
-it("tells recent activity and statistics", async () => {
+it("shows recent activity and statistics", async () => {
   await using server = await startServer();
   const { call, store, link } = server;
   expect((await call("/graphs/statistics")).body).toMatchObject({
@@ -367,7 +367,7 @@ it("tells recent activity and statistics", async () => {
   ]);
 });
 
-it("says when a limit of requests is reached, in whole seconds", async () => {
+it("tells the wait in whole seconds when a rate limit is reached", async () => {
   await using server = await startServer();
   const { world, url } = server;
   const bob = await world.user({ plan: "free" });
@@ -383,7 +383,7 @@ it("says when a limit of requests is reached, in whole seconds", async () => {
   expect(body).toMatchObject({ error: { code: "rate_limited" }, detail: expect.any(String) as string });
 });
 
-it("lists memories that have expired, and what leads to them, to exporters alone", async () => {
+it("lists expired memories, and relationships to them, only for exporters", async () => {
   await using server = await startServer();
   const { ann, call, store, link, search, url } = server;
   const lasting = await store({ title: "Lasting", tags: ["one"] });

@@ -8,10 +8,10 @@ import { exchange } from "../support/socket.js";
 import { type Actor, createWorld } from "../support/world.js";
 import { roundsOf } from "../support/rounds.js";
 
-/** A name for each case, with its request and with what must come of it: a status and, where it is ours, a code. */
+/** Named cases, each with its request and the expected outcome: a status and, if the answer is ours, an error code. */
 type Table<Request> = Readonly<Record<string, readonly [request: Request, outcome: string]>>;
 
-/** What came of each case, beside what must; to be compared as a whole. */
+/** The actual and expected outcomes of all cases, to be compared as a whole. */
 async function outcomes<Request>(table: Table<Request>, send: (request: Request) => Promise<string>) {
   const actual: Record<string, string> = {};
   for (const [name, [request]] of Object.entries(table)) actual[name] = await send(request);
@@ -19,7 +19,7 @@ async function outcomes<Request>(table: Table<Request>, send: (request: Request)
   return { actual, expected };
 }
 
-/** An answer in short: its status, and the code of the error it tells, by either door. */
+/** An answer in short: its status, and the error code in the form of either door. */
 function short({ status, body }: Answer): string {
   const { error, errors } = (typeof body === "object" ? (body ?? {}) : {}) as {
     error?: { code: string };
@@ -77,7 +77,7 @@ it("refuses malformed HTTP, and keeps running", async () => {
   });
 
   expect(actual).toEqual(expected);
-  // Whoever refuses, the parser or the service, says it in the same form.
+  // The parser and the service refuse in the same form.
   for (const answer of answers.filter((text) => !text.startsWith("HTTP/1.1 200"))) {
     const [head = "", body = ""] = answer.split("\r\n\r\n");
     expect(head).toMatch(/^x-request-id: \S+/im);
@@ -266,7 +266,7 @@ it("refuses bodies that are not JSON", async () => {
   }
 });
 
-it("answers any bytes with 201 or 400, by whether they are JSON of a memory", async () => {
+it("answers any bytes with 201 if they are the JSON of a memory, and with 400 otherwise", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -295,7 +295,7 @@ it("answers any bytes with 201 or 400, by whether they are JSON of a memory", as
   expect(world.bugs).toEqual([]);
 });
 
-it("refuses relationships that are not valid", async () => {
+it("refuses invalid relationships", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -400,7 +400,7 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
-/** The same field so many times, each under a name of its own. */
+/** The same field this many times, each with an alias of its own. */
 const numbered = (count: number, field: string) => Array.from({ length: count }, (_, n) => `f${n}: ${field}`).join(" ");
 
 const titlesOf = async (actor: Actor) => (await actor.did(memories)).memories.map(({ title }) => title);

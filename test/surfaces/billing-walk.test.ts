@@ -8,7 +8,7 @@ import { anInvitee } from "../support/teams.js";
 const MONTH_MS = 32 * 24 * 3_600_000;
 
 describeInBrowser("billing", (browser) => {
-  it("lets a team buy seats, fill them, buy more and cancel, until they end with their period", async () => {
+  it("lets a team buy seats, fill them, buy more, and cancel at the end of the period", async () => {
     await using world = await createBillingWorld();
     const page = await browser().newPage();
     const owner = await world.user({ plan: "free" });
@@ -17,7 +17,7 @@ describeInBrowser("billing", (browser) => {
       (await ask(url + path, { key: owner.key, ...(body ? { body } : {}) })).body as Record<string, string>;
     const { id: teamId = "" } = await api("/teams", { name: "Platform", max_members: 6 });
 
-    // A card that is declined buys nothing; one that is not buys six seats.
+    // A declined card buys nothing; a valid one buys six seats.
     const { url: checkout = "" } = await api("/billing/team-checkout", {});
     await page.goto(checkout);
     expect(await textOf(page)).toContain("6 ×");
@@ -30,7 +30,7 @@ describeInBrowser("billing", (browser) => {
     const returned = page.url();
     expect(await api("/billing/team-subscription")).toMatchObject({ status: "active", plan: "team", seats: 6 });
 
-    // Filled: five more come in, a seventh does not.
+    // The seats are filled: five more people join, a seventh cannot.
     for (let n = 0; n < 5; n++) {
       const { actor, token } = await anInvitee(world, { teamId, owner });
       await ask(`${url}/teams/invitations/${token}/accept`, { key: actor.key, method: "POST" });
@@ -38,7 +38,7 @@ describeInBrowser("billing", (browser) => {
     const seventh = { email: "seventh@example.com", role: "member" };
     expect(await api(`/teams/${teamId}/invitations`, seventh)).toMatchObject({ error: { reason: "team_full" } });
 
-    // Enlarged: a declined card leaves an invoice, and the seats count when that is paid on its page.
+    // More seats: a declined card leaves an open invoice, and the seats count when it is paid on its page.
     const customer = await customerOf(world, { owner, teamId });
     world.stripe.setCard(customer, "declined");
     const pending = await api("/billing/team-upgrade", { max_members: 8 });
@@ -51,7 +51,7 @@ describeInBrowser("billing", (browser) => {
     expect(await api("/billing/team-subscription")).toMatchObject({ seats: 8, pending_update: null });
     expect(await api(`/teams/${teamId}/invitations`, seventh)).toMatchObject({ status: "pending" });
 
-    // Given up: everything stays until the period ends; then nobody is removed, and nobody comes in.
+    // Cancelled: everything stays until the period ends; then nobody is removed, and nobody can join.
     expect(await api("/billing/team-cancel", {})).toMatchObject({ status: "active", cancel_at_period_end: true });
     expect((await ask(`${url}/me`, { key: owner.key })).headers.get("ratelimit-policy")).toContain("team");
     await world.stripe.advance(MONTH_MS);

@@ -7,19 +7,19 @@ import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
 const hashOf = (query: string): string => createHash("sha256").update(query).digest("hex");
-/** Each from another address: one has only so many requests a minute. */
+/** Each request comes from another address, because an address has a limit per minute. */
 const addressOf = (index: number) => ({ "x-forwarded-for": `10.2.${index >> 8}.${index & 255}` });
 
 interface Filler {
   readonly what: string;
   readonly count: number;
-  /** What they may leave behind: the bound of the cache, and a little for what else is done meanwhile. */
+  /** How much may remain in memory: the limit of the cache, and a little for other work meanwhile. */
   readonly megabytesMax: number;
   readonly withKey?: true;
   readonly body: (index: number) => object;
 }
 
-/** Requests that leave something behind, each something else. Together they are far more than may be kept. */
+/** Requests that each leave something different in a cache, together far more than it may keep. */
 const FILLERS: readonly Filler[] = [
   {
     what: "documents of 15 KB",
@@ -62,7 +62,7 @@ const FILLERS: readonly Filler[] = [
   },
 ];
 
-it.each(FILLERS)("keeps within its bytes what it remembers: $what", async ({ count, megabytesMax, withKey, body }) => {
+it.each(FILLERS)("keeps caches within their limit of bytes: $what", async ({ count, megabytesMax, withKey, body }) => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
   const key = withKey && (await world.user()).key;
@@ -87,7 +87,7 @@ it("keeps budgets within 30 MB, for any number of unknown clients and any length
   }
 
   expect((await heapMegabytes()) - before).toBeLessThan(30);
-  // The newest one is still known.
+  // The newest budget is still known.
   expect((await budgets.take(`sign-up:${"x".repeat(250)}119999`, { limit: 5, cost: 1 })).used).toBe(1);
 });
 

@@ -13,7 +13,7 @@ import { connected, nextAnswer, saidIn, untilClosed } from "../support/socket.js
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000 };
-/** A large answer that needs no key: some hundred kilobytes. */
+/** A large answer that needs no key: several hundred kilobytes. */
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;
 
@@ -61,7 +61,7 @@ it("limits unread answers in memory, and serves other clients of the same addres
   expect((await ask(`${url}${LARGE}`)).status).toBe(200);
 });
 
-it("counts parts of answers that are streamed among those that are unread", async () => {
+it("counts the parts of streamed answers as unread answers", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 6_000_000, stalledAnswerMs: 600_000 });
   const ann = await world.user();
@@ -109,7 +109,7 @@ it("releases the slots of requests when their connection is cut, answered or not
   }
 
   await expect.poll(async () => (await ask(`${url}/me`, { key })).status, PATIENCE).toBe(200);
-  // Each has its line, be it answered or not.
+  // Each request has its log line, answered or not.
   await expect.poll(() => world.log.length, PATIENCE).toBeGreaterThanOrEqual(25);
 });
 
@@ -250,7 +250,7 @@ function opened(url: string): Socket {
   return socket;
 }
 
-/** Begins requests that take places, until another is refused; they end when it is disposed of, before their server. */
+/** Starts requests that take slots, until a further one is refused. Disposing ends them, before their server. */
 async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>): Promise<Answer & Disposable> {
   let answer: Answer | undefined;
   const begun: Socket[] = [];
@@ -264,7 +264,7 @@ async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>):
   return { ...answer, [Symbol.dispose]: () => begun.forEach((socket) => socket.destroy()) };
 }
 
-/** A request whose body is still to come: a hundred bytes. */
+/** A request whose body of a hundred bytes has not been sent yet. */
 function begun(url: string, key: string, header = "", path = "/v1/memories"): Socket {
   const socket = opened(url);
   const type = "Content-Type: application/json\r\nContent-Length: 100\r\n";
@@ -272,5 +272,5 @@ function begun(url: string, key: string, header = "", path = "/v1/memories"): So
   return socket;
 }
 
-/** How many requests were not answered to their end. */
+/** How many requests were not answered completely. */
 const aborted = ({ log }: World): number => log.filter((line) => line.includes('"status":"aborted"')).length;

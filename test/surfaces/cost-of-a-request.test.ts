@@ -20,7 +20,7 @@ import { countTrips } from "../support/round-trips.js";
 import { connected, nextAnswer } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
 
-/** What is spared for speed changes no answer. So what a request costs is counted: never its time. */
+/** Optimizations change no answer, so these tests count what a request costs. They never measure time. */
 
 type Request = Ask & { readonly path: string };
 
@@ -32,7 +32,7 @@ const mcp = (name: string, args: object): Request => ({
   ...messageOf("tools/call", { name, arguments: args }),
 });
 
-/** What is asked most often, of a memory with a relationship. */
+/** The most frequent requests, for a memory with a relationship. */
 const requestsFor = (id: string) => ({
   "REST get": rest(`/v1/memories/${id}`),
   "REST related": rest(`/v1/memories/${id}/related`),
@@ -66,7 +66,7 @@ async function memoryIn(world: World) {
 const send = (url: string, key: string, { path, headers, ...request }: Request, more: Ask["headers"] = {}) =>
   ask(url + path, { key, ...request, headers: { ...headers, ...more } });
 
-/** The least of several measurements: now and then the server does something by itself. */
+/** The lowest of several measurements, because the server sometimes does background work. */
 async function leastOf<Measured>(measure: () => Promise<Measured>, size: (one: Measured) => number): Promise<Measured> {
   let least = await measure();
   for (let times = 1; times < 8; times++) {
@@ -76,7 +76,7 @@ async function leastOf<Measured>(measure: () => Promise<Measured>, size: (one: M
   return least;
 }
 
-/** The name of a statement, or the verb of one that Prisma makes; without a name it would be planned each time. */
+/** The name of a declared statement, or the verb of one of Prisma's. A statement without a name is always planned. */
 const nameOf = (query: unknown): string => {
   const { text = String(query), name } = query as Partial<pg.QueryConfig>;
   const known = allStatements().find((statement) => statement.text === text)?.name ?? text.trim().split(/\s/)[0];
@@ -89,7 +89,7 @@ const NEW = ["BEGIN", "idempotency_lock_results", "create_memory", "idempotency_
 const LINK = ["BEGIN", "meant_memories", "relationships_of_each", "INSERT", "settle_change", "COMMIT"];
 const REPEATED = ["BEGIN", "idempotency_lock_results", "COMMIT"];
 
-it("takes few statements, and few round trips to the database: BEGIN and the result of a key are not waited for", async () => {
+it("takes few statements and round trips to the database: it does not wait for BEGIN or to keep a result", async () => {
   await using world = await createWorld();
   await using way = await countTrips(world.databaseUrl);
   const { url } = await world.serve({}, way.url, {}, { ...PATIENT });
@@ -143,7 +143,7 @@ it("takes few statements, and few round trips to the database: BEGIN and the res
   });
 });
 
-it("takes long texts out of the database only where they are asked for", async () => {
+it("reads long texts from the database only if they are requested", async () => {
   await using world = await createWorld();
   await using way = await countTrips(world.databaseUrl);
   const { url } = await world.serve({}, way.url, {}, { ...PATIENT });
@@ -175,12 +175,12 @@ it("takes long texts out of the database only where they are asked for", async (
     expect([found, (await bytesOfAnswer(`{ ${found} }`)) < 10_000]).toEqual([found, true]);
   }
   expect(await bytesOfAnswer(`{ memory(id: "${id}") { content } }`)).toBeGreaterThan(50_000);
-  // Two lead to the same one.
+  // Two relationships lead to the same memory.
   const each = await bytesOfAnswer("{ memories { memories { relationships { memory { content } } } } }");
   expect(Math.round(each / 50_000)).toBe(3);
 });
 
-/** How much asynchronous work is begun, how many views of objects are made, and how many routes are tried. */
+/** Counts promises, turns of the event loop, proxies of objects, and routes that are compared. */
 async function during<Result>(work: () => Promise<Result>) {
   const cost = { promises: 0, turns: 0, proxies: 0, routes: 0 };
   const hook = createHook({
@@ -200,7 +200,7 @@ async function during<Result>(work: () => Promise<Result>) {
 
 type Cost = Awaited<ReturnType<typeof during>>["cost"];
 
-/** What it takes, and not more: who adds to it should know. */
+/** The maximum of each request. Whoever raises it should know why. */
 const MOST: Readonly<Record<string, Cost>> = {
   "REST get": { promises: 79, turns: 2, proxies: 0, routes: 31 },
   "REST create": { promises: 76, turns: 2, proxies: 0, routes: 24 },
@@ -210,10 +210,10 @@ const MOST: Readonly<Record<string, Cost>> = {
   "MCP get": { promises: 89, turns: 2, proxies: 0, routes: 14 },
 };
 
-/** What Express compares with the path of a request. */
+/** Express's class for what it compares with a request's path. */
 const Route = Object.getPrototypeOf(express.Router().use(() => {}).stack[0]) as { match(path: string): boolean };
 
-/** The bytes of a request, for a client that does nothing else in this process. */
+/** The bytes of a request, sent by a socket so that the client does no other work in this process. */
 function bytesOf(key: string, { path, headers = {}, body }: Request): string {
   const text = body === undefined ? "" : JSON.stringify(body);
   const ofBody = body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": text.length };
@@ -222,7 +222,7 @@ function bytesOf(key: string, { path, headers = {}, body }: Request): string {
   return `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\n${head}\r\n${text}`;
 }
 
-it("begins little asynchronous work and tries few routes: what need not wait has no promise", async () => {
+it("creates few promises and tries few routes: work without waiting needs no promise", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key, requests } = await memoryIn(world);
@@ -245,7 +245,7 @@ it("begins little asynchronous work and tries few routes: what need not wait has
   expect(over).toEqual({});
 });
 
-/** How often something is called while a request is answered. */
+/** Counts the calls of methods while a request is answered. */
 async function callsDuring(work: () => Promise<unknown>, spied: Readonly<Record<string, Spied>>) {
   const spies = Object.entries(spied).map(([name, [object, method]]) => [name, vi.spyOn(object, method)] as const);
   await work();
@@ -263,7 +263,7 @@ it("reads, checks and estimates a GraphQL document once, and prepares types and 
   const watched = {
     reads: spied(Parser.prototype, "parseDocument"),
     looksAtWords: spied(Lexer.prototype, "advance"),
-    // Validation and the estimate walk through the document with it.
+    // Validation and the cost estimate walk through the document with it.
     walks: spied(TypeInfo.prototype, "enter"),
     collectsBounds: spied(getMetadataStorage(), "getTargetValidationMetadatas"),
     makesLogs: spied(services.log, "child"),
@@ -276,7 +276,7 @@ it("reads, checks and estimates a GraphQL document once, and prepares types and 
   }
 });
 
-it("estimates other variables of a document anew, and measures the schema for that once", async () => {
+it("estimates a document again for other variables, and measures the schema only once", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await memoryIn(world);
@@ -292,7 +292,7 @@ it("estimates other variables of a document anew, and measures the schema for th
   expect(again["measures"]).toBeLessThan(10);
 });
 
-it("answers introspection once by the schema, then as it was", async () => {
+it("computes the answer to introspection once, then repeats it", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const introspect = () => ask(`${url}/graphql`, { body: { query: getIntrospectionQuery() } });
@@ -303,7 +303,7 @@ it("answers introspection once by the schema, then as it was", async () => {
   expect(again["fields"]).toBeLessThan(5);
 });
 
-it("finds out once which fields of a document are selected, unless that depends on variables", async () => {
+it("computes the selected fields of a document once, unless they depend on variables", async () => {
   const schema = await graphqlSchema();
   const asked: Array<ReadonlySet<string>> = [];
   const fieldResolver: Parameters<typeof execute>[0]["fieldResolver"] = (_source, _args, _context, info) => {
@@ -322,7 +322,7 @@ it("finds out once which fields of a document are selected, unless that depends 
   expect(asked[1]).toBe(asked[0]);
 });
 
-it("makes an error for only the first fields that fail, and one for all that have no room", () => {
+it("creates errors only for the first fields that fail, and one for all that do not fit", () => {
   const place = { fieldNodes: [], path: { key: "field", prev: undefined, typename: undefined } };
   const errors = new FieldErrors();
   const locate = (error: Error) => errors.locate(error, place);
@@ -333,7 +333,7 @@ it("makes an error for only the first fields that fail, and one for all that hav
   for (const error of [new AnswerTooLarge(), new Error("It failed.")]) expect(locate(error)).toBe(full);
 });
 
-it("changes the prototype of no request and of no response", async () => {
+it("never changes the prototype of a request or response", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key, requests } = await memoryIn(world);
@@ -350,7 +350,7 @@ it("changes the prototype of no request and of no response", async () => {
   expect(changed).toEqual([]);
 });
 
-it("lets others take turns while it writes a long answer, by REST and by GraphQL", async () => {
+it("lets other events run while it writes a long answer, by REST and by GraphQL", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

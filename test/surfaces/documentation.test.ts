@@ -23,7 +23,7 @@ async function read(path: string): Promise<string> {
   return String(body);
 }
 
-/** What a reader sees of HTML. */
+/** The text that a reader sees in HTML. */
 const textOf = (markup: string): string =>
   markup
     .replaceAll(/<[^>]+>/g, "")
@@ -31,7 +31,7 @@ const textOf = (markup: string): string =>
     .replaceAll(/\s+/g, " ")
     .trim();
 
-/** The rows of a page's tables: what stands in their cells. */
+/** The rows of a page's tables, each as the texts of its cells. */
 const rowsOf = (page: string): string[][] =>
   Array.from(page.matchAll(/<tr[^>]*>([\s\S]*?)<\/tr>/g), ([, row = ""]) =>
     Array.from(row.matchAll(/<(t[hd])[^>]*>([\s\S]*?)<\/\1>/g), ([, , cell = ""]) => textOf(cell)),
@@ -67,7 +67,7 @@ describe("the page of errors", () => {
   });
   const routes = routesOf(operations);
 
-  it.each(FAILURE_KINDS)("tells of %s with its status and its code at both doors", (kind) => {
+  it.each(FAILURE_KINDS)("lists %s with its status and its code at both doors", (kind) => {
     const text = textOf(sections.get(kind) ?? "");
     expect(text).toContain(`${HTTP_STATUS[kind]} by REST, ${kind.toUpperCase()} by GraphQL.`);
     for (const { failure } of raisedFailures(operations, relations).filter(({ failure }) => failure.kind === kind)) {
@@ -78,7 +78,7 @@ describe("the page of errors", () => {
     }
   });
 
-  it.each(named)("names %s beside every failure that it declares", (name, { failures }) => {
+  it.each(named)("lists %s with every failure that it declares", (name, { failures }) => {
     for (const failure of failures.map(exampleOf)) {
       const rows = rowsOf(sections.get(failure.kind) ?? "").filter(([reason, , by = ""]) => {
         return reason === (failure.reason ?? "no reason") && by.split(", ").includes(name);
@@ -135,7 +135,7 @@ describe("the first page", () => {
     }
   });
 
-  it("is not found by programs, and is charged to the address like other pages", async () => {
+  it("is not shown to programs, and is charged to the address like other pages", async () => {
     await using world = await createWorld();
     const { key } = await world.user();
     const { url } = await world.serve();

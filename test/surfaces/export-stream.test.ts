@@ -9,10 +9,10 @@ import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 const NOTE = { type: "general", title: "A note", content: "Something." };
-/** Much more than the system keeps for a client that does not read. */
+/** Much more than the system buffers for a client that does not read. */
 const LARGE = Array.from({ length: 60 }, () => ({ ...NOTE, context: { text: "x".repeat(16_000) } }));
 
-/** What comes of an export of which the client reads little until something has changed, and whether that is all. */
+/** An export whose client pauses while `change` happens: the text received, and whether the answer was complete. */
 function exportedAround(url: string, key: string, change: () => Promise<unknown>) {
   return new Promise<{ text: string; isWhole: boolean }>((resolve, reject) => {
     const asked = request(`${url}/v1/export`, { headers: { authorization: `Bearer ${key}` } });
@@ -27,7 +27,7 @@ function exportedAround(url: string, key: string, change: () => Promise<unknown>
   });
 }
 
-it("ends where the key is revoked or the member removed meanwhile, and never goes on in another graph", async () => {
+it("ends when the key is revoked or the member removed meanwhile, and never continues in another graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { teamId, owner, admin, member } = await aTeam(world);
@@ -48,7 +48,7 @@ it("ends where the key is revoked or the member removed meanwhile, and never goe
   expect(world.bugs).toEqual([]);
 });
 
-it("does not go on in another graph, page by page", async () => {
+it("does not continue in another graph, page by page", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { teamId, owner, member } = await aTeam(world);
@@ -66,7 +66,7 @@ it("does not go on in another graph, page by page", async () => {
   expect((await page()).status).toBe(200);
 });
 
-it("refuses a place to begin at, which it has not", async () => {
+it("refuses the parameters of pages, which it does not have", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();

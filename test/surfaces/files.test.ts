@@ -12,7 +12,7 @@ beforeAll(() => {
   execFileSync(process.execPath, [".config/run.mjs", "--no-build", "--playground"], { stdio: "inherit" });
 });
 
-/** One of each kind of what is served to browsers. */
+/** The path of one file of each kind that is served to browsers. */
 async function pathsAt(url: string): Promise<string[]> {
   const docs = String((await ask(`${url}/docs`)).body);
   const playground = String((await ask(`${url}/graphql`, { headers: { accept: HTML } })).body);
@@ -21,7 +21,7 @@ async function pathsAt(url: string): Promise<string[]> {
   return ["/graphql", "/docs", "/docs/access", "/docs/errors", "/openapi.json", ...assets, ...scripts].map(String);
 }
 
-/** Where there are conditions, those that a file without a tag may refuse. */
+/** Conditional headers, each with the statuses that a file without an ETag may be answered with. */
 const CONDITIONS: ReadonlyArray<readonly [header: string, value: string, statuses: readonly number[]]> = [
   ["range", "bytes=0-9", [200]],
   ["range", "bytes=99999999999-", [200]],
@@ -62,7 +62,7 @@ it("serves its files whole for any condition or range, or refuses with an error 
   expect(world.bugs).toEqual([]);
 });
 
-it("keeps one copy of a document, however many ask for it and do not read it", async () => {
+it("keeps one copy of a document, however many clients request it without reading", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
   const { length } = await (await fetch(`${url}/openapi.json`)).text();
@@ -70,15 +70,15 @@ it("keeps one copy of a document, however many ask for it and do not read it", a
   const before = megabytes();
   const sockets = Array.from({ length: 10 }, () => connected(url));
   for (const [client, socket] of sockets.entries()) {
-    // Of different addresses, as one of them may ask only so often.
+    // From different addresses, because each address has a limit.
     const head = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.0.${client}\r\n\r\n`;
     socket.write(head.repeat(LIMITS.http.pipelined));
   }
-  // Then each has got a part of its first answer, and a request that came after all of them is served.
+  // Wait until each has received part of its first answer, and a later request is served.
   await Promise.all(sockets.map((socket) => once(socket, "readable")));
   await ask(`${url}/openapi.json`);
 
-  // The system takes a part of the answers, so fewer wait than were asked for.
+  // The system buffers part of the answers, so fewer wait in the process than were requested.
   expect((sockets.length * LIMITS.http.pipelined * length) / 1_048_576).toBeGreaterThan(100);
   expect(megabytes() - before).toBeLessThan(10);
   for (const socket of sockets) socket.destroy();

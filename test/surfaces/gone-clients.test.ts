@@ -20,7 +20,7 @@ it("keeps no slot for clients that disconnected while their key was looked up", 
   for (const one of sent) one.end('{"query":"{ __typename }"}');
   await expect.poll(() => waitingForLocks(world)).toBeGreaterThan(0);
   for (const one of sent) one.destroy();
-  // A request of another connection is answered only after the server has seen these end.
+  // This request on another connection is answered only after the server has seen the others end.
   await ask(`${url}/healthz`);
   await client.query("COMMIT");
   client.release();

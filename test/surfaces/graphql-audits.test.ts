@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { createWorld } from "../support/world.js";
 
 /**
- * A document that GraphQL cannot run is answered with 400 under either media type. With `application/json` the audits
- * would rather see 200, for clients that read no other answer; every client that is tried here reads them all, and
- * what watches over a service by its statuses is not misled.
+ * A document that GraphQL cannot run is answered with 400 for either media type. For `application/json` the audits
+ * prefer 200, for clients that read no other answer. Every client tested here reads 400 too, and monitoring by status
+ * is not misled.
  */
 const CLIENT_ERRORS_ARE_NO_SUCCESS = [
   "warn 572B SHOULD use 200 status code on document parsing failure when accepting application/json",
@@ -13,7 +13,7 @@ const CLIENT_ERRORS_ARE_NO_SUCCESS = [
   "warn 7B9B SHOULD use a status code of 200 on variable coercion failure when accepting application/json",
 ];
 
-/** A GET that any page on the web could make a browser send, without key or preflight, is refused. */
+/** A GET that any web page could make a browser send, without key or preflight, is refused. */
 const NO_CROSS_SITE_REQUESTS = [
   "notice 5A70 MAY accept application/x-www-form-urlencoded formatted GET requests",
   "notice D6D5 MAY allow URL-encoded JSON string {variables} parameter in GETs when accepting application/graphql-response+json",

@@ -90,7 +90,7 @@ it("answers with the media type that the client prefers, and the same status", a
     [400, { key, body: { query: "{ nothing }" } }],
     [400, { key, body: { query: "{" } }],
     [401, { body: { query: "{ viewer { id } }" } }],
-    // Before GraphQL begins.
+    // Refused before GraphQL begins.
     [401, { key: "nobody's", body: { query: TYPENAME } }],
     [400, { key, body: "{" }],
     [413, { key, body: " ".repeat(MEBIBYTE + 1) }],
@@ -129,7 +129,7 @@ it("runs the named operation with its variables, by GET and by POST", async () =
 
   expect(await asked({ query, operationName: "A" })).toEqual({ data: { viewer: { email: ann.email } } });
   expect(await asked({ query, operationName: "B", variables: { id } })).toEqual({ data: { memory: { title: "One" } } });
-  // GraphQL over HTTP: the empty name is as good as none.
+  // GraphQL over HTTP: an empty name counts as none.
   expect(await asked({ query: TYPENAME, operationName: "" })).toEqual({ data: { __typename: "Query" } });
 });
 
@@ -149,7 +149,7 @@ it("reports for each error its location in the document and its path in the answ
   expect(errorsOf(unread)).toMatchObject([{ locations: [{ line: 2, column: 11 }] }]);
 });
 
-it("refuses methods and types of bodies in the words of REST", async () => {
+it("refuses methods and body types in REST's words", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -188,7 +188,7 @@ it("accepts GET and POST, at its own path only", async () => {
 });
 
 describe("when the database fails", () => {
-  /** All that is told, inside a field and before GraphQL begins. */
+  /** The whole error, inside a field and before GraphQL begins. */
   const said = (message: string, code: string) => {
     const error = { message, extensions: { code } };
     const at = { path: ["memory"], locations: [{ line: 1, column: 19 }] };
@@ -216,7 +216,7 @@ describe("when the database fails", () => {
     expect(world.bugs).toHaveLength(2);
   });
 
-  it("says that it cannot be reached, and works again when it can", async () => {
+  it("says that the database cannot be reached, and works again when it can", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -236,7 +236,7 @@ describe("when the database fails", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  /** Holds back a request in its statement until the statement's connection is killed. */
+  /** Blocks a request in its statement, and then kills the statement's connection. */
   async function whileKilled({ database: { pool } }: World, request: () => Promise<Answer>): Promise<Answer> {
     const holder = await pool.connect();
     try {
@@ -252,7 +252,7 @@ describe("when the database fails", () => {
     }
   }
 
-  /** Whether the world's database takes connections; those that it has are cut when it does not. */
+  /** Makes the world's database accept connections or not; if not, existing ones are cut. */
   async function acceptingConnections({ databaseUrl }: World, accepts: boolean): Promise<void> {
     const name = new URL(databaseUrl).pathname.slice(1);
     await onServer(inject("databaseServer").url, async (server) => {
@@ -264,9 +264,9 @@ describe("when the database fails", () => {
 });
 
 describe("the cache of documents", () => {
-  /** Documents that differ in a comment alone; anybody may send them. */
+  /** Documents that differ only in a comment; anybody may send them. */
   const document = (index: number, length = 0) => `${TYPENAME} #${index}${" ".repeat(length)}`;
-  /** Each from another address: one has only so many requests a minute. */
+  /** Each request comes from another address, because an address has a limit per minute. */
   const headers = () => ({ "x-forwarded-for": Array.from({ length: 4 }, () => randomInt(1, 250)).join(".") });
   const registered = (url: string, query: string) =>
     ask(`${url}/graphql`, { headers: headers(), body: { query, extensions: persisted(hashOf(query)) } });
@@ -292,7 +292,7 @@ describe("the cache of documents", () => {
   });
 });
 
-/** What an explorer may ask for beside the types. */
+/** What an explorer may request besides the types. */
 const NOTHING = {
   inputValueDeprecation: false,
   schemaDescription: false,

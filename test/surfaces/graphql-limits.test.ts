@@ -50,7 +50,7 @@ it("refuses to follow a relation from more than 1,000 memories, even if the esti
      SELECT $1, gen_random_uuid(), 'general', 'm' || n, 'c', '{}', $1, now(), $1, now() FROM generate_series(1, 1300) n`,
     [graph],
   );
-  // A hub of 100 neighbours, each of which has as many of its own.
+  // A hub of 100 neighbours, each with 100 neighbours of its own.
   await pool.query(
     `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
      SELECT $1, gen_random_uuid(), a.id, b.id, 'LEADS_TO', $1, now()
@@ -94,7 +94,7 @@ it.each([
       told.push(`${"limit" in variables} ${status} ${extensions.reason ?? extensions.code}`);
     }
 
-    // The default is a hundred items. Null fits no limit, and costs nothing that could be remembered for the default.
+    // The default is a hundred items. Null is refused as a limit, and its zero cost is not reused for the default.
     expect(told.toSorted()).toEqual(["false 400 query_too_costly", "true 400 BAD_REQUEST"]);
     expect(world.bugs).toEqual([]);
   },

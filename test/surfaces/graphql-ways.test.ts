@@ -8,7 +8,7 @@ import { ask } from "../support/http.js";
 import { inputFields, named } from "../support/operations.js";
 import { createWorld } from "../support/world.js";
 
-/** A request with extensions, whatever they say, takes the way through Apollo. */
+/** A request with any extensions is handled by Apollo. */
 const THROUGH_APOLLO = { extensions: {} };
 
 const schema = await graphqlSchema();
@@ -21,7 +21,7 @@ interface Request {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Status, headers and body of an answer, without what differs between two requests. */
+/** Status, headers and body of an answer, without the parts that differ for each request. */
 async function told(url: string, { key, headers = {}, body }: Request) {
   const { status, headers: sent, body: answered } = await ask(`${url}/graphql`, { key, headers, body });
   const shown = [...sent].filter(([name]) => !["date", "x-request-id", "ratelimit"].includes(name));
@@ -29,14 +29,14 @@ async function told(url: string, { key, headers = {}, body }: Request) {
   return { status, headers: Object.fromEntries(shown), text: withoutNovelties(JSON.stringify(answered)), left };
 }
 
-/** Ids, times and secrets of what a change makes are new each time. */
+/** Removes ids, times and secrets of a change's result, which are new each time. */
 const withoutNovelties = (text: string): string =>
   text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replaceAll(/mg_live_\w+/g, "<key>");
 
-/** Asks past Apollo and through it, and says which of both the first really took. */
+/** Sends a request past Apollo and through Apollo, and says whether the first one really took Apollo's way. */
 async function bothWays(url: string, request: Request) {
   const { calls } = through.mock;
   const before = calls.length;
@@ -63,7 +63,7 @@ it("answers every operation the same, past Apollo and through it", async () => {
         : `${operation.kind}${list((name, of) => `$${name}: ${of}`)} {
             ${operation.name}${list((name) => `${name}: $${name}`)} { __typename }
           }`;
-    // What asks for the caller's own things may be asked twice; a change with nothing in it is refused.
+    // Queries can run twice with an example; changes are sent empty, which is refused.
     const variables = isChange ? { input: {} } : named(exampleInput(operation, things), type);
     const body = { query, variables };
     await told(url, { key: ann.key, body });

@@ -32,7 +32,7 @@ it.each([
     }`,
   ],
   ["a list", 3, "{ memories(limit: 20) { memories { relationshipsTotal relationships { memory { content } } } } }"],
-  // The search itself runs on connections of its own.
+  // The search itself uses connections of its own.
   [
     "a memory, whole ones around it, and what is around those",
     2,
@@ -88,7 +88,7 @@ it("reads only the requested columns", async () => {
   expect(names).toEqual(["memories_alone", "memories_with_relationships"]);
 });
 
-it("reads what each request selects, when the same document is asked again with other variables", async () => {
+it("reads what each request selects if the same document comes with other variables", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -130,7 +130,7 @@ it("uses camelCase, and upper case for enum values", async () => {
   });
 });
 
-it("follows relations of a mutation's result only for keys with the scope to read", async () => {
+it("follows relations of a mutation's result only for keys with the read scope", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -305,7 +305,7 @@ it("stores persisted queries for clients that then send only their hash", async 
   expect((await ask(byGet, { key: ann.key })).body).toEqual(told);
 });
 
-it("runs each change of one request with the caller's present rights", async () => {
+it("runs each change of a request with the caller's current rights", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -328,7 +328,7 @@ it("runs each change of one request with the caller's present rights", async () 
   expect(errors).toMatchObject([{ path: ["late"], extensions: { code: "UNAUTHORIZED" } }]);
 });
 
-it("runs the changes of one request in their order", async () => {
+it("runs the changes of a request in order", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -341,7 +341,7 @@ it("runs the changes of one request in their order", async () => {
   expect(data).toEqual({ a: { version: 2, title: "A" }, b: { version: 3, title: "B" }, c: { version: 4, title: "C" } });
 });
 
-/** Memories of which each is linked to the two next, round and round; answers with the id of one. */
+/** Memories in a circle, each linked to the next two. Returns the id of one. */
 async function ringOf(actor: Actor, size: number): Promise<string> {
   const ring = await memoriesTitled(actor, ...Array.from({ length: size }, (_, index) => `Note ${index}`));
   for (const [index, from] of ring.entries()) {

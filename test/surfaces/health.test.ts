@@ -65,7 +65,7 @@ it("is alive but not ready while the database cannot be reached, and answers 503
 
   expect(statuses).toEqual([200, 503, 503]);
   const told = world.log.flatMap((line) => /"why":"([^"]+)".*answered 503\. \w/.exec(line)?.[1] ?? []);
-  // Four requests were refused, and each reason is told once.
+  // Four requests were refused, and each reason is logged once.
   expect(told).toHaveLength(new Set(told).size);
   expect(told).toContain("the database cannot be reached or its migrations are not in order");
   expect(told.length).toBeGreaterThan(1);

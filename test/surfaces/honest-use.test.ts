@@ -9,14 +9,14 @@ import { readText } from "../support/imports.js";
 import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";
 
-/** Half of them memories, half relationships. */
+/** Half memories, half relationships. */
 const ITEMS = 2 * roundsOf(5_000);
 const ITEMS_OF_CALL = 500;
 
 it(`lets an import of ${ITEMS} items through with every limit on`, { timeout: 600_000 }, async () => {
   await using world = await createWorld();
   const log: string[] = [];
-  // Minutes pass a thousand times faster for the account's budget: nothing else of the limits is a matter of time.
+  // The account's budget runs a thousand times faster than the clock: no other limit depends on time.
   const budgets = new ProcessBudgets(() => performance.now() * 1_000);
   const config = readConfig({ PORT: "0", NODE_ENV: "test" });
   const logger = loggerTo({ write: (line) => void log.push(line) }, "info");

@@ -8,7 +8,7 @@ import { createWorld } from "../support/world.js";
 
 const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes } = LIMITS.http;
 
-/** Gzip that goes on and on and has nothing in it: stored blocks of no bytes. */
+/** Endless gzip data that decompresses to nothing: stored blocks of zero bytes. */
 const GZIP_BEGINS = gzipSync("").subarray(0, 10);
 const EMPTY_BLOCKS = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from([0, 0, 0, 0xff, 0xff])));
 
@@ -101,13 +101,13 @@ it.each([
     if (first) socket.write(inChunk(first));
     const sent = pour(socket, inChunk(more));
     expect(saidIn(await untilClosed(socket))).toMatchObject({ status, closes: true });
-    // What the system's own buffers hold comes on top.
+    // Plus what the system's own buffers hold.
     expect(await sent).toBeLessThan(bodyBytes + 20_000_000);
   }
   expect(world.bugs).toEqual([]);
 });
 
-it("refuses a body that declares too large a size before it is sent, and one that is a little too large", async () => {
+it("refuses a body with too large a Content-Length before it is sent, and one just above the limit", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -135,7 +135,7 @@ it("keeps a connection whose refused body ends soon", async () => {
   expect(statuses).toEqual(["401", "401", "401", "200"]);
 });
 
-/** Sends the same until the connection is closed, and tells how many bytes that were. */
+/** Sends the same bytes until the connection is closed. Returns how many bytes were sent. */
 async function pour(socket: Socket, bytes: Buffer): Promise<number> {
   let sent = 0;
   while (!socket.destroyed) {

@@ -14,14 +14,14 @@ const store = (url: string, key: string, idempotencyKey: string, note: object = 
 const titles = async ({ database }: World) =>
   (await database.pool.query<{ title: string }>("SELECT title FROM memory ORDER BY id")).rows.map(({ title }) => title);
 
-it("executes a request once that is sent 1,000 times, 20 at a time, with the same answer", async () => {
+it("executes a request once when it is sent 1,000 times, 20 at a time, with the same answer", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   let server: Awaited<ReturnType<World["serve"]>> | undefined;
   const bodies = new Set<string>();
   const refusals = new Set<string>();
   for (let round = 0; round < 50; round++) {
-    // Every ten rounds another server: each counts requests for itself, so that the budget is no hindrance.
+    // Every ten rounds another server: each has its own budgets, so the rate limit is not reached.
     if (round % 10 === 0) {
       await server?.[Symbol.asyncDispose]();
       server = await world.serve();
@@ -62,7 +62,7 @@ it("lets another user use the same key for another request", async () => {
   expect(await titles(world)).toEqual(["Once", "Once"]);
 });
 
-it("keeps no failure, so a refused request can be retried with the same key", async () => {
+it("keeps no refusals, so a refused request can be retried with the same key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -78,7 +78,7 @@ it("keeps no failure, so a refused request can be retried with the same key", as
   expect([refused.status, accepted.status]).toEqual([409, 201]);
 });
 
-it("stores nothing if the result cannot be kept, and gives its connection back", async () => {
+it("stores nothing if the result cannot be kept, and releases its connection", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -142,7 +142,7 @@ it.each(["", "x".repeat(256), "with space", "umlaut-ü"])("refuses the key %j", 
 });
 
 const schema = await graphqlSchema();
-/** Results are kept for a user, so not for what needs no key. */
+/** Results are kept for a user, so not for operations that need no key. */
 const changes = operations.filter(keepsResults);
 
 describe.each(changes.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
@@ -173,7 +173,7 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
 const open = operations.filter(({ permission }) => permission === "public");
 
 it.each(open.map((operation) => [operation.name, operation] as const))(
-  "%s, which needs no key, goes on without keeping its result",
+  "%s, which needs no key, runs without keeping its result",
   async (_name, operation) => {
     await using world = await createWorld();
     const { url } = await world.serve();
@@ -206,7 +206,7 @@ it("gives each change of one GraphQL request its own result", async () => {
 });
 
 async function everything({ database }: World) {
-  // What a deleted team leaves behind is emptied in the background, in its own time.
+  // What a deleted team leaves behind is deleted later in the background.
   await vi.waitFor(async () => {
     const { rows } = await database.pool.query("SELECT FROM graph WHERE user_id IS NULL AND team_id IS NULL");
     expect(rows).toEqual([]);

@@ -105,12 +105,12 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
   expect(ended.text).not.toContain("<form");
   expect(await unknown.text()).toContain("There is no such invitation.");
   for (const { headers } of [unknown, malformed]) expect(headers.get("content-type")).toMatch(/^text\/html/);
-  // The code was not used up for nothing.
+  // The code has not been used up.
   expect(await world.database.models.signUpCode.count()).toBe(1);
 });
 
 describe("the page", () => {
-  it("says to somebody who never heard of it what it is, and after the answer what to do next", async () => {
+  it("explains the service to a newcomer, and after the answer what to do next", async () => {
     await using world = await createWorld();
     const { page, invitationId } = await invitedTo(world);
     await world.giveCode(BOB, CODE);
@@ -125,7 +125,7 @@ describe("the page", () => {
     expect(ended.text).toMatch(/invited you.*ask for another one/s);
   });
 
-  it("leads only to what a proxy with a prefix finds", async () => {
+  it("links only to paths that a proxy with a prefix finds", async () => {
     await using world = await createWorld();
     const { page } = await invitedTo(world);
     await world.giveCode(BOB, CODE);
@@ -149,7 +149,7 @@ describe("the page", () => {
     expect(new Set(links)).toEqual(new Set([`${invitation}/code`, invitation, `${invitation}/answer`, "/prefix/"]));
   });
 
-  it("lets a name move no word around it, whichever way it is written", async () => {
+  it("lets no name change the order of the words around it, also if it is written right to left", async () => {
     await using world = await createWorld();
     const { page, owner, teamId } = await invitedTo(world);
     await owner.did(updateTeam, { teamId, name: "\u05E6\u05D5\u05D5\u05EA 7" });
@@ -217,9 +217,9 @@ describe("the page", () => {
   });
 });
 
-/** Bob, who is nobody's user, is invited by Ann; `page` asks for the page, or posts a form to a path below it. */
+/** Ann invites Bob, who has no account. `page` requests the page, or posts a form to a path below it. */
 async function invitedTo(world: Awaited<ReturnType<typeof createWorld>>) {
-  // Mails wait: the test has the token and the code itself.
+  // Mails stay in the queue: the test has the token and the code itself.
   const { url } = await world.serve({ NODE_ENV: "production" });
   const owner = await world.user();
   await world.database.models.user.updateMany({ data: { name: "Ann" } });

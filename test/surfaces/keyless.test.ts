@@ -3,7 +3,7 @@ import { ask } from "../support/http.js";
 import { connected, nextAnswer, saidIn } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
 
-/** Only the head is sent: what is answered to it is answered before the body is read. */
+/** Sends only the head, to show that the answer comes before the body is read. */
 async function answeredToHead(url: string, path: string, header = ""): Promise<{ status: number }> {
   const socket = connected(url);
   socket.write(
@@ -39,7 +39,7 @@ it("charges requests without a key to the address before the body is read, at ev
   ]) {
     expect([path, await answeredToHead(url, path)]).toEqual([path, { status: 429 }]);
   }
-  // A key that nobody looks at saves nobody from it.
+  // Where no key is needed, sending one does not avoid the charge.
   for (const path of ["/signup", "/invitations/nothing/answer"]) {
     expect(await answeredToHead(url, path, "Authorization: Bearer nonsense\r\n")).toEqual({ status: 429 });
   }
@@ -47,7 +47,7 @@ it("charges requests without a key to the address before the body is read, at ev
   expect((await ask(`${url}/healthz`)).status).toBe(200);
 });
 
-it("refuses a wrong key even where no key is needed, at every door", async () => {
+it("refuses a wrong key at every door, even if no key is needed", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const body = { email: "ann@example.com" };
@@ -62,7 +62,7 @@ it("refuses a wrong key even where no key is needed, at every door", async () =>
     expect(byRest.headers.get("www-authenticate")).toBe("Bearer");
   }
   expect((await ask(`${url}/signup`, { body })).status).toBe(202);
-  // A key that is right stands in nobody's way.
+  // A valid key changes nothing.
   const { key } = await world.user();
   expect((await ask(`${url}/signup`, { key, body })).status).toBe(202);
 });

@@ -12,7 +12,7 @@ const { answerBytes } = LIMITS.mcp;
 const createMemory = operationNamed("createMemory");
 const createRelationship = operationNamed("createRelationship");
 
-/** As JSON writes it: an escape whose backslash is not itself escaped. */
+/** Half of a surrogate pair as JSON writes it: an escape whose backslash is not itself escaped. */
 const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/i;
 
 interface Answer {
@@ -24,7 +24,7 @@ interface Answer {
   readonly total: number;
 }
 
-it("cuts a long content, says where, and gives the rest when it is asked for as the hint says", async () => {
+it("cuts a long content, says where, and returns the rest to the call that the hint names", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -98,7 +98,7 @@ it.each([
   expect(kept.answer["version"]).toBe(1);
 });
 
-it("does not send agents to routes, which they cannot call", async () => {
+it("never refers agents to routes, which they cannot call", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -136,7 +136,7 @@ it("keeps null within a client's own context, and has no field of its own that i
   expect(answer).not.toHaveProperty("summary");
 });
 
-it("ends a context of a thousand keys early, and leaves room to read the content", async () => {
+it("cuts a context of a thousand keys, and leaves room to read the content", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -160,7 +160,7 @@ it("ends a context of a thousand keys early, and leaves room to read the content
   expect(world.bugs).toEqual([]);
 });
 
-it("ends a list of hits early, and gives the others when it is asked for them as the hint says", async () => {
+it("cuts a list of hits, and returns the others to the call that the hint names", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -201,7 +201,7 @@ it("ends a list of hits early, and gives the others when it is asked for them as
   expect(world.bugs).toEqual([]);
 });
 
-it("says of a walk that ends at its limit that there is more, and of no other", async () => {
+it("says that there are more related memories only when the limit was reached", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -217,7 +217,7 @@ it("says of a walk that ends at its limit that there is more, and of no other", 
   expect(all["memories"]).toHaveLength(3);
 });
 
-it("says what somebody said of a relationship, and through which memory it was reached, where there is any", async () => {
+it("shows a relationship's own text, and the memory through which it was reached, if there is one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -242,7 +242,7 @@ it("says what somebody said of a relationship, and through which memory it was r
   expect(JSON.stringify([walk, relationships, steps]).split(context)).toHaveLength(4);
 });
 
-it("says what to try where nothing is found, and nowhere else", async () => {
+it("says what to try when nothing is found, and only then", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -267,7 +267,7 @@ it("says what to try where nothing is found, and nowhere else", async () => {
   }
 });
 
-it("says which filters left nothing, and that there is another graph for whoever has one", async () => {
+it("says which filters excluded everything, and names the caller's other graph if there is one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { owner: bob } = await aTeam(world);
@@ -289,7 +289,7 @@ it("says which filters left nothing, and that there is another graph for whoever
   expect(await hint(bob.key, "search_memories", elsewhere)).toContain("the personal graph: try graph team");
 });
 
-it("shows ten hits unless more are asked for", async () => {
+it("shows ten hits by default", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -302,7 +302,7 @@ it("shows ten hits unless more are asked for", async () => {
   expect((await hits({ limit: 20 }))["memories"]).toHaveLength(20);
 });
 
-it("keeps the bound for the largest memories that there can be", async () => {
+it("keeps within the bound for the largest possible memories", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -337,14 +337,14 @@ it("keeps the bound for the largest memories that there can be", async () => {
     const { isError, bytes, answer } = await callTool(url, ann.key, name, args);
     expect([name, isError, answer["truncated"]]).toEqual([name, false, name === "find_path" ? undefined : true]);
     expect(bytes, name).toBeLessThanOrEqual(answerBytes);
-    // Nothing is lost whole: of each list there is at least one.
+    // No list is dropped as a whole: of each there is at least one item.
     for (const list of Object.values(answer).filter((part) => Array.isArray(part)))
       expect(list.length).toBeGreaterThan(0);
   }
   expect(world.bugs).toEqual([]);
 });
 
-it("fits any JSON into its room, and leaves alone what has room", () => {
+it("cuts any JSON to the given size, and leaves JSON unchanged that fits", () => {
   const leaf = fc.oneof(fc.string({ maxLength: 400, unit: "binary" }), fc.integer(), fc.boolean());
   const record = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), leaf, { maxKeys: 6 });
   const wide = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.oneof(leaf, record), { maxKeys: 200 });
@@ -384,7 +384,7 @@ it.each([
   expect(answer).toEqual({ error: { code: "bad_request", message } });
 });
 
-it("says which of two ids no memory has", async () => {
+it("says which of two ids is unknown", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -31,7 +31,7 @@ it.each([
   expect(read).toEqual(right);
 });
 
-it("stores and links what is written in other forms as it is meant", async () => {
+it("converts arguments in other forms when it stores and links", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -51,7 +51,7 @@ it("stores and links what is written in other forms as it is meant", async () =>
   expect(part["content"]).toBe("2]");
 });
 
-it("still lets a change empty what it names, and leaves alone what may be meant", async () => {
+it("lets a change clear fields, and keeps text that may be intended", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -91,7 +91,7 @@ it.each([
   expect(answer).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
 });
 
-it("refuses a context that was cut in an answer, also where it is written as a text", async () => {
+it("refuses a context that was cut in an answer, also if it is sent as text", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -115,7 +115,7 @@ it.each([
   expect(Array.isArray(read) ? read : [read]).toEqual([types]);
 });
 
-it("leaves a list alone that has too many items to be taken", () => {
+it("leaves a list unchanged that has more items than are allowed", () => {
   const types = Array.from({ length: LIMITS.text.itemsUnlessDeclared + 1 }, () => "Code Pattern");
   const field = {
     ...{ name: "types", description: "", required: false, nullable: false },

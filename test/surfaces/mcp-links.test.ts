@@ -3,7 +3,7 @@ import { callTool } from "../support/mcp.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
-/** What an agent's call for a relationship comes to, and what the graph then says of the problem. */
+/** The answer to an agent's call that creates a relationship of this type. */
 async function linked(relationship_type: string) {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -26,7 +26,7 @@ it.each([
   expect((await linked(type)).error?.message).toBe(`relationship_type: ${message}`);
 });
 
-it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("lets an agent say %s", async (type) => {
+it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("lets an agent use %s", async (type) => {
   expect((await linked(type)).type).toBe(type);
 });
 

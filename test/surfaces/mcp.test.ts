@@ -8,7 +8,7 @@ import { createWorld } from "../support/world.js";
 const note = { type: "problem", title: "Payments time out", content: "Under load, after 30 s." };
 
 describe("a client of an earlier revision", () => {
-  it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("of %s is answered in it", async (revision) => {
+  it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("is answered in its own: %s", async (revision) => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -40,13 +40,13 @@ describe("a client of an earlier revision", () => {
     expect(Object.keys(listed.body.result ?? {})).toEqual(["tools"]);
     const called = await askMcp(url, key, "tools/call", { name: "store_memory", arguments: note }, asOld);
     expect(Object.keys(called.body.result ?? {})).toEqual(["content", "structuredContent"]);
-    // Its own revision has no such methods; the answer is not an error of HTTP there.
+    // Its revision has no such method; there, that is no HTTP error.
     const unknown = await askMcp(url, key, "server/discover", {}, asOld);
     expect([unknown.status, unknown.body.error?.code]).toEqual([200, -32_601]);
     expect(world.bugs).toEqual([]);
   });
 
-  it("gets the newest of these revisions when it asks for one that nobody knows", async () => {
+  it("gets the newest of these revisions when it asks for an unknown one", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -59,7 +59,7 @@ describe("a client of an earlier revision", () => {
 });
 
 describe("a client of the newest revision", () => {
-  it("needs no handshake, and learns of each result what it is and how long it holds", async () => {
+  it("needs no handshake, and learns the type of each result and how long it is valid", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -84,7 +84,7 @@ describe("a client of the newest revision", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("is refused when its headers and its message do not say the same", async () => {
+  it("is refused when its headers and its message differ", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -131,7 +131,7 @@ describe("a client of the newest revision", () => {
 });
 
 describe("an error", () => {
-  it("of HTTP or of the protocol has its status, and the id of the message where that can be read", async () => {
+  it("of HTTP or of the protocol has its status, and the id of the message if that can be read", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -166,7 +166,7 @@ describe("an error", () => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("about which an agent can do something is an answer that says what", async () => {
+  it("that an agent can correct is an answer that says how", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user();
@@ -190,14 +190,14 @@ describe("an error", () => {
     expect(said.map(({ code }) => code)).toEqual([
       ...["not_found", "conflict", "bad_request", "bad_request", "bad_request", "bad_request", "bad_request"],
     ]);
-    // By the names that an agent knows, and not by routes.
+    // With the names that an agent knows, not with routes.
     expect(said[0]?.message).toContain("`search_memories` finds memories");
     expect(said[1]?.message).toMatch(/ its id is in the details\.$/);
     expect(said[2]?.message).toBe("limit: must be from 1 to 20");
     expect(world.bugs).toEqual([]);
   });
 
-  it("of a tool that the key's scopes forbid is that of an unknown one, and no list shows it", async () => {
+  it("for a tool that the key's scopes forbid is the one for unknown tools, and no list shows the tool", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user({ scopes: ["memories:read"] });
@@ -218,7 +218,7 @@ describe("an error", () => {
 });
 
 describe("the budget", () => {
-  it("is charged once for each message, and its end is an answer to a call", async () => {
+  it("is charged once for each message; when it is used up, a call gets that as an answer", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { key } = await world.user({ plan: "free" });
@@ -242,7 +242,7 @@ describe("the budget", () => {
         message: expect.stringMatching(/^Too many requests\. Try again in \d+ s\.$/) as string,
       },
     });
-    // No agent waits for these.
+    // Agents do not wait for these, so they get an HTTP error.
     expect((await askMcp(url, key, "tools/list")).status).toBe(429);
     expect((await ask(`${url}/mcp`, { key })).status).toBe(429);
     const large = { name: "search_memories", arguments: { query: "a".repeat(LIMITS.mcp.refusedBodyBytes) } };
@@ -266,7 +266,7 @@ describe("pages of other origins", () => {
   });
 });
 
-it("answers 404 without a key, and without a charge, where clients look for an authorization server", async () => {
+it("answers 404 without key and charge where clients look for an authorization server", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const paths = [

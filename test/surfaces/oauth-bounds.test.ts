@@ -25,7 +25,7 @@ describe("strangers", () => {
   const { redirectUris, redirectUriLength, nameLength, waiting, bodyBytes } = LIMITS.oauth;
   const uriOf = (length: number) => CALLBACK.padEnd(length, "x");
 
-  it("register clients within bounds", async () => {
+  it("can register clients only within bounds", async () => {
     const many = (count: number) => ({ redirect_uris: Array.from({ length: count }, (_, n) => `${CALLBACK}/${n}`) });
     const statuses = [
       await walker.register(many(redirectUris)),
@@ -53,7 +53,7 @@ describe("strangers", () => {
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining([expect.stringMatching(/secret|scope|jwks|logo/)]));
   });
 
-  it("send small bodies, of the right kind", async () => {
+  it("can send only small bodies of the right type", async () => {
     const send = async (path: string, body: string, type = "application/json") => {
       const answer = await ask(`${url}/oauth${path}`, { body, headers: { "content-type": type } });
       return [answer.status, (answer.body as { error?: string }).error];
@@ -80,7 +80,7 @@ describe("strangers", () => {
     }
   });
 
-  it("register and begin as often as a network may, and no more", async () => {
+  it("can register and connect only as often as a network may", async () => {
     const network = { ...app.services, clientAddress: walker.address };
     const useUp = async (uses: Parameters<typeof takeUseOfNetwork>[1]) => {
       for (let used = 1; used < uses.limit; used++) await takeUseOfNetwork(network, uses);
@@ -98,7 +98,7 @@ describe("strangers", () => {
     expect((await new OAuthWalker(url, world).begin(id)).status).toBe(303);
   });
 
-  it("fill a bounded part of the database: the oldest clients that nobody connected give way", async () => {
+  it("can fill only a bounded part of the database: the oldest unconnected clients are removed", async () => {
     const { clientId, ...tokens } = await walker.connect();
     await world.database.pool.query(
       `INSERT INTO oauth_record (kind, hash, payload, expires_at)
@@ -117,7 +117,7 @@ describe("strangers", () => {
   });
 });
 
-it("leads below the path of its public address, whatever the request says, by cookies for TLS alone", async () => {
+it("redirects below the path of its public URL, whatever the request says, with cookies only for TLS", async () => {
   const { url: inner } = await world.serve({ PUBLIC_URL: "https://memory.example.com/graph" });
   const proxied = new OAuthWalker(inner, world);
   const { body: client } = await proxied.register();
@@ -136,7 +136,7 @@ it("leads below the path of its public address, whatever the request says, by co
   expect(refused.location).toMatch(/^https:\/\/memory\.example\.com\/graph\/oauth\/authorize\//);
 });
 
-it("is off without a public address", async () => {
+it("is off without a public URL", async () => {
   await using other = await createWorld();
   const { url: silent } = await other.serve();
   for (const path of [

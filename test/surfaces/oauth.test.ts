@@ -8,7 +8,7 @@ import { messageOf } from "../support/mcp.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
-/** One for all: each test has a client of its own. */
+/** One world for all: each test has a client of its own. */
 let world: World;
 let url: string;
 let walker: OAuthWalker;
@@ -21,7 +21,7 @@ beforeEach(() => void (walker = new OAuthWalker(url, world)));
 afterEach(() => expect(world.bugs).toEqual([]));
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Sends a message to a door of agents. */
+/** Sends a message to one of the doors for agents. */
 async function say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
   const { headers, body } = messageOf(method, params);
   const answer = await ask(url + path, { key: token, headers, body });
@@ -36,7 +36,7 @@ const expire = (kind: string) =>
 const newestKey = () => world.database.models.apiKey.findFirstOrThrow({ orderBy: { id: "desc" } });
 
 describe("a client without a token", () => {
-  it("is led from the door to the authorization server", async () => {
+  it("is referred to the authorization server", async () => {
     const refused = await say(undefined, "tools/list");
     const wrong = await say("wrong", "tools/list");
     const resource = await ask(`${url}/.well-known/oauth-protected-resource/mcp/oauth`);
@@ -55,7 +55,7 @@ describe("a client without a token", () => {
     });
   });
 
-  it("is not led there by the door that takes keys", async () => {
+  it("is not referred there by the door for keys", async () => {
     expect((await say(undefined, "tools/list", {}, "/mcp")).headers.get("www-authenticate")).toBe("Bearer");
     for (const path of [
       "/.well-known/oauth-protected-resource",
@@ -72,7 +72,7 @@ describe("a client without a token", () => {
 });
 
 describe("a connected client", () => {
-  it("acts as a key of the person, which lists it, and ends it when it is revoked", async () => {
+  it("acts as a key of the person, who can list it and disconnect the client by revoking it", async () => {
     const { clientId, ...tokens } = await walker.connect();
     const ann = await world.database.models.user.findUniqueOrThrow({ where: { email: walker.email } });
     const key = await newestKey();
@@ -91,7 +91,7 @@ describe("a connected client", () => {
     expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("calls nothing else with its token, and no key opens its door", async () => {
+  it("can use its token at no other door, and its door accepts no keys", async () => {
     const { access_token: token } = await walker.connect();
     const { key } = await world.user();
 
@@ -101,7 +101,7 @@ describe("a connected client", () => {
     expect((await say(key, "tools/list")).status).toBe(401);
   });
 
-  it("is shown no tool for which it has no scope", async () => {
+  it("sees no tool for which it has no scope", async () => {
     const { access_token: token, scope } = await walker.connect({ scope: "memories:read openid" });
     const { body } = await say(token, "tools/list");
 
@@ -110,7 +110,7 @@ describe("a connected client", () => {
     expect((await store(token)).body.error?.message).toContain("Unknown tool: store_memory");
   });
 
-  it("may take a token for less than it was allowed", async () => {
+  it("may request a token with fewer scopes than it was granted", async () => {
     const { clientId, refresh_token: token } = await walker.connect();
     const { body } = await walker.refresh(clientId, token, { scope: "memories:read" });
 
@@ -118,7 +118,7 @@ describe("a connected client", () => {
     expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
   });
 
-  it("is refused by a server with another address", async () => {
+  it("is refused by a server with another URL", async () => {
     const { access_token: token } = await walker.connect();
     const { url: other } = await world.serve({ PUBLIC_URL: "https://other.example.com" });
     const { headers, body } = messageOf("tools/list", {});
@@ -152,7 +152,7 @@ describe("a connected client", () => {
     expect((await newestKey()).revokedAt).not.toBeNull();
   });
 
-  it("gets tokens for one of many uses of a refresh token at once, and none stays valid", async () => {
+  it("gets tokens for only one of many simultaneous uses of a refresh token, and none stays valid", async () => {
     const { clientId, ...first } = await walker.connect();
     const answers = await Promise.all(Array.from({ length: 6 }, () => walker.refresh(clientId, first.refresh_token)));
 
@@ -162,7 +162,7 @@ describe("a connected client", () => {
     }
   });
 
-  it("is disconnected when it gives up a token, which no other client can do for it", async () => {
+  it("is disconnected when it revokes a token, which no other client can do for it", async () => {
     const { clientId, ...tokens } = await walker.connect();
     const { body: other } = await walker.register();
     const revoke = (client_id: string) =>
@@ -180,7 +180,7 @@ describe("a connected client", () => {
     expect(entries.map(({ action }) => action)).toEqual(["connectClient", "disconnectClient"]);
   });
 
-  it("asks for a new token when one has expired, and begins anew when its refresh token has", async () => {
+  it("refreshes an expired token, and connects again when its refresh token has expired", async () => {
     const { clientId, ...tokens } = await walker.connect();
 
     await expire("AccessToken");
@@ -189,7 +189,7 @@ describe("a connected client", () => {
     expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("lasts as long as its newest token, and is known as long as it may last", async () => {
+  it("stays connected as long as its newest token lasts, and stays registered as long as it may connect", async () => {
     const { clientId } = await walker.connect();
     const key = await newestKey();
     const hash = createHash("sha256").update(clientId).digest();
@@ -226,7 +226,7 @@ describe("a connected client", () => {
 });
 
 describe("a code", () => {
-  it("is worth tokens once; a second use ends the connection", async () => {
+  it("gives tokens once; a second use ends the connection", async () => {
     const { body: client } = await walker.register();
     const code = (await walker.agree(client.client_id)).get("code") ?? "";
     const first = await walker.exchange(client.client_id, code);
@@ -251,7 +251,7 @@ describe("a code", () => {
     expect([status, body.error]).toEqual([400, error]);
   });
 
-  it("is worth nothing to another client, or when it has expired", async () => {
+  it("gives nothing to another client, or when it has expired", async () => {
     const [{ body: client }, { body: other }] = [await walker.register(), await walker.register()];
     const code = (await walker.agree(client.client_id)).get("code") ?? "";
 
@@ -293,7 +293,7 @@ describe("a request of a client", () => {
     "is refused with %s, and a client on the person's machine is told; nobody is led to a site",
     async (_name, changed, error) => {
       const own = ["http://127.0.0.1:6/callback", "http://localhost/callback", "com.example.app:/callback"];
-      // Browsers read all of these as the first.
+      // Browsers take all of these as the first.
       const sites = [CALLBACK, ` ${CALLBACK}`, `\t${CALLBACK}`, CALLBACK.replace("https", "H\nTTPS")];
       const { body: client } = await walker.register({ redirect_uris: [...own, ...sites] });
       const begin = (redirect_uri: string, mode = {}) =>
@@ -310,7 +310,7 @@ describe("a request of a client", () => {
     },
   );
 
-  it("reads a document about a client from no internal address", async () => {
+  it("never reads a client's document from an internal address", async () => {
     let connections = 0;
     const internal = createServer((socket) => void (connections++, socket.destroy())).listen(0, "127.0.0.1");
     await once(internal, "listening");
@@ -328,7 +328,7 @@ describe("a request of a client", () => {
     const CLIENT = "https://client.example.com/client.json";
     const LIST = "https://client.example.com:8443/list.json";
 
-    /** Stands for the web, of which tests reach nothing. @returns the addresses that were read */
+    /** Replaces the web, which tests do not reach. @returns the addresses that were read */
     function publish(document: object): string[] {
       const read: string[] = [];
       const { fetch } = globalThis;
@@ -350,7 +350,7 @@ describe("a request of a client", () => {
       expect(read).toEqual([CLIENT]);
     });
 
-    it("leads to no site without TLS, of whatever type the client says it is", async () => {
+    it("redirects to no site without TLS, whatever type the client claims", async () => {
       for (const type of ["web", "native"]) {
         const client = `${CLIENT}?${type}`;
         for (const redirect_uri of ["http://site.example.com/callback", " http://site.example.com/callback"]) {
@@ -364,7 +364,7 @@ describe("a request of a client", () => {
     });
   });
 
-  it("is shown with the client's name, where it leads, and what it asks for", async () => {
+  it("is shown with the client's name, its destination and the requested scopes", async () => {
     const { body: client } = await walker.register({ redirect_uris: [CALLBACK], client_name: "<b>Evil\u202e \n name" });
     const { location } = await walker.begin(client.client_id, { scope: "memories:read" });
     const { text, headers } = await walker.visit(location);

@@ -22,19 +22,16 @@ const FORMS: ReadonlyArray<readonly [name: string, type: string, body: string]> 
   ["more than a body may have", FORM, "a".repeat(1_048_577)],
 ];
 
-it.each(FORMS)(
-  "refuses a form of %s at the page of an invitation, and at that of a checkout",
-  async (_name, type, body) => {
-    await using world = await createWorld();
-    const { url } = await world.serve();
+it.each(FORMS)("refuses a form of %s on the pages of an invitation and of a checkout", async (_name, type, body) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
 
-    for (const path of ["/invitations/nothing/answer", "/invitations/nothing/code", "/billing/return?session_id=x"]) {
-      const { status } = await ask(url + path, { method: "POST", body, headers: { "content-type": type } });
-      expect([path, status >= 400 && status < 500]).toEqual([path, true]);
-    }
-    expect(world.bugs).toEqual([]);
-  },
-);
+  for (const path of ["/invitations/nothing/answer", "/invitations/nothing/code", "/billing/return?session_id=x"]) {
+    const { status } = await ask(url + path, { method: "POST", body, headers: { "content-type": type } });
+    expect([path, status >= 400 && status < 500]).toEqual([path, true]);
+  }
+  expect(world.bugs).toEqual([]);
+});
 
 const CHAINS: ReadonlyArray<readonly [name: string, value: string]> = [
   ["a thousand addresses", Array.from({ length: 1_000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join(",")],
@@ -47,7 +44,7 @@ const CHAINS: ReadonlyArray<readonly [name: string, value: string]> = [
   ["colons", ":".repeat(8_000)],
 ];
 
-it.each(CHAINS)("serves whoever comes through proxies by way of %s", async (_name, chain) => {
+it.each(CHAINS)("serves clients with the proxy chain %s", async (_name, chain) => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "2" });
   const { key } = await world.user();

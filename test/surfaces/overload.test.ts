@@ -22,7 +22,7 @@ it("refuses requests beyond the limit before it reads them, at every door, and s
   const held = [1, 2].map(() => ask(`${url}/v1/memories`, { key, body: NOTE }));
   const statusOf = async (path: string) => (await ask(`${url}${path}`)).status;
   await expect.poll(() => statusOf("/docs"), PATIENCE).toBe(503);
-  // Neither who asks nor what is asked for is looked at.
+  // Neither the key nor the body is looked at.
   const byRest = await ask(`${url}/v1/memories`, { key: "wrong", body: "x".repeat(2_000_000) });
   const byGraphQL = await ask(`${url}/graphql`, { body: { query: "{" } });
   const alive = await Promise.all([statusOf("/healthz"), statusOf("/readyz")]);

@@ -18,7 +18,7 @@ const BOB = "bob@example.com";
 
 type Scheme = "light" | "dark";
 
-/** Something that only the page's own style makes so, once the page is there. */
+/** A computed style that only the loaded page's own stylesheet produces. */
 interface Looks {
   readonly selector: string;
   readonly property: string;
@@ -31,7 +31,7 @@ const LAYOUT: Looks = { selector: "body", ...BACKGROUND };
 /** The part of the playground whose colours are ours; those of the editor are GraphiQL's. */
 const OURS: Readonly<Record<string, string>> = { "/graphql": ".playground-examples, .playground-title" };
 
-/** Those that bring a style of their own. */
+/** Pages with a style of their own. */
 const OTHERS: Readonly<Record<string, Looks>> = {
   "/docs": {
     ...{ selector: ".swagger-ui .opblock-tag-section", property: "color" },
@@ -43,10 +43,10 @@ const OTHERS: Readonly<Record<string, Looks>> = {
   },
 };
 
-/** Pages that anybody can open: the documentation, and one of each other kind that shares the layout. */
+/** Pages that anybody can open: the documentation, and one of each other kind with the shared layout. */
 const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/invitations/unknown", "/nothing"];
 
-it("shows a page to people who come to an unknown address, and the error to programs", async () => {
+it("shows people a page at an unknown address, and programs the error", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   for (const path of ["/nothing", "/invitations", "/docs/nothing?a=/b", "/teams/x/y"]) {
@@ -64,7 +64,7 @@ it("shows a page to people who come to an unknown address, and the error to prog
   }
 });
 
-/** A proxy that shows a server below a prefix, and notes what is asked for elsewhere. */
+/** A proxy that serves a server below a prefix, and records requests outside the prefix. */
 async function prefixProxy() {
   const outside: string[] = [];
   let target = "";
@@ -96,7 +96,7 @@ async function prefixProxy() {
 }
 
 describeInBrowser("pages", (browser) => {
-  it("work behind a proxy that adds a prefix, and name it in addresses", async () => {
+  it("work behind a proxy that adds a prefix, and include the prefix in URLs", async () => {
     await using world = await createWorld();
     await using proxy = await prefixProxy();
     const { url } = await world.serve({ PUBLIC_URL: proxy.url });
@@ -122,7 +122,7 @@ describeInBrowser("pages", (browser) => {
   });
 
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(
-    "lets the style of %s in, says nothing in the console, fits a phone and can be read (%s)",
+    "loads the style of %s, logs nothing to the console, fits a phone and is readable (%s)",
     async (path, colorScheme) => {
       await using world = await createWorld();
       const { url } = await world.serve();
@@ -148,7 +148,7 @@ describeInBrowser("pages", (browser) => {
       await context.close();
 
       expect(look).toEqual({ value: expected[colorScheme], width: 390 });
-      // The browser itself tells of an answer that is an error, and GraphiQL of the workers it starts.
+      // The browser itself logs error statuses, and GraphiQL logs the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
     },
   );

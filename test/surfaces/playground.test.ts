@@ -87,13 +87,13 @@ describe("other GraphQL explorers", () => {
 
 const EXAMPLES = SUBJECTS.flatMap(({ examples }) => examples);
 
-/** Examples that this caller is refused, since they are for another user. */
+/** Examples that are refused to this caller, because they are for another user. */
 const REFUSED: Readonly<Record<string, string>> = { "Accept an invitation": "invitation_email_mismatch" };
 
 describe("the examples", () => {
   const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
 
-  it.each(EXAMPLES)("$title fits the schema, and so do its variables", ({ document, variables }) => {
+  it.each(EXAMPLES)("$title and its variables fit the schema", ({ document, variables }) => {
     const parsed = parse(document);
     const [operation] = parsed.definitions as OperationDefinitionNode[];
     const known = { memory: ["1", "2"], team: ["3"], invitation: ["4"], key: ["5"] };
@@ -112,7 +112,7 @@ describe("the examples", () => {
     for (const title of titles) expect(titles.filter((other) => other.includes(title))).toEqual([title]);
   });
 
-  it("work one after the other, each with the ids of earlier answers", async () => {
+  it("work one after the other, with the ids of earlier answers", async () => {
     await using world = await createBillingWorld();
     const { key } = await world.user();
     let ids: Ids = {};
@@ -143,12 +143,12 @@ describe("the examples", () => {
       team: ["4"],
     });
     expect(collectIds(null, earlier)).toEqual(earlier);
-    // The key in use is a key too, and revoking it must not be offered.
+    // The key in use is a key too, but revoking it must not be offered.
     expect(collectIds({ apiKeys: { keys: [{ id: "1", prefix: "mg_live_a" }] } })).toEqual({});
   });
 });
 
-/** What comes by mail to other people: the code, and the token of the invitation. */
+/** Stores what other people get by mail: the code, and the token of the invitation. */
 async function prepare(world: BillingWorld, { invitation: [id] = [] }: Ids, variables: object): Promise<void> {
   const { token, input = {} } = variables as { token?: string; input?: { email?: string; code?: string } };
   if (input.email && input.code) await world.giveCode(input.email, input.code);
@@ -226,12 +226,12 @@ describeInBrowser("the playground", (browser) => {
     await answers(page, `"Headers": { "Authorization": "Bearer mg_live_…"`);
 
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
-    // The browser itself tells of the one that is refused.
+    // The browser itself logs the refused request.
     expect(problems).toEqual([expect.stringContaining("401 (Unauthorized)")]);
     expect(world.bugs).toEqual([]);
   });
 
-  it("brings back by undoing what an example has replaced", async () => {
+  it("restores with undo what an example has replaced", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
@@ -248,7 +248,7 @@ describeInBrowser("the playground", (browser) => {
     await shows(page, QUERY_EDITOR, written);
   });
 
-  it("says so where the service cannot be reached, or something else answers", async () => {
+  it("says so when the service cannot be reached, or when something else answers", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const page = await browser().newPage();
@@ -286,7 +286,7 @@ describeInBrowser("the playground", (browser) => {
   });
 });
 
-/** Notes what must not happen: errors on the console, and requests to anywhere but the service. */
+/** Collects what must not happen: errors on the console, and requests to anywhere but the service. */
 function problemsOf(page: Page, url: string): string[] {
   const problems: string[] = [];
   page.on("console", (message) => void (message.type() === "error" && problems.push(message.text())));
@@ -310,7 +310,7 @@ const run = (page: Page) => page.getByRole("button", { name: "Execute query" }).
 
 const answers = (page: Page, text: string) => shows(page, ".graphiql-response .view-lines", text);
 
-/** White space does not count: the editor wraps long lines, and shows spaces as no-break spaces. */
+/** White space is ignored: the editor wraps long lines, and shows spaces as no-break spaces. */
 async function shows(page: Page, selector: string, text: string): Promise<void> {
   const withoutSpace = (from: string) => from.replaceAll(/\s/g, "");
   const shown = async () => withoutSpace(await page.locator(selector).innerText());

@@ -65,7 +65,7 @@ it("charges nothing for a refused request, so a smaller one can still pass", asy
   expect(Number(none.headers.get("retry-after"))).toBeGreaterThan(50);
 });
 
-it("lets a request that GraphQL cannot understand cost one", async () => {
+it("charges one for a request that GraphQL cannot parse", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
@@ -91,7 +91,7 @@ it("charges failed authentication to the address, so that no stranger uses up an
   expect([neighbour.status, elsewhere.status, owner.status]).toEqual([429, 401, 200]);
 });
 
-it("charges GraphQL requests without a key to the address, and not those with a key", async () => {
+it("charges GraphQL requests without a key to the address, but not those with a key", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -127,7 +127,7 @@ it("refuses to trust a forged X-Forwarded-For beyond the configured number of pr
   expect(statuses.filter((status) => status === 429)).toHaveLength(1);
 });
 
-describe.skipIf(!reachable)("with a Redis that is waited for, however busy the machine is", () => {
+describe.skipIf(!reachable)("with a Redis and a long timeout, for busy machines", () => {
   useLimits("budgets", { redisWaitMs: 30_000 });
 
   it("lets exactly 60 of 200 through over two servers", async () => {
@@ -156,7 +156,7 @@ describe.skipIf(!reachable)("with Redis", () => {
       proxy.set("fine");
       await eventually(async () => {
         const { headers } = await ask(`${url}/me`, { key: ann.key });
-        // Redis counted one before the fault; the process has used up its own budget.
+        // Redis counted one request before the fault; the process then used up its own budget.
         return !/r=0;/.test(headers.get("ratelimit") ?? "");
       });
 
@@ -175,7 +175,7 @@ describe.skipIf(!reachable)("with Redis", () => {
   });
 });
 
-/** Asks by both doors at once; each request costs one. */
+/** Sends requests by both doors at once; each costs one. */
 function mixed(urls: readonly string[], { key }: Actor, count: number): Promise<Answer[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -214,7 +214,7 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
 
 type Fault = "fine" | "hung" | "cut off";
 
-/** Stands between a server and Redis, and can hold back or cut what passes. */
+/** A proxy to Redis that can hold back or cut what passes. */
 async function faultyProxy(target: string) {
   const { hostname, port } = new URL(target);
   let fault: Fault = "fine";
@@ -237,7 +237,7 @@ async function faultyProxy(target: string) {
     url: `redis://127.0.0.1:${(server.address() as { port: number }).port}`,
     set(next: Fault) {
       fault = next;
-      // What was held back is lost, so the connection must not go on as if nothing had been.
+      // The bytes held back are lost, so the connection must not continue as if nothing were missing.
       if (next !== "hung") for (const connection of connections) connection.destroy();
     },
     async [Symbol.asyncDispose]() {

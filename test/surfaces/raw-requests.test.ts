@@ -2,20 +2,20 @@ import { expect, it } from "vitest";
 import { exchange } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
-/** The rest of a head whose connection ends with the answer. */
+/** Headers of a request whose connection ends with the answer. */
 const CLOSE = "Connection: close\r\n";
 const HOST = `Host: a\r\n${CLOSE}`;
 
 const get = (target: string, headers = "", version = "HTTP/1.1"): string =>
   `GET ${target} ${version}\r\n${HOST}${headers}\r\n`;
-/** What creates a memory, framed as a row says; `KEY` stands for a key. */
+/** A request that creates a memory, with the framing of a row; `KEY` stands for an API key. */
 const post = (headers: string, body: string): string =>
   `POST /v1/memories HTTP/1.1\r\n${HOST}Authorization: Bearer KEY\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;
 const CHUNKED = "Transfer-Encoding: chunked\r\n";
 
 type Row = readonly [name: string, bytes: string, status: number];
 
-/** What the address of a request can be. */
+/** Request targets. */
 const TARGETS: readonly Row[] = [
   ["the whole address", get("http://a/healthz"), 200],
   ["another one's address", get("http://other.example.com:99999/healthz"), 200],
@@ -46,7 +46,7 @@ const TARGETS: readonly Row[] = [
   ["no method", `/healthz HTTP/1.1\r\n${HOST}\r\n`, 400],
 ];
 
-/** What a head can be otherwise. */
+/** Variants of the head. */
 const HEADS: readonly Row[] = [
   ["HTTP/1.0 without a host", "GET /healthz HTTP/1.0\r\n\r\n", 200],
   ["HTTP/1.1 without a host", `GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`, 400],
@@ -80,7 +80,7 @@ const HEADS: readonly Row[] = [
   ["an expectation without a body", get("/healthz", "Expect: 100-continue\r\n"), 200],
 ];
 
-/** How a body can be framed: two lengths that differ have been two requests to somebody. */
+/** Ways to frame a body. Two different lengths could be read as two requests by another server. */
 const FRAMES: readonly Row[] = [
   ["its length twice", post("Content-Length: 2\r\nContent-Length: 2\r\n", "{}"), 400],
   ["two lengths", post("Content-Length: 2\r\nContent-Length: 3\r\n", "{}"), 400],
@@ -122,9 +122,7 @@ it.each([
   expect(world.bugs).toEqual([]);
 });
 
-/**
- * The final answer: its status, whether it has an id, and whether what is refused is refused in the documented form.
- */
+/** The final answer: its status, whether it has an id, and whether a refusal has the documented form. */
 function whatItIs(answer: string): unknown[] {
   const [head = "", ...rest] = answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").split("\r\n\r\n");
   const body = rest.join("\r\n\r\n");

@@ -70,7 +70,7 @@ it("returns relationships, related memories and hits with the documented fields 
   });
 });
 
-it("updates a memory by PATCH and PUT in the same way: absent fields stay, null clears", async () => {
+it("updates a memory by PATCH and PUT in the same way: absent fields are kept, null clears", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -86,7 +86,7 @@ it("updates a memory by PATCH and PUT in the same way: absent fields stay, null 
   }
 });
 
-it("says of a query string what is wrong with it: a value given twice, and a plus sign that means a space", async () => {
+it("says what is wrong with a query string: a value given twice, a plus sign that means a space", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -104,7 +104,7 @@ it("says of a query string what is wrong with it: a value given twice, and a plu
   expect(await problemsOf(`created_after=${encodeURIComponent(time)}`)).toEqual([200, undefined]);
 });
 
-it("finds memories whose external ids are words of paths as the document says", async () => {
+it("finds memories whose external ids are path segments, encoded as documented", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -119,7 +119,7 @@ it("finds memories whose external ids are words of paths as the document says", 
   }
 });
 
-it("reads numbers as doubles, and the last of a name that stands twice, as the document says", async () => {
+it("reads numbers as doubles, and the last of duplicate names, as documented", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -200,7 +200,7 @@ it("reads a list given repeatedly or joined by commas", async () => {
   expect(await titles("tags=x&tags=y&min_importance=0.5&limit=1")).toEqual(["A"]);
 });
 
-it("joins pages by the cursor of the page before", async () => {
+it("continues a list by the cursor of the previous page", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -258,7 +258,7 @@ it("returns the reason of a conflict, and the details to resolve it", async () =
   expect(body).toMatchObject({ error: { code: "conflict", reason: "relationship_exists", details: { id } } });
 });
 
-it("checks the key, then the format, the fields, the scope, and at last whether the object exists", async () => {
+it("checks the key, then the format, the fields, the scope, and finally whether the object exists", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const reader = await world.user({ scopes: ["memories:read"] });

@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A server, and the requests of the published SDKs to it, as they send them. */
+/** A server, and the requests that the published SDKs send to it. */
 async function startServer() {
   const world = await createWorld();
   const { url } = await world.serve();
@@ -64,7 +64,7 @@ it("stores, reads, changes and deletes a memory", async () => {
   ]);
 });
 
-it("lists without a query, newest first, and narrows by all tags, types and importance", async () => {
+it("lists without a query, newest first, and filters by all tags, types and importance", async () => {
   await using server = await startServer();
   const { call, make } = server;
   await make({ title: "Red", tags: ["red"], importance: 0.2 });
@@ -81,7 +81,7 @@ it("lists without a query, newest first, and narrows by all tags, types and impo
   expect(titlesOf(await call("/memories?limit=20&offset=0&min_importance=0.5"))).toEqual(["Blue", "Both"]);
 });
 
-it("finds a tag with a comma, ids that are names of calls, and queries in any script", async () => {
+it("finds a tag with a comma, ids that equal route names, and queries in any script", async () => {
   await using server = await startServer();
   const { url, ann, call, make } = server;
   await make({ title: "Joined", tags: ["a,b", "c"] });
@@ -98,7 +98,7 @@ it("finds a tag with a comma, ids that are names of calls, and queries in any sc
   expect(await call(`/memories/recall?${search.toString()}`)).toMatchObject({ status: 200, body: { memories: [] } });
 });
 
-it("searches and recalls with whole memories", async () => {
+it("returns whole memories for searches and recalls", async () => {
   await using server = await startServer();
   const { call, make } = server;
   const found = await make({ title: "Redis timeout", content: "Wait longer.", context: { project_path: "/a" } });
@@ -116,7 +116,7 @@ it("searches and recalls with whole memories", async () => {
   expect(titlesOf(await call("/memories?limit=20&offset=1000&query=redis"))).toEqual([]);
 });
 
-it("answers a search for one memory with the one that has the query for its title", async () => {
+it("answers a search for one memory with the one whose title equals the query", async () => {
   await using server = await startServer();
   const { call, make } = server;
   for (const title of ["task_1", "task_1_result", "task_1 (old)"]) await make({ title });
@@ -127,7 +127,7 @@ it("answers a search for one memory with the one that has the query for its titl
   expect(await first("nothing")).toEqual([]);
 });
 
-it("links memories, and answers a second time with the relationship that is there", async () => {
+it("links memories, and answers a repetition with the existing relationship", async () => {
   await using server = await startServer();
   const { make, link } = server;
   const [one, two] = [await make({}), await make({})];
@@ -145,7 +145,7 @@ it("links memories, and answers a second time with the relationship that is ther
   expect([again.status, again.body]).toEqual([200, first.body]);
 });
 
-it("follows relationships both ways", async () => {
+it("follows relationships in both directions", async () => {
   await using server = await startServer();
   const { call, make, link } = server;
   const [one, two, three] = [await make({ title: "1" }), await make({ title: "2" }), await make({ title: "3" })];
@@ -171,7 +171,7 @@ it("follows relationships both ways", async () => {
   expect((typed.body as { related: Fields[] }).related.map(({ memory }) => memory)).toEqual([three]);
 });
 
-it("understands types as Python writes members of its enumerations into a query", async () => {
+it("reads types as Python writes enum members into a query", async () => {
   await using server = await startServer();
   const { call, make, link } = server;
   const [pattern, task] = [await make({ title: "A", type: "code_pattern" }), await make({ title: "B", type: "task" })];
@@ -186,7 +186,7 @@ it("understands types as Python writes members of its enumerations into a query"
   expect((await call(`${near}.SOLVES`)).body).toEqual({ related: [] });
 });
 
-it("takes the key from either header, cuts limits, and says in `detail` what is wrong", async () => {
+it("accepts the key in either header, lowers limits to the maximum, and says in `detail` what is wrong", async () => {
   await using server = await startServer();
   const { url, ann, call } = server;
   const path = `${url}/api/v1/memories`;
@@ -234,7 +234,7 @@ it("takes the key from either header, cuts limits, and says in `detail` what is 
   ]);
 });
 
-it("lets nobody reach another's memories", async () => {
+it("refuses access to other users' memories", async () => {
   await using server = await startServer();
   const { world, call } = server;
   const bobs = await aMemory(await world.user(), { title: "Secret" });
@@ -250,6 +250,6 @@ it("lets nobody reach another's memories", async () => {
   expect(titlesOf(await call("/memories?query=secret"))).toEqual([]);
 });
 
-it("takes no more of a list apart than it needs to refuse it", () => {
+it("splits only as much of a list as it needs to refuse it", () => {
   expect(listOf(",".repeat(500_000))).toHaveLength(LIMITS.text.itemsUnlessDeclared + 1);
 });

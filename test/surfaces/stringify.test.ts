@@ -8,7 +8,7 @@ const list = fc.array(fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.date({
 const field = fc.oneof(list, fc.jsonValue(), fc.constant(undefined), fc.date({ noInvalidDate: true }));
 const answer = fc.dictionary(fc.string(), fc.oneof(field, fc.dictionary(fc.string(), field)));
 
-it("writes what JSON.stringify writes", async () => {
+it("writes the same as JSON.stringify", async () => {
   await fc.assert(
     fc.asyncProperty(answer, async (value) => {
       expect(await stringify(value)).toBe(JSON.stringify(value));
@@ -17,7 +17,7 @@ it("writes what JSON.stringify writes", async () => {
   );
 });
 
-it("lets others take turns while it writes a long list, wherever that stands", async () => {
+it("lets other events run while it writes a long list at any place", async () => {
   const memories = Array.from({ length: 80 }, (_, index) => ({ id: index, content: "é".repeat(50_000) }));
   for (const value of [{ memories }, { data: { searchMemories: { memories, total: 80 } } }]) {
     let turns = 0;
