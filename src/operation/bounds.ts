@@ -251,7 +251,7 @@ export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 function normalizeId(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeId);
   if (typeof value !== "string") return value;
-  return value.length === NIL_ID.length && UUID.test(value) ? value.toLowerCase() : NIL_ID;
+  return UUID.test(value) ? value.toLowerCase() : NIL_ID;
 }
 
 /** Longest id that a client may give a memory. */
@@ -264,8 +264,7 @@ const NO_NAME = "";
 function normalizeMemoryId(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normalizeMemoryId);
   if (typeof value !== "string") return value;
-  const isTooLong = value.length > EXTERNAL_ID_MAX * UNITS_PER_CHARACTER;
-  return isTooLong || findTextProblem(value, undefined) !== undefined ? NO_NAME : value.normalize("NFC");
+  return findTextProblem(value, undefined) === undefined ? value.normalize("NFC") : NO_NAME;
 }
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
