@@ -1,6 +1,50 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { startChores } from "../../src/platform/chores.js";
+import { readConfig } from "../../src/config.js";
+import { choresOf } from "../../src/chores.js";
 import { loggerTo } from "../../src/platform/logger.js";
+import { warnSeldom } from "../../src/platform/warn-seldom.js";
+import { createWorld } from "../support/world.js";
+
+it("runs the jobs of every subject", async () => {
+  await using world = await createWorld();
+  const names = choresOf(readConfig({}), world.services).map(({ name }) => name);
+
+  expect(names.sort()).toEqual([
+    "count words",
+    "empty graphs of deleted teams and users",
+    "forget OAuth records",
+    "forget audit",
+    "forget billing history",
+    "forget ended keys",
+    "forget invitations",
+    "forget mails",
+    "forget results",
+    "forget sign-up codes",
+    "forget who was invited",
+    "forget words",
+    "reconcile billing",
+    "send mails",
+  ]);
+});
+
+it("says with a warning how many of its kind were left out before", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  const warn = () => warnSeldom(log, "fault", {}, "it failed");
+
+  for (let times = 0; times < 3; times++) warn();
+  vi.advanceTimersByTime(LIMITS.log.noteEveryMs);
+  warn();
+  vi.advanceTimersByTime(LIMITS.log.noteEveryMs);
+  warn();
+
+  const left = lines.map((line) => (JSON.parse(line) as { suppressed?: number }).suppressed);
+  expect(left).toEqual([undefined, 2, undefined]);
+});
 
 it("logs a failing job once a minute, however often it runs", async () => {
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
@@ -255,7 +255,10 @@ it("writes mails to files in development without a mail server", async () => {
   const line = world.log.map((text) => JSON.parse(text) as { file?: string }).find(({ file }) => file !== undefined);
   const file = line?.file ?? "";
   expect(await readFile(file, "utf8")).toMatch(/^ {4}\d{8}$/m);
-  expect(await readFile(file.replace(/txt$/, "eml"), "utf8")).toContain(`To: ${BOB}`);
+  const mail = file.replace(/txt$/, "eml");
+  expect(await readFile(mail, "utf8")).toContain(`To: ${BOB}`);
+  // They hold codes.
+  for (const secret of [file, mail]) expect(((await stat(secret)).mode & 0o777).toString(8)).toBe("600");
   expect(await readdir(join(file, ".."))).toHaveLength(2);
 });
 
