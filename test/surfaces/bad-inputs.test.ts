@@ -182,6 +182,7 @@ it("accepts only bodies that are JSON in UTF-8", async () => {
     "a megabyte": [{ body: json.padEnd(1_048_576) }, "201"],
     "more than a megabyte": [{ body: json.padEnd(1_048_577) }, LARGE],
     gzip: [{ body: gzipSync(json), headers: { "content-encoding": "gzip" } }, "201"],
+    "gzip in other letters": [{ body: gzipSync(json), headers: { "content-encoding": "GZip" } }, "201"],
     "a gzip bomb": [{ body: gzipSync(Buffer.alloc(50_000_000)), headers: { "content-encoding": "gzip" } }, LARGE],
     "gzip that is none": [{ body: json, headers: { "content-encoding": "gzip" } }, BAD],
     "an unknown encoding": [{ body: json, headers: { "content-encoding": "foo" } }, OTHER],

@@ -3,12 +3,17 @@ import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
-it("lets pages of allowed origins call, and no others", async () => {
+const NOTE = { type: "general", title: "A note", content: "Something." };
+
+it("lets pages of allowed origins call and read what answers tell, and no others", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ ALLOWED_ORIGINS: "https://app.example.com" });
   const ann = await world.user();
   const allowed = async (origin: string) =>
     (await ask(`${url}/me`, { key: ann.key, headers: { origin } })).headers.get("access-control-allow-origin");
+  const headers = { origin: "https://app.example.com" };
+  const made = await ask(`${url}/v1/memories`, { key: ann.key, headers, body: NOTE });
+  const shown = made.headers.get("access-control-expose-headers")?.toLowerCase().split(",") ?? [];
   const preflight = await ask(`${url}/v1/memories`, {
     method: "OPTIONS",
     headers: {
@@ -22,6 +27,11 @@ it("lets pages of allowed origins call, and no others", async () => {
   expect(await allowed("https://evil.example.com")).toBeNull();
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type,idempotency-key");
+  // Browsers ask again only after ten minutes.
+  expect(preflight.headers.get("access-control-max-age")).toBe("600");
+  const told = ["etag", "location", "ratelimit", "ratelimit-policy", "x-request-id"];
+  for (const name of told) expect(made.headers.has(name), name).toBe(true);
+  expect(shown).toEqual(expect.arrayContaining([...told, "retry-after", "x-read-after"]));
 });
 
 it("lets pages of allowed origins read why the head of a request is refused", async () => {

@@ -290,6 +290,12 @@ it("estimates a document again for other variables, and measures the schema only
   });
   expect(again["walks"]).toBeGreaterThan(0);
   expect(again["measures"]).toBeLessThan(10);
+
+  // Few of these estimates are kept.
+  for (let limit = 3; limit <= 40; limit++) await pageOf(limit);
+  const walks = async (limit: number) =>
+    (await callsDuring(() => pageOf(limit), { walks: spied(TypeInfo.prototype, "enter") }))["walks"];
+  expect([await walks(1), await walks(40)]).toEqual([0, again["walks"]]);
 });
 
 it("computes the answer to introspection once, then repeats it", async () => {

@@ -6,7 +6,7 @@ import { inRestNames, routeOf } from "../../src/operation/names.js";
 import { SCOPES } from "../../src/operation/permission.js";
 import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
 import { HTTP_STATUS } from "../../src/surfaces/http.js";
-import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
+import { HOME, PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { routesOf } from "../../src/surfaces/plain-errors.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -36,6 +36,21 @@ const rowsOf = (page: string): string[][] =>
   Array.from(page.matchAll(/<tr[^>]*>([\s\S]*?)<\/tr>/g), ([, row = ""]) =>
     Array.from(row.matchAll(/<(t[hd])[^>]*>([\s\S]*?)<\/\1>/g), ([, , cell = ""]) => textOf(cell)),
   );
+
+it("lets no other site show a page within its own, and tells none where a reader came from", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  // The playground is built only for tests of its own.
+  const paths = [HOME, ...PAGE_LINKS].map(({ path }) => path).filter((path) => path !== "/graphql");
+  for (const path of [...paths, "/docs/nothing", "/billing/return"]) {
+    const { headers } = await ask(url + path, { headers: { accept: HTML } });
+    expect(headers.get("content-type"), path).toMatch(/^text\/html/);
+    expect(headers.get("content-security-policy")?.split("; "), path).toEqual(expect.arrayContaining([...UNFRAMED]));
+    expect(headers.get("referrer-policy"), path).toBe("no-referrer");
+  }
+});
+
+const UNFRAMED = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"];
 
 describe("the page of access", () => {
   let page = "";

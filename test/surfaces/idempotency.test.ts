@@ -1,3 +1,4 @@
+import { createDecipheriv } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { keepsResults } from "../../src/operation/operation.js";
@@ -51,6 +52,23 @@ it("refuses the key for another request, and at another door", async () => {
   expect(other).toMatchObject({ status: 409, body: { error: { reason: "idempotency_key_reused" } } });
   expect(byGraphQL.body).toMatchObject({ errors: [{ extensions: { reason: "idempotency_key_reused" } }] });
   expect(await titles(world)).toEqual(["Once"]);
+});
+
+it("refuses the key for another operation with the same input", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { body } = await store(url, ann.key, "k");
+  const { id } = body as { id: string };
+  const remove = (what: string) =>
+    ask(`${url}/v1/${what}/${id}`, { method: "DELETE", key: ann.key, headers: { "idempotency-key": "remove" } });
+
+  expect((await remove("memories")).status).toBe(204);
+  expect((await remove("memories")).status).toBe(204);
+  expect(await remove("relationships")).toMatchObject({
+    status: 409,
+    body: { error: { reason: "idempotency_key_reused" } },
+  });
 });
 
 it("lets another user use the same key for another request", async () => {
@@ -109,7 +127,7 @@ it("forgets a key after a day", async () => {
   expect(await titles(world)).toEqual(["Once", "A day later"]);
 });
 
-it("stores results encrypted with the key, and only the hash of the key", async () => {
+it("stores results encrypted with the key, and only the hash of the key, which decrypts nothing", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -128,6 +146,10 @@ it("stores results encrypted with the key, and only the hash of the key", async 
   expect(stored).toHaveLength(1);
   expect(stored[0]).not.toContain("mg_live_");
   expect(stored[0]).not.toContain("make-a-key");
+  const [{ key_hash: hash, result }] = rows as [{ key_hash: Buffer; result: Buffer }];
+  const decipher = createDecipheriv("aes-256-gcm", hash, result.subarray(0, 12)).setAuthTag(result.subarray(12, 28));
+  decipher.update(result.subarray(28));
+  expect(() => decipher.final()).toThrow();
 });
 
 it.each(["", "x".repeat(256), "with space", "umlaut-ü"])("refuses the key %j", async (key) => {

@@ -43,6 +43,10 @@ describe("the page", () => {
 
     expect(policy).toContain("script-src 'self';");
     expect(policy).not.toContain("unsafe-eval");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(page.headers.get("referrer-policy")).toBe("no-referrer");
+    // The same address answers programs otherwise.
+    expect(page.headers.get("vary")).toMatch(/\baccept\b/i);
     expect(page.headers.get("x-content-type-options")).toBe("nosniff");
     expect(page.headers.get("cache-control")).toBe("no-cache");
 

@@ -105,29 +105,35 @@ it.each([
   ["addresses", TARGETS],
   ["heads", HEADS],
   ["frames", FRAMES],
-])("answers odd %s with the right status, an id and a line in the log", async (_what, rows) => {
-  await using world = await createWorld();
-  const { url } = await world.serve();
-  const { key } = await world.user();
-  const answers: unknown[] = [];
+])(
+  "answers odd %s with the right status, an id, a line in the log, and a type that no browser guesses anew",
+  async (_what, rows) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+    const answers: unknown[] = [];
 
-  for (const [name, bytes] of rows) {
-    const lines = world.log.length;
-    const answer = await exchange(url, Buffer.from(bytes.replace("KEY", key), "latin1"), { silenceMs: 30_000 });
-    await expect.poll(() => world.log.length).toBeGreaterThan(lines);
-    answers.push([name, ...whatItIs(answer)]);
-  }
+    for (const [name, bytes] of rows) {
+      const lines = world.log.length;
+      const answer = await exchange(url, Buffer.from(bytes.replace("KEY", key), "latin1"), { silenceMs: 30_000 });
+      await expect.poll(() => world.log.length).toBeGreaterThan(lines);
+      answers.push([name, ...whatItIs(answer)]);
+    }
 
-  expect(answers).toEqual(rows.map(([name, , status]) => [name, status, "an id", "in form"]));
-  expect(world.bugs).toEqual([]);
-});
+    expect(answers).toEqual(rows.map(([name, , status]) => [name, status, "an id", "its type alone", "in form"]));
+    expect(world.bugs).toEqual([]);
+  },
+);
 
-/** The final answer: its status, whether it has an id, and whether a refusal has the documented form. */
+/** The final answer: its status and id, whether only its type counts, and whether a refusal has the documented form. */
 function whatItIs(answer: string): unknown[] {
   const [head = "", ...rest] = answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").split("\r\n\r\n");
   const body = rest.join("\r\n\r\n");
   const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
   const isPage = /^content-type: text\/html/im.test(head);
   const isInForm = status < 400 || isPage || /^\{"errors?":(?:\{"code"|\[\{"message")/.test(body);
-  return [status, /^x-request-id: [\x21-\x7e]/im.test(head) ? "an id" : "none", isInForm ? "in form" : body];
+  const id = /^x-request-id: [\x21-\x7e]/im.test(head) ? "an id" : "none";
+  // Nor does it say which software answers.
+  const isPlain = /^x-content-type-options: nosniff$/im.test(head) && !/^(?:x-powered-by|server):/im.test(head);
+  return [status, id, isPlain ? "its type alone" : head, isInForm ? "in form" : body];
 }
