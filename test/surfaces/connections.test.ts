@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { Agent, get } from "node:http";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import express from "express";
 import { expect, it, onTestFinished } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
@@ -18,7 +19,7 @@ const PATIENCE = { timeout: 60_000 };
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;
 
-it("uses the documented limits by default", () => {
+function emptyServer() {
   const parts = {
     limits: LIMITS.http,
     log: loggerTo({ write() {} }, "info"),
@@ -29,6 +30,11 @@ it("uses the documented limits by default", () => {
   };
   const server = createExpressServer(express(), parts);
   onTestFinished(() => void server.close());
+  return server;
+}
+
+it("uses the documented limits by default", () => {
+  const server = emptyServer();
 
   expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 10_000 });
   // Proxies keep idle connections for a minute, and must not send a request on one that just closed.
@@ -165,6 +171,18 @@ it("stops without waiting for unused connections", async () => {
 
   expect(performance.now() - begunAt).toBeLessThan(LIMITS.stop.drainMs / 2);
   expect(await Promise.all(closed)).toEqual(["", "", ""]);
+});
+
+it("answers the first request of a connection that was made just before the unused ones were closed", async () => {
+  const server = emptyServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = opened(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await once(server, "connection");
+
+  server.closeIdleConnections();
+  socket.write(asking("/nothing"));
+
+  expect(await nextAnswer(socket)).toMatch(/^HTTP\/1\.1 \d+ /);
 });
 
 it("closes the connection that was idle for longest to make room for a new one", async () => {

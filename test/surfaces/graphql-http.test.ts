@@ -124,11 +124,21 @@ it("runs the named operation with its variables, by GET and by POST", async () =
     const byGet = await ask(`${url}/graphql${search({ ...body, variables })}`, { key: ann.key });
     const byPost = await ask(`${url}/graphql`, { key: ann.key, body });
     expect([byGet.status, byGet.body]).toEqual([byPost.status, byPost.body]);
+    // No browser and no proxy may keep what a key has read.
+    expect([byGet, byPost].map(({ headers }) => headers.get("cache-control"))).toEqual(["no-store", "no-store"]);
     return byPost.body;
   };
 
   expect(await asked({ query, operationName: "A" })).toEqual({ data: { viewer: { email: ann.email } } });
   expect(await asked({ query, operationName: "B", variables: { id } })).toEqual({ data: { memory: { title: "One" } } });
+  // Answers about the schema are remembered, by the operation too.
+  const schema = "query R { __schema { queryType { name } } } query W { __schema { mutationType { name } } }";
+  for (const _again of [1, 2]) {
+    const read = { data: { __schema: { queryType: { name: "Query" } } } };
+    const changed = { data: { __schema: { mutationType: { name: "Mutation" } } } };
+    expect(await asked({ query: schema, operationName: "R" })).toEqual(read);
+    expect(await asked({ query: schema, operationName: "W" })).toEqual(changed);
+  }
   // GraphQL over HTTP: an empty name counts as none.
   expect(await asked({ query: TYPENAME, operationName: "" })).toEqual({ data: { __typename: "Query" } });
 });

@@ -98,6 +98,23 @@ describe("strangers", () => {
     expect((await new OAuthWalker(url, world).begin(id)).status).toBe(303);
   });
 
+  it("are charged to their address at every path, before a body is read", async () => {
+    const limit = LIMITS.budgets.keylessPerAddress;
+    await app.services.budgets.take(`keyless:${walker.address}`, { limit, cost: limit });
+    const headers = { "x-forwarded-for": walker.address };
+    const [read, sent] = [
+      ["authorize", "authorize/x", "connect/x"],
+      ["token", "revoke", "register", "connect/x/code", "connect/x/answer"],
+    ];
+    const described = ["oauth-authorization-server/oauth", "oauth-protected-resource/mcp/oauth"];
+    const paths = [...read.map((path) => `/oauth/${path}`), ...described.map((path) => `/.well-known/${path}`)];
+
+    for (const path of paths) expect([path, (await ask(url + path, { headers })).status]).toEqual([path, 429]);
+    const body = "x".repeat(bodyBytes + 1);
+    for (const path of sent)
+      expect([path, (await ask(`${url}/oauth/${path}`, { headers, body })).status]).toEqual([path, 429]);
+  });
+
   it("can fill only a bounded part of the database: the oldest unconnected clients are removed", async () => {
     const { clientId, ...tokens } = await walker.connect();
     await world.database.pool.query(
