@@ -3,7 +3,7 @@ import { actionNamed } from "./audit-action.js";
 import { withinBounds } from "./bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
-import { type Results, earlierResult, once } from "./idempotency.js";
+import { type Idempotency, type Results, earlierResult, once } from "./idempotency.js";
 import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
@@ -55,7 +55,7 @@ async function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const idempotency = keepsResults(operation) ? context.idempotency : undefined;
+  const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
   const { effect, team } = operation;
   const limits = limitsBeforeHandler(operation);
   const prepare = effect === "transaction" ? operation.prepare : undefined;
@@ -85,6 +85,13 @@ async function run<Input extends object, Output extends object>(
     return idempotency ? once(inner, resultsOf(context), idempotency, change) : change();
   });
 }
+
+/**
+ * A result may hold what only the scopes of the key in use allowed, such as the secret of a new key: a key of the user
+ * with other scopes is refused the result, as for another request.
+ */
+const withScopes = ({ idempotency, caller }: Context): Idempotency | undefined =>
+  idempotency && { ...idempotency, request: JSON.stringify([idempotency.request, [...caller.scopes].sort()]) };
 
 const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
 

@@ -23,7 +23,10 @@ export class IdempotencyKeyReused extends CommonFailure {
   override readonly reason = "idempotency_key_reused";
 
   constructor() {
-    super("This Idempotency-Key was used for another request. Use a new key for a new request.");
+    super(
+      "This Idempotency-Key was used for another request, or with an API key of other scopes. Use a new one for a new " +
+        "request.",
+    );
   }
 }
 

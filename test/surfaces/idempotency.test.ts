@@ -1,4 +1,4 @@
-import { createDecipheriv } from "node:crypto";
+import { createDecipheriv, randomUUID } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { keepsResults } from "../../src/operation/operation.js";
@@ -78,6 +78,28 @@ it("lets another user use the same key for another request", async () => {
   const answers = [await store(url, ann.key, "k"), await store(url, bob.key, "k")];
   expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   expect(await titles(world)).toEqual(["Once", "Once"]);
+});
+
+it("refuses the result to the user's keys with other scopes, which could not have had it, and gives it to equal ones", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const post = (path: string, key: string, body: object = {}, id = `for:${path}`) =>
+    ask(url + path, { key, headers: { "idempotency-key": id }, body });
+  const keyWith = async (scopes: readonly string[]) =>
+    (await post("/keys", ann.key, { name: "Other", scopes }, randomUUID())).body as { id: string; key: string };
+  const [narrow, alike] = [await keyWith(["memories:read", "keys:write"]), await keyWith([...ann.caller.scopes])];
+  const old = await keyWith(["memories:write"]);
+
+  for (const [path, body] of [["/keys", { name: "Wide" }], [`/keys/${old.id}/rotate`]] as const) {
+    const first = await post(path, ann.key, body);
+    const byNarrow = await post(path, narrow.key, body);
+    const byAlike = await post(path, alike.key, body);
+
+    expect(first.status).toBe(201);
+    expect(byNarrow.body).toMatchObject({ error: { code: "conflict", reason: "idempotency_key_reused" } });
+    expect([byAlike.status, byAlike.body]).toEqual([201, first.body]);
+  }
 });
 
 it("keeps no refusals, so a refused request can be retried with the same key", async () => {

@@ -96,9 +96,10 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are \`If-Match: "3"\` and
   \`expected_version: 3\`. A change that cannot check \`If-Match\` or \`If-None-Match\` refuses it (400).
 - **Idempotency-Key**: the header works on every change that lists it, with any method. For ${keptHours} hours
-  the same key returns the first result again. After a failed request the key can be used again. A result is stored encrypted with its
-  \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes that
-  need no API key store no result: results belong to users.
+  the same key returns the first result again, with any API key of the user that has the same scopes. After a failed
+  request the key can be used again. A result is stored encrypted with its \`Idempotency-Key\`, of which only the hash
+  is stored, so a new API key cannot be read from the database. Changes that need no API key store no result: results
+  belong to users.
 - **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and doors together;
   an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
   IPv6 has ${networksPer48} times as much. The headers \`RateLimit\`
