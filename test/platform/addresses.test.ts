@@ -11,10 +11,10 @@ import { createWorld } from "../support/world.js";
 
 const NOWHERE = "postgres://ann:hush@127.0.0.1:1/graph";
 
-/** The variables that a text names. */
+/** The variables for addresses that a text names. */
 const namedIn = (text: string): string[] => [...new Set(text.match(/\b[A-Z_]*DATABASE_[A-Z_]*URL\b/g))];
 
-/** Addresses that cannot be used, each for another reason. */
+/** Addresses that cannot be used, each for a different reason. */
 const wrongAddresses = (): string[] => [
   NOWHERE,
   "postgres://ann:hush@no-such-host.invalid/graph",
@@ -22,7 +22,7 @@ const wrongAddresses = (): string[] => [
   databaseOn(inject("databaseServer").url, "no_such_database"),
 ];
 
-it("names DIRECT_DATABASE_URL where that is wrong: at the start, in commands and in the doctor", async () => {
+it("names DIRECT_DATABASE_URL if that is wrong: at the start, in commands and in the doctor", async () => {
   await using world = await createWorld();
 
   for (const direct of wrongAddresses()) {
@@ -39,7 +39,7 @@ it("names DIRECT_DATABASE_URL where that is wrong: at the start, in commands and
   );
 });
 
-it("names DATABASE_URL or DATABASE_REPLICA_URL where those are wrong", async () => {
+it("names DATABASE_URL or DATABASE_REPLICA_URL if one of those is wrong", async () => {
   await using world = await createWorld({ fresh: true });
 
   for (const wrong of wrongAddresses()) {

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) console.error("promtool is not installed: the test of the alert rules is skipped.");
 
-/** What Prometheus has read every 30 s, in its notation `first+step x times`, by series; else all is well. */
+/** What Prometheus reads every 30 s, by series, as `first+step x times`. All other series are healthy. */
 type Readings = Readonly<Record<string, string>>;
 
 const WELL: Readings = {
@@ -30,7 +30,7 @@ const mails = (outcome: string) => `memory_graph_mails_total{outcome="${outcome}
 const took = (le: string) => `memory_graph_request_duration_seconds_bucket{door="rest",le="${le}"}`;
 const lost = { memory_graph_ready: "1x20 0x220", [failed("unavailable")]: "0x20 0+90x220" };
 
-/** Each fault, the minute in which Prometheus is asked, and the alerts that fire then, and no others. */
+/** Each fault, the minute in which Prometheus is asked, and exactly the alerts that fire then. */
 const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: number, alerts: readonly string[]]> = [
   ["nothing", {}, 60, []],
   ["a server that is gone", { 'up{job="memory-graph"}': "1x20 0x220" }, 13, ["Down"]],

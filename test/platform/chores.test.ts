@@ -61,7 +61,7 @@ it("logs a failing job once a minute, however often it runs", async () => {
   expect(lines.map((line) => (JSON.parse(line) as { chore: string }).chore).sort()).toEqual(["first", "second"]);
 });
 
-it("starts a job again whose run never ends, and logs that once", async () => {
+it("starts a job again if its run never ends, and logs that once", async () => {
   const lines: string[] = [];
   let tries = 0;
   const run = () => {
@@ -77,7 +77,7 @@ it("starts a job again whose run never ends, and logs that once", async () => {
   expect(lines[0]).toContain("has not ended after 20 ms");
 });
 
-it("lets a slow run end, and never starts another one beside it", async () => {
+it("lets a slow run finish, and never starts another one beside it", async () => {
   const [events, lines]: [string[], string[]] = [[], []];
   const run = async () => {
     events.push("begun");

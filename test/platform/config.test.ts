@@ -56,7 +56,7 @@ it.each([
   expect(() => readConfig(environment)).toThrow(problem);
 });
 
-it("takes variables of other programs, though their names are like some of its own", () => {
+it("accepts variables of other programs with names like its own", () => {
   const others = {
     OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Basic%20a=, b=c d",
     HTTP_URL: "x",
@@ -69,7 +69,7 @@ it("takes variables of other programs, though their names are like some of its o
   expect(() => readConfig({ ...others, DATABASE_URL: "postgres://a@b/c" })).not.toThrow();
 });
 
-it("sends traces and logs where the standard variables say so, and nothing without them", () => {
+it("sends traces and logs only to the endpoints in the standard variables", () => {
   const to = "http://127.0.0.1:4318";
   const both = { traces: true, logs: true };
 

@@ -27,7 +27,7 @@ import { type World, createWorld } from "../support/world.js";
 
 const MEMORIES = 10_000;
 
-it("restores a backup in an empty database with all data the same, where it can be used at once", async () => {
+it("restores a backup with the same data in an empty database, which can be used at once", async () => {
   await using source = await filled();
   await using target = await createWorld();
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
@@ -50,7 +50,7 @@ it("restores a backup in an empty database with all data the same, where it can 
   expect(await miscounted(target)).toEqual([]);
 });
 
-it("moves everything to another server, and refuses while something uses the database, and a target with users", async () => {
+it("moves everything to another server; refuses a database in use, and a target with users", async () => {
   await using source = await filled(10);
   await using full = await filled(1);
   await using target = await createWorld();
@@ -70,7 +70,7 @@ it("moves everything to another server, and refuses while something uses the dat
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
 });
 
-it("lets nothing start on a database that was moved, until somebody takes it back", async () => {
+it("lets nothing start on a moved database until somebody takes it back", async () => {
   await using source = await filled(10);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
@@ -99,7 +99,7 @@ it("lets nothing start on a database that was moved, until somebody takes it bac
   expect(takenBack.output).toBe("The service starts on this database again.\n");
 });
 
-it("lets nobody change or start on the database while it moves, and copies nothing if somebody came all the same", async () => {
+it("lets nobody change or start on the database while it moves, and copies nothing if somebody does", async () => {
   await using source = await filled(10);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
@@ -108,7 +108,7 @@ it("lets nobody change or start on the database while it moves, and copies nothi
 
   const starting = await migrate(source.world.databaseUrl).catch((error: unknown) => error);
   const command = await runHere(user, ["show", "--email", source.ann.email], environment);
-  // A server of an earlier version asks nobody, and stays.
+  // A server of an earlier version does not check for a move, and stays connected.
   await using earlier = await connected(source.world, "memory-graph-gateway");
   const change = await earlier.query("UPDATE memory SET title = 'Missed'").then(
     () => "changed",
@@ -128,7 +128,7 @@ it("lets nobody change or start on the database while it moves, and copies nothi
   expect([moved.code, await contentOf(target)]).toEqual([0, await contentOf(source.world)]);
 });
 
-it("says of a target that cannot be used that it is the target's address", async () => {
+it("names the target's address if the target cannot be used", async () => {
   await using source = await createWorld();
   for (const wrong of ["postgres://ann:hush@127.0.0.1:1/graph", "postgres://ann:100%ff@127.0.0.1/graph"]) {
     await closeConnections(source);
@@ -137,7 +137,7 @@ it("says of a target that cannot be used that it is the target's address", async
   }
 });
 
-it("moves the embedded database, which only a running server prevents", async () => {
+it("moves the embedded database unless a server is running", async () => {
   await using target = await createWorld();
   const environment = { DATA_DIR: await madeFolder(), TARGET_DATABASE_URL: target.databaseUrl, NODE_ENV: "test" };
   const server = await startEmbeddedPostgres({ dataDir: environment.DATA_DIR });
@@ -156,7 +156,7 @@ it("moves the embedded database, which only a running server prevents", async ()
   expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
 });
 
-it("saves a database of an earlier version as it is, and says that one without tables is none of the service's", async () => {
+it("backs up a database of an earlier version unchanged, and refuses one without the service's tables", async () => {
   await using source = await filled(10);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   const { pool } = source.world.database;
@@ -176,7 +176,7 @@ it("saves a database of an earlier version as it is, and says that one without t
   ]);
 });
 
-it("refuses a backup that is cut, changed, of another schema or none, and restores nothing", async () => {
+it("refuses a file that is cut, changed, of another schema or no backup, and restores nothing", async () => {
   await using source = await filled(10);
   await using target = await createWorld();
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
@@ -213,7 +213,7 @@ it("refuses a backup that is cut, changed, of another schema or none, and restor
   expect(await target.database.models.user.count()).toBe(0);
 });
 
-/** A move that waits in its middle, for a table of the target, until it may go on. */
+/** A move that is stopped halfway, waiting for a locked table of the target, until it is released. */
 async function heldMove(environment: Record<string, string>, target: World) {
   const holder = await connected(target);
   await holder.query("BEGIN; LOCK TABLE memory IN SHARE MODE");
@@ -244,7 +244,7 @@ async function waitersAt({ database }: World): Promise<number> {
 
 const addressOf = ({ databaseUrl: url }: World): Address => ({ url, variable: "DATABASE_URL" });
 
-/** A world with something in most tables. */
+/** A world with rows in most tables. */
 async function filled(count = MEMORIES) {
   const world = await createWorld();
   const staff = await aTeam(world);
@@ -259,7 +259,7 @@ async function filled(count = MEMORIES) {
   return { world, ann, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** What every table holds, as a hash of its rows. */
+/** A hash of the rows of every table. */
 async function contentOf({ databaseUrl }: World): Promise<Record<string, string>> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
@@ -278,7 +278,7 @@ async function contentOf({ databaseUrl }: World): Promise<Record<string, string>
   return content;
 }
 
-/** Ends all connections to the world's database; its pools make new ones when they need them. */
+/** Closes all connections to the world's database; its pools open new ones when they need them. */
 async function closeConnections({ databaseUrl }: World): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();

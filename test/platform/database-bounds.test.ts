@@ -51,7 +51,7 @@ it("answers 503 to a search that takes too long, and says how to search instead"
   locker.release();
 });
 
-it("ends an idle transaction, and lets statements that waited for its locks continue", async () => {
+it("ends an idle transaction, so that statements waiting for its locks continue", async () => {
   await using world = await createWorld();
   const lock: Statement = { name: "lock", text: "LOCK TABLE memory" };
   const idle = reasonOf(

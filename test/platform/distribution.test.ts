@@ -31,13 +31,13 @@ import { type Plans, hearPlans, partitionGraphs } from "../support/partitions.js
 import { roundsOf } from "../support/rounds.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-/** Has a `graph_id`, and stands beside `graph`, which is not distributed: only what runs in the background uses it. */
+/** Has a `graph_id`, but is a local table beside `graph`, which is not distributed either: only chores use it. */
 const LOCAL_TABLES = ["lexicon_look"];
 
 const readObstacles = async ({ database: { pool } }: World): Promise<unknown[]> =>
   (await pool.query(OBSTACLES, [DISTRIBUTED_TABLES, REFERENCE_TABLES])).rows;
 
-it("finds nothing in the schema that forbids to distribute graphs", async () => {
+it("finds nothing in the schema that prevents distributing graphs", async () => {
   await using world = await createWorld();
 
   expect(await readObstacles(world)).toEqual([]);
@@ -89,7 +89,7 @@ it.each([
   expect(await readObstacles(world)).toContainEqual({ table: expect.any(String), problem });
 });
 
-it("asks one part of the tables for each statement, at every door", { timeout: 600_000 }, async () => {
+it("reads one partition for each statement, at every door", { timeout: 600_000 }, async () => {
   let plans: Plans | undefined;
   const way = async (url: string) => {
     const served = new URL(url);
@@ -107,13 +107,13 @@ it("asks one part of the tables for each statement, at every door", { timeout: 6
   expect(wrongIn(plans)).toEqual([]);
 });
 
-it("asks one part for each statement that is declared, and looks at all graphs only in the background", async () => {
+it("reads one partition for each declared statement, and all graphs only in the background", async () => {
   await using server = await startEmbeddingsServer();
   const meaning = new Meaning(server.client(), undefined, { searchMs: 5_000 });
   await using world = await createWorld({ fresh: true, meaning });
   await partitionGraphs(world.databaseUrl);
   const { pool, reservedPool, searchPool } = world.database;
-  // Its connections were ended, which this process learns a moment later.
+  // The connections were closed, which this process learns a moment later.
   await expect.poll(() => pool.totalCount + reservedPool.totalCount + searchPool.totalCount).toBe(0);
   using plans = hearPlans(new URL(world.databaseUrl));
   await doChores(world);
@@ -137,13 +137,13 @@ it("asks one part for each statement that is declared, and looks at all graphs o
   const declared = allStatements().filter(({ text }) => asked.test(text));
   expect(declared.length).toBeGreaterThan(30);
   expect(declared.filter(({ text }) => !plans.parts.has(text.trim())).map(({ name }) => name)).toEqual([]);
-  // A function that reads these tables is not called where they are read: on a node it would find nothing.
+  // A function that reads these tables must not be called in queries on them: on a node it would find nothing.
   const calling = new RegExp(`\\b(${rows.map(({ name }) => name).join("|")})\\(`);
   const nested = [...plans.parts.keys()].filter((text) => ON_GRAPHS.test(text) && calling.test(text));
   expect(nested).toEqual([]);
 });
 
-/** What models ask of all graphs in the background: what waits to be embedded, and a graph with vectors of a model. */
+/** Prisma's queries over all graphs in the background: memories to embed, and graphs with vectors of a model. */
 const BY_MODELS = [
   /FROM "public"."embedding_due" .* OFFSET/,
   /FROM "public"."embedding_due" .*WHERE "t0"."due_at" <= /,
@@ -152,14 +152,14 @@ const BY_MODELS = [
 const ON_GRAPHS = new RegExp(
   `\\b(?:FROM|JOIN|INTO|UPDATE) (?:ONLY )?(?:"public"\\.)?"?(?:${DISTRIBUTED_TABLES.join("|")})\\b`,
 );
-/** What engines that distribute tables refuse, or do on every node. */
+/** Forms that engines with distributed tables refuse, or run on every node. */
 const REFUSED = [
   /\bAS (?:NOT )?(?:MATERIALIZED )?\(\s*INSERT\b/,
   /\bUPDATE\b[^;]*\bSET\b(?:(?!\bWHERE\b)[^;])*"?\bgraph_id"? *=/,
   /\bSELECT\s+FROM\b/,
 ];
 
-/** The statements on these tables that do not name one graph, or have a form that is refused. */
+/** The statements on these tables that do not name one graph, or have a refused form. */
 const wrongIn = (plans: Plans | undefined): string[] =>
   [...(plans?.parts ?? [])]
     .filter(([text, parts]) => (parts > 1 && !text.includes(ALL_GRAPHS)) || isRefused(text))
@@ -167,7 +167,7 @@ const wrongIn = (plans: Plans | undefined): string[] =>
 
 const isRefused = (text: string): boolean => ON_GRAPHS.test(text) && REFUSED.some((form) => form.test(text));
 
-it("has no statement in a form that is refused, run or not", async () => {
+it("has no statement in a refused form, whether it runs here or not", async () => {
   await using world = await createWorld();
   const { rows } = await world.database.pool.query<{ body: string }>(
     "SELECT prosrc AS body FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
@@ -185,7 +185,7 @@ async function doChores({ services }: World): Promise<void> {
   for (const { run } of memoryChores(services)) while (await run()) continue;
 }
 
-/** What the examples of operations do not lead to. */
+/** Does what the example inputs of operations do not. */
 async function doOtherThings(world: World): Promise<void> {
   const { database, services } = world;
   const ann = await world.user();
@@ -226,7 +226,7 @@ async function doOtherThings(world: World): Promise<void> {
   await moveOn(world, ann);
 }
 
-/** Shares, deletes the team, lets models and words be forgotten. */
+/** Shares memories, deletes the team, and lets models and words be forgotten. */
 async function moveOn(world: World, ann: Actor): Promise<void> {
   const { id: teamId } = await ann.did(createTeam, { name: "Team", maxMembers: 2 });
   await ann.did(shareMemories, { all: true });

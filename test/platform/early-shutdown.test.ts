@@ -4,12 +4,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/platform/database.js";
 import { createWorld } from "../support/world.js";
 
-/** PostgreSQL's message that it is ready, and the one that it shuts down. */
+/** PostgreSQL's message that it is ready, and its message that it shuts down. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 const FIELDS = Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0");
 const GOODBYE = Buffer.concat([Buffer.from([0x45, 0, 0, 0, FIELDS.length + 4]), FIELDS]);
 
-it("survives a shutdown message in the same packet in which the database says that it is ready", async () => {
+it("survives a shutdown message in the same packet as the message that the database is ready", async () => {
   await using world = await createWorld();
   const target = new URL(world.databaseUrl);
   const server = createServer((client) => {
@@ -26,7 +26,7 @@ it("survives a shutdown message in the same packet in which the database says th
   url.port = String((server.address() as AddressInfo).port);
   await using database = openDatabase(url.href);
 
-  // An unhandled error would fail the whole test run, with any result here.
+  // An unhandled error would fail the whole test run; either result of the query is fine.
   const statement = { name: "one", text: "SELECT 1 AS one" };
   const outcomes = await Promise.allSettled([
     database.run(statement, []),

@@ -65,9 +65,9 @@ describe.concurrent("a start that fails", () => {
     expect(await query(postgres.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("accepts the longest allowed folder name, and refuses one that is a byte longer", async (test) => {
+  it("accepts the longest allowed folder name, and refuses one more byte", async (test) => {
     const folder = join(dataFolder(test), "a".repeat(200), "b".repeat(200), "c".repeat(200));
-    // The limit is on the folder of the database itself, `postgres` below the data folder.
+    // The limit applies to the folder of the database itself, `postgres` below the data folder.
     const rest = LIMITS.embeddedDatabase.folderNameBytes - join(folder, "x", "postgres").length;
     const longest = join(folder, "d".repeat(rest - 10), "ä".repeat(5));
     expect(Buffer.byteLength(join(longest, "postgres"))).toBe(LIMITS.embeddedDatabase.folderNameBytes);
@@ -96,7 +96,7 @@ describe.concurrent("a start that fails", () => {
   });
 });
 
-/** One sentence of what is wrong and what to do, and a line with a hint where it is not known. */
+/** Expects one sentence with the problem and the solution, and a line with a hint if the cause is unknown. */
 async function expectSentence(dataDir: string, sentence: RegExp): Promise<void> {
   const error: unknown = await startEmbeddedPostgres({ dataDir }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(CannotStart);

@@ -20,10 +20,10 @@ import { dataFolder, kill, lockFileOf, madeFolder, postmasterOf, query } from ".
 
 const root = resolve(import.meta.dirname, "../..");
 const compiled = temporaryFolder();
-/** For what is not to be had. */
+/** Waiting time for something that will not become free. */
 const A_MOMENT_MS = 100;
 
-/** Tests that kill a process run this copy in separate processes. */
+/** Tests that kill processes run this compiled copy in processes of their own. */
 beforeAll(() => {
   symlinkSync(join(root, "node_modules"), join(compiled, "node_modules"), "junction");
   writeFileSync(join(compiled, "package.json"), '{ "type": "module" }');
@@ -58,7 +58,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     expect(await query(second.url, "SELECT text FROM note")).toEqual([{ text: "shared" }]);
   });
 
-  it("is durable, on loopback only, asks for its password, and knows letters beyond ASCII", async (test) => {
+  it("is durable, listens on loopback only, requires its password, and handles letters beyond ASCII", async (test) => {
     await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder(test) });
 
     const settings = "SELECT current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses";
@@ -243,7 +243,7 @@ function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "embedded-postgres-"));
 }
 
-/** A separate process, with its own group, that starts PostgreSQL, reports the result, and runs until it is killed. */
+/** A process in a group of its own that starts PostgreSQL, reports the result, and runs until it is killed. */
 function startChild(test: TestContext, dataDir: string, { server = false } = {}): ChildProcess {
   const module = pathToFileURL(join(compiled, "platform/embedded/index.js")).href;
   const script = `

@@ -12,12 +12,12 @@ import { environmentForProcess } from "../support/environment.js";
 const root = resolve(import.meta.dirname, "../..");
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 const NOBODY = 65_534;
-/** Whatever PostgreSQL may be given of our environment. */
+/** The variables of our environment that PostgreSQL may receive. */
 const ALLOWED = /^(PATH|TZ|LANG|LC_[A-Z]+)$/;
-/** As bit 2: to enter every folder and read every file. */
+/** The capability with bit 2: to enter every folder and read every file. */
 const DAC_READ_SEARCH = 1n << 2n;
 
-/** Some of these run the build. */
+/** Some of these tests run the build. */
 beforeAll(() => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs")], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
@@ -51,14 +51,14 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
     expect(others).toEqual([]);
   });
 
-  it.runIf(isRootOnLinux)("keep one capability where their own programs are in a folder that nobody may enter", () => {
+  it.runIf(isRootOnLinux)("keep one capability if their own programs are in a folder that nobody may enter", () => {
     const sql = "CREATE EXTENSION pg_trgm; SELECT similarity('word', 'words') > 0.5";
     const [{ sets, noNewPrivileges }] = runThere(copyPrograms(0o700), dataFolder(), sql);
 
     expect([...sets, noNewPrivileges]).toEqual([...Array<bigint>(5).fill(DAC_READ_SEARCH), "1"]);
   });
 
-  it.runIf(isRootOnLinux)("belong to whoever starts them, who need not be root", () => {
+  it.runIf(isRootOnLinux)("belong to the user who starts them, who need not be root", () => {
     const dataDir = dataFolder();
     chownSync(dataDir, NOBODY, NOBODY);
     const identity = { uid: NOBODY, gid: NOBODY };
@@ -101,7 +101,7 @@ interface Status {
   readonly environment: string[];
 }
 
-/** The postmaster, and the process that serves a connection. */
+/** The status of the postmaster, and of the process that serves a connection. */
 async function statusesOf(postgres: EmbeddedPostgres): Promise<Status[]> {
   const [backend] = await query<{ pid: number }>(
     postgres.url,
@@ -116,7 +116,7 @@ async function statusesOf(postgres: EmbeddedPostgres): Promise<Status[]> {
   );
 }
 
-/** What Linux tells of a process. */
+/** What Linux reports about a process. */
 interface Told {
   readonly status: string;
   readonly environ: string;
@@ -135,8 +135,8 @@ function statusOf({ status, environ }: Told): Status {
 }
 
 /**
- * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. Where the
- * project itself is, perhaps only root may enter.
+ * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. A copy, because
+ * the project's own folder may be open to root only.
  */
 function copyPrograms(mode: number): string {
   const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
@@ -150,7 +150,7 @@ function copyPrograms(mode: number): string {
   return home;
 }
 
-/** The packages with all that they depend on. npm installs each once, at the top. */
+/** The packages with all their dependencies. npm installs each once, at the top level. */
 function withDependencies(names: string[]): string[] {
   const below = names.flatMap((name) => {
     const { dependencies = {} } = JSON.parse(
@@ -163,9 +163,7 @@ function withDependencies(names: string[]): string[] {
   return [...new Set([...names, ...below])];
 }
 
-/**
- * Starts PostgreSQL by the build in `home`, runs this there, and answers with its processes as {@link statusesOf} does.
- */
+/** Starts PostgreSQL by the build in `home`, runs this SQL, and returns its processes as {@link statusesOf} does. */
 function runThere(home: string, dataDir: string, sql: string, identity: { uid?: number; gid?: number } = {}) {
   const script = `
     import { readFileSync } from "node:fs";

@@ -12,7 +12,7 @@ import { migrate } from "../../src/platform/migrations.js";
 import { databaseOn } from "../support/database-server.js";
 import { dataFolder, query } from "../support/embedded.js";
 
-/** What only a superuser, or a role with other rights than ours, may do. */
+/** What only a superuser, or a role with more rights than ours, may do. */
 const FORBIDDEN = [
   "COPY (SELECT 1) TO PROGRAM 'true'",
   "CREATE TEMP TABLE got (line text); COPY got FROM PROGRAM 'id'",
@@ -49,7 +49,7 @@ const FORBIDDEN = [
   "UPDATE pg_extension SET extowner = 10",
 ];
 
-/** Things that migrations do not make yet, and later ones might. */
+/** Kinds of objects that migrations do not create yet, but later ones might. */
 const THINGS = `
   CREATE TYPE mood AS ENUM ('glad', 'sad');
   CREATE TYPE pair AS (one int, other int);
@@ -69,7 +69,7 @@ const THINGS = `
   CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple);
   CREATE EXTENSION IF NOT EXISTS unaccent;`;
 
-/** Whatever is in the database, was not there at its creation and belongs to somebody else. */
+/** Objects in the database that were not there at its creation and belong to another role. */
 const OF_OTHERS = `
   SELECT kind, name FROM (
     SELECT 'relation' AS kind, relname AS name, 'pg_class'::regclass AS class, oid, relowner AS owner FROM pg_class WHERE relnamespace <> 99
@@ -111,7 +111,7 @@ describe.each([
   });
 });
 
-/** `insufficient_privilege`; PostgreSQL calls an untrusted extension, and some others, by other names. */
+/** `insufficient_privilege`, or the other code that PostgreSQL uses for untrusted extensions and some more. */
 const REFUSED = expect.stringMatching(/^(42501|0A000)$/) as string;
 
 describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
@@ -123,7 +123,7 @@ describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
     expect(await query(two.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
     await two.stop();
 
-    // As if it had been cut off before its last steps.
+    // As if the upgrade had been interrupted before its last steps.
     const inService = databaseOn(administrator, "memory_graph");
     await query(inService, "REASSIGN OWNED BY memory_graph TO memory_graph_admin");
     await query(administrator, "ALTER ROLE memory_graph NOLOGIN");
@@ -135,7 +135,7 @@ describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
   });
 });
 
-/** As versions before made it: the bootstrap superuser is the service's role, and there is one password. */
+/** As earlier versions made it: the bootstrap superuser is the service's role, and there is one password. */
 async function makeEarlierCluster(dataDir: string): Promise<void> {
   const folder = join(dataDir, "postgres");
   const binaries = await prepareBinaries();

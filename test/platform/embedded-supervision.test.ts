@@ -9,12 +9,12 @@ import { openDatabase } from "../../src/platform/database.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { kill, madeFolder, postmasterOf, query } from "../support/embedded.js";
 
-/** For what is not to be had. */
+/** Waiting time for something that will not become free. */
 const A_MOMENT_MS = 100;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
 describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
-  // First, since it takes longest.
+  // This test comes first because it takes longest.
   it("is killed when it hangs while stopping", async (test) => {
     const dataDir = await madeFolder(test);
     const postgres = await startEmbeddedPostgres({ dataDir });
@@ -72,7 +72,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
     await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be restarted");
     expect(await works()).toBe(false);
-    // Some more tries, as their waits grow.
+    // A few more attempts, with growing waits.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
 
     expect(log.text().match(/cannot be restarted/g)).toHaveLength(1);
@@ -107,7 +107,7 @@ describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000
   });
 });
 
-/** A server's PostgreSQL, and connections to it as a server has them. */
+/** A server's PostgreSQL, and connections to it like a server's. */
 async function start(test: TestContext) {
   const dataDir = await madeFolder(test);
   const lines: string[] = [];
@@ -123,7 +123,7 @@ async function start(test: TestContext) {
       () => true,
       () => false,
     );
-  // Without its password the folder is none that could be started on.
+  // A data folder without its password cannot be started on.
   const [shown, hidden] = [join(dataDir, "postgres/password"), join(dataDir, "hidden")];
   return {
     dataDir,

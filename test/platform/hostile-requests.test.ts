@@ -9,9 +9,9 @@ import { type ServerProcess, startServerProcess } from "../support/server-proces
 import { createWorld } from "../support/world.js";
 import { LIMITS } from "../../src/limits.js";
 
-/** While one request is worked on, everybody else waits; nobody waits longer than this. */
+/** While one request is worked on, everybody else waits. Nobody may wait longer than this. */
 const PULSE_MAX_MS = 1_000;
-/** How much more memory the process may have at the end than at its start. */
+/** How much more memory the process may use at the end than at its start. */
 const MEMORY_MAX_MEGABYTES = 250;
 
 it(
@@ -49,14 +49,14 @@ it(
     expect(surprises).toEqual([]);
     expect(server.child.exitCode).toBe(null);
     expect(server.printed()).not.toContain('"level":"error"');
-    // What is remembered is bounded, and Prisma's engine is loaded with the first model.
+    // Caches are bounded; Prisma's engine is loaded with the first query of a model.
     expect(residentMegabytes(server.child.pid) - before).toBeLessThan(MEMORY_MAX_MEGABYTES);
   },
 );
 
 /**
- * Asks every 100 ms whether the server lives; answers at the end with the slowest answer, in milliseconds. Time in
- * which the machine did other things than the server's work does not count.
+ * Asks the server every 100 ms whether it lives, and returns the slowest answer in milliseconds at the end. Time in
+ * which the machine did other work does not count.
  */
 function takePulse({ url, child: { pid } }: ServerProcess): { stop(): Promise<number> } {
   let slowest = 0;
@@ -79,7 +79,7 @@ function takePulse({ url, child: { pid } }: ServerProcess): { stop(): Promise<nu
   };
 }
 
-/** For how long the process has had a processor, in milliseconds; of other systems than Linux it is not known. */
+/** How long the process has used a processor, in milliseconds; known only on Linux. */
 function workedMs(pid: number | undefined): number {
   if (process.platform !== "linux") return performance.now();
   const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
@@ -116,19 +116,19 @@ it("answers other clients while many connections send thousands of requests at o
 
 const ALIKE = [..."bcdefg"].map((letter) => "a".repeat(32) + letter);
 
-/** Twenty words for each of some beginnings. */
+/** Twenty words for each of these beginnings. */
 const beginningWith = (beginnings: readonly string[]): string[] =>
   beginnings.flatMap((beginning) => Array.from("bcdefghijklmnopqrstu", (letter) => beginning + letter.repeat(2)));
 
-/** Contents, and queries that nearly stand at every place of them. */
+/** Contents, and queries that nearly match at every position of them. */
 const NEARLY: ReadonlyArray<readonly [content: string, query: string]> = [
-  // Its signs join the parts of names, too.
+  // Hyphens also join the parts of names.
   [`${"-".repeat(60)} += x`, `${"-".repeat(26)}+x`],
   [beginningWith(ALIKE).join(" ").padEnd(50_000, " a"), ALIKE.join(" ")],
   [beginningWith(ALIKE).join(" ").padEnd(50_000, "-a"), ALIKE.join(" ")],
 ];
 
-it("answers other clients while texts are searched that nearly have the query everywhere", async () => {
+it("answers other clients while it searches texts that nearly match the query everywhere", async () => {
   await using world = await createWorld();
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, LOG_LEVEL: "error" });
   const surprises: unknown[] = [];
@@ -148,12 +148,12 @@ it("answers other clients while texts are searched that nearly have the query ev
   expect(surprises).toEqual([]);
 });
 
-/** Under many names: documents that differ, so that each is read and checked anew. */
+/** The same field under many aliases, so that documents differ and each is parsed and validated again. */
 const named = (count: number, name: string, field: string): string =>
   `{ ${Array.from({ length: count }, (_, n) => `${name}${n}: ${field}`).join(" ")} }`;
 const HUBS = "memories(limit: 100) { memories { content relationships";
 
-/** What one account asks for at once, over memories each of which leads to many others. */
+/** Simultaneous requests of one account, over memories that each lead to many others. */
 const NEAR_BOUNDS: ReadonlyArray<readonly [name: string, documents: readonly string[]]> = [
   ["contents that are followed", Array(30).fill(`{ ${HUBS} { memory { content } } } } }`)],
   ["all of what is followed", Array(30).fill(`{ ${HUBS} { id type memory { id title summary tags version } } } } }`)],
@@ -187,7 +187,7 @@ it(
         documents.map((query) => ask(`${server.url}/graphql`, { key: actor.key, body: { query } }).catch(String)),
       );
       const slowest = await pulse.stop();
-      // On a busy machine some requests are refused after too long a wait.
+      // On a busy machine some requests are refused because they waited too long.
       const isBroken = answers.some(
         (answer) => typeof answer === "string" || ![200, 400, 429, 503].includes(answer.status),
       );

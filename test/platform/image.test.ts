@@ -9,11 +9,11 @@ import { startServerProcess } from "../support/server-process.js";
 import { createWorld } from "../support/world.js";
 
 const run = promisify(execFile);
-/** With the 150 MB of the image that it is put on, the whole stays below 250 MB. */
+/** With the 150 MB of the base image, the whole image stays below 250 MB. */
 const BYTES_MAX = 80_000_000;
 const NOBODY = 65_532;
 
-it("runs as an ordinary user from a folder that nobody can write, with what the image gets and nothing else", async () => {
+it("runs as an ordinary user from a read-only folder, with only the files that the image gets", async () => {
   await using world = await createWorld();
   const { key } = await world.user();
   const folder = await mkdtemp(join(tmpdir(), "image-"));
@@ -55,7 +55,7 @@ it("runs as an ordinary user from a folder that nobody can write, with what the 
   await run("rm", ["-r", folder]);
 });
 
-it("is bundled without a character beyond Latin-1, which would double the memory that a file's text takes", async () => {
+it("is bundled without characters beyond Latin-1, which would double the memory of a file's text", async () => {
   const folder = "dist/chunks";
   const names = (await readdir(folder)).filter((name) => name.endsWith(".js"));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
@@ -64,7 +64,7 @@ it("is bundled without a character beyond Latin-1, which would double the memory
   expect(names.filter((_name, index) => /[\u0100-\u{10FFFF}]/u.test(texts[index] ?? ""))).toEqual([]);
 });
 
-it("names in the files of deploy only variables that the service reads, and files that exist", async () => {
+it("names in the files of deploy/ only variables that the service reads, and files that exist", async () => {
   const [config, ...files] = await Promise.all(
     ["src/config.ts", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile"].map((path) =>
       readFile(path, "utf8"),

@@ -25,7 +25,7 @@ it.each([
   await killed.kill("SIGKILL");
   proxy.drop();
 
-  // It has nothing of the killed one but the database, so it may as well run in this process.
+  // It shares only the database with the killed server, so it can run in this process.
   const next = await world.serve();
   const answer = await eventuallyStored(() => store(next.url));
   const again = await store(next.url);
@@ -62,7 +62,7 @@ async function eventuallyStored(store: () => ReturnType<typeof ask>) {
   throw new Error("The key was still in use after 5 s.");
 }
 
-/** Makes sure that the moment is the one that is meant: what was committed is there for all to see, the rest is not. */
+/** Checks that the server was killed at the intended moment: whether the change was committed or not. */
 async function committed({ database }: World, expected: boolean): Promise<void> {
   const stored = async () => (await database.pool.query("SELECT FROM memory")).rowCount ?? 0;
   if (expected) await expect.poll(stored).toBe(1);
@@ -70,13 +70,13 @@ async function committed({ database }: World, expected: boolean): Promise<void> 
 }
 
 interface Moment {
-  /** Which way nothing passes any more. */
+  /** The direction in which nothing passes any more. */
   readonly hold: "toDatabase" | "fromDatabase";
-  /** From the first message to the database on that has this in it. */
+  /** It starts with the first message to the database that contains this. */
   readonly at: string;
 }
 
-/** Stands between a server and its database and stops passing at the given moment. */
+/** A proxy between a server and its database that stops passing bytes at the given moment. */
 async function holdingProxy(databaseUrl: string, { hold, at }: Moment) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

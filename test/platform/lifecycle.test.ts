@@ -12,13 +12,13 @@ import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
 const root = resolve(import.meta.dirname, "../..");
-/** How long anything may take on a machine that is busy with other tests. */
+/** How long anything may take while the machine is busy with other tests. */
 const PATIENCE = { timeout: 90_000 };
 vi.setConfig({ testTimeout: 240_000 });
 const DEVELOPMENT = { NODE_ENV: "development" };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 
-/** These tests run the build, since they stop and kill processes. */
+/** These tests run the build, because they stop and kill processes. */
 beforeAll(() => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs")], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
@@ -159,7 +159,7 @@ it("creates users and keys without a server, as text or as JSON", async () => {
   expect(wrong).toMatchObject({ code: 2, output: "", errors: expect.stringContaining("not an e-mail address") });
 });
 
-it("keeps the demo key over restarts, as long as its file exists", async () => {
+it("keeps the demo key after restarts, as long as its file exists", async () => {
   await using world = await createWorld();
   const dataDir = dataFolder();
   const file = join(dataDir, "demo-key");
@@ -215,7 +215,7 @@ it("refuses to start on a port that is in use, and says so", async () => {
 
 interface Running {
   readonly child: ChildProcess;
-  /** Where it listens and, in development, the demo key; waits until it does. */
+  /** Waits until the server listens. Returns its URL and, in development, the demo key. */
   ready(): Promise<{ url: string; key: string }>;
   output(): string;
   errors(): string;
@@ -223,7 +223,7 @@ interface Running {
   readonly ended: Promise<[code: number | null, signal: string | null]>;
 }
 
-/** A server of the build, by default on a free port; killed when the test ends. */
+/** Starts the built server, by default on a free port. It is killed when the test ends. */
 function start(environment: Record<string, string>): Running {
   const child = spawn(process.execPath, [join(root, "dist/main.js")], settings(environment));
   const said = { stdout: "", stderr: "" };
@@ -247,7 +247,7 @@ function start(environment: Record<string, string>): Running {
   return { child, ready, output: () => said.stdout, errors: () => said.stderr, ended };
 }
 
-/** Runs in a separate folder without `.env`, and without the variables of the tests' environment. */
+/** Runs in a separate folder without `.env`, and without the environment variables of the tests. */
 function settings(environment: Record<string, string>) {
   const ours = {
     HOST: "",

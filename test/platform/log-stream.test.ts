@@ -50,7 +50,7 @@ it("keeps running on a full disk, with limited memory", async () => {
 
   for (let n = 0; n < 100_000; n++) stream.write(`${n}${LINE}`);
 
-  // A hundred times what may wait.
+  // A hundred times as much as may wait was written.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * waitingLength);
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
@@ -64,7 +64,7 @@ it("keeps running when the reader of the log has ended", async () => {
   for (let n = 0; n < 1_000; n++) stream.write(LINE);
 });
 
-it("does not wait for a pipe that nobody reads, and later logs how many lines it dropped", async () => {
+it("never waits for a pipe that nobody reads, and later logs how many lines it dropped", async () => {
   const { descriptor, reader } = pipe();
   const stream = new LogStream(descriptor, { buffered: true });
   const lines = Math.ceil((waitingLength + 200_000) / LINE.length);
@@ -80,7 +80,7 @@ it("does not wait for a pipe that nobody reads, and later logs how many lines it
   };
   const lost = () => dropped().reduce((sum, count) => sum + count, 0);
 
-  // None is torn, and each is either there or counted.
+  // No line is torn, and each is either there or counted as dropped.
   const written = () => read().filter((line) => `${line}\n` === LINE).length;
   await expect.poll(() => written() + lost()).toBe(2 * lines);
   expect(read()).toHaveLength(written() + dropped().length);
@@ -154,7 +154,7 @@ function opened(path: string, flags: number): number {
   return descriptor;
 }
 
-/** A pipe with an end to read from that does not wait. */
+/** A pipe whose reading end does not block. */
 function pipe(): { descriptor: number; reader: number } {
   const path = join(folder(), "pipe");
   execFileSync("mkfifo", [path]);

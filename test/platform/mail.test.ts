@@ -25,7 +25,7 @@ const settings = (smtpUrl: string) => ({
   PUBLIC_URL: "https://memory.example.com",
 });
 
-it("invites by a mail with the inviter, the team, the role, the end, and a link and a token that work", async () => {
+it("invites by a mail with inviter, team, role, expiry, and a working link and token", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await world.serve(settings(smtp.url));
@@ -48,7 +48,7 @@ it("invites by a mail with the inviter, the team, the role, the end, and a link 
     expect(form).toContain(`https://memory.example.com/invitations/${token}`);
     expect(form).toContain(`curl -X POST https://memory.example.com/teams/invitations/${token}/accept`);
   }
-  // It fits a phone, and the link comes before the token.
+  // It fits a phone, and has the link before the token.
   expect(mail.html).toContain('name="viewport"');
   expect(mail.text.indexOf("/invitations/")).toBeLessThan(mail.text.indexOf("use the token"));
   expect(mail.html).not.toMatch(/<(img|script|link|iframe)|@import|url\(/i);
@@ -79,7 +79,7 @@ it("stores only the token's hash, and logs neither token, code nor address", asy
   for (const address of [BOB, "carol@"]) expect(world.log.join("\n")).not.toContain(address);
 });
 
-it("sends a code that says how long it can be used, and what to do if it was not you", async () => {
+it("sends a code with its lifetime, and says what to do if somebody else requested it", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   const { url } = await world.serve(settings(smtp.url));
@@ -96,7 +96,7 @@ it("sends a code that says how long it can be used, and what to do if it was not
   expect(answer).toMatchObject({ status: 201, body: { key: expect.stringMatching(/^mg_live_/) } });
 });
 
-it("lets a team's name be neither a header nor markup", async () => {
+it("lets a team's name become neither a header nor markup", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await world.serve(settings(smtp.url));
@@ -175,7 +175,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   expect(world.log.join("\n")).not.toContain(BOB);
 });
 
-it("gives up at once when a mail server does not know the address, marks the invitation and tells the inviter", async () => {
+it("gives up at once if the mail server refuses the address, marks the invitation and tells the inviter", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB);
@@ -221,7 +221,7 @@ it("retries a code at least every minute, always with the same code, until it wo
   expect(smtp.mails.map(({ to }) => to)).toEqual(["carol@example.com"]);
 });
 
-/** How many seconds a mail waits whose n-th attempt was refused. */
+/** How many seconds a mail waits after its n-th attempt was refused. */
 async function waitAfter({ database }: World, attempts: number): Promise<number> {
   const failed = { attempts, lastError: expect.stringContaining("550") };
   await expect.poll(() => database.models.mail.findFirst()).toMatchObject(failed);
@@ -270,7 +270,7 @@ it("keeps mails in production without a mail server, and warns", async () => {
   expect(await world.database.models.mail.count()).toBe(1);
 });
 
-it("deletes in production without a mail server mails that are expired or a week old", async () => {
+it("deletes expired and week-old mails in production without a mail server", async () => {
   await using world = await createWorld();
   const { owner, teamId } = await invited(world);
   const invite = async (name: string) => {
@@ -319,7 +319,7 @@ it("refuses to send mails without TLS in production, unless configured, and logs
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await invited(world);
-  // An address of this machine by which nothing is known to stay on it.
+  // An address of this machine that does not count as local.
   const url = smtp.url.replace("127.0.0.1", "0.0.0.0");
   const server = await world.serve({ ...settings(url), NODE_ENV: "production" });
   await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringMatching(/STARTTLS/)]);
@@ -345,7 +345,7 @@ it.each([
   expect(() => readConfig(environment)).toThrow(problem);
 });
 
-/** Somebody founds a team and invites Bob as an admin. */
+/** A user creates a team and invites Bob as an admin. */
 async function invited(world: World, { team = "Team" } = {}) {
   const owner = await world.user();
   const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
@@ -353,7 +353,7 @@ async function invited(world: World, { team = "Team" } = {}) {
   return { owner, teamId, invitation };
 }
 
-/** How many mails the metrics count, by what became of them. */
+/** How many mails the metrics count, by outcome. */
 async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, number>> {
   const text = String((await ask(metricsUrl ?? "")).body);
   const series = text.matchAll(/^memory_graph_mails_total\{outcome="(\w+)"\} (\d+)$/gm);

@@ -5,7 +5,7 @@ import { Meaning } from "../../src/platform/meaning.js";
 
 const VECTOR: Vector = { values: Int8Array.of(127), scale: 1 / 127 };
 
-/** A server that answers when it is told to. */
+/** A server that answers only when the test says so. */
 class SlowServer extends EmbeddingsServer {
   answer: (() => void)[] = [];
 
@@ -19,7 +19,7 @@ class SlowServer extends EmbeddingsServer {
   }
 }
 
-it("asks again for a query that was not asked for while too many waited", async () => {
+it("embeds a query later that was not sent while too many waited", async () => {
   const server = new SlowServer();
   await using meaning = new Meaning(server);
   const first = Array.from({ length: LIMITS.embeddings.queriesAtOnce }, (_, n) =>

@@ -20,13 +20,13 @@ async function metricsOf(url: string | undefined): Promise<string> {
   return String(body);
 }
 
-/** The value of the one line that begins with this. */
+/** The value of the only line that begins with this. */
 function valueOf(text: string, series: string): number | undefined {
   const line = text.split("\n").find((known) => known.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
-it("counts requests by door, operation and outcome, and says how long they took", async () => {
+it("counts requests by door, operation and outcome, and measures their time", async () => {
   await using world = await createWorld();
   const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const ann = await world.user();
@@ -51,7 +51,7 @@ it("counts requests by door, operation and outcome, and says how long they took"
 const requests = (door: string, operation: string, outcome: string) =>
   `memory_graph_requests_total{door="${door}",operation="${operation}",outcome="${outcome}"}`;
 
-it("counts what was refused by its budget, and jobs that succeeded", async () => {
+it("counts refusals by budget, and successful jobs", async () => {
   await using world = await createWorld();
   const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const ann = await world.user({ plan: "free" });
@@ -71,7 +71,7 @@ it("counts what was refused by its budget, and jobs that succeeded", async () =>
     .toBeGreaterThan(now - 600);
 });
 
-it("counts statements that wait for a connection, and those that wait for their own account", async () => {
+it("counts statements that wait for a connection, and those that wait for their account's share", async () => {
   await using world = await createWorld({ fresh: true });
   const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const users = await Promise.all(Array.from({ length: 5 }, () => world.user()));
@@ -116,7 +116,7 @@ it("says whether the server can serve", async () => {
   await expect.poll(ready).toBe(0);
 });
 
-it("still tells of the process while the database is lost", async () => {
+it("still reports the process while the database is lost", async () => {
   await using world = await createWorld({ fresh: true });
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   await world.breakConnections();
@@ -127,7 +127,7 @@ it("still tells of the process while the database is lost", async () => {
   expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
 });
 
-it("tells of background jobs that have never succeeded since the start", async () => {
+it("reports background jobs that have never succeeded since the start", async () => {
   await using world = await createWorld();
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" }, "postgres://postgres@127.0.0.1:1/none");
 
@@ -138,7 +138,7 @@ it("tells of background jobs that have never succeeded since the start", async (
   expect(began).toBeGreaterThan(Date.now() / 1_000 - 600);
 });
 
-it("tells no old backlog while the database is lost, and of embeddings only where they are made", async () => {
+it("reports no stale backlog while the database is lost, and embeddings only if they are configured", async () => {
   await using world = await createWorld();
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   expect(await metricsOf(metricsUrl)).not.toContain('kind="embeddings"');
@@ -155,7 +155,7 @@ it("tells no old backlog while the database is lost, and of embeddings only wher
   expect(await metrics.text()).not.toContain("memory_graph_backlog{");
 });
 
-it("says for how long mails have waited, however often they were tried", async () => {
+it("reports how long mails have waited, however often they were tried", async () => {
   await using world = await createWorld({ fresh: true });
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const [createdAt, dueAt] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 60_000)];
@@ -181,7 +181,7 @@ it("has labels of few values, whatever clients send", async () => {
   expect(await metricsOf(metricsUrl)).not.toMatch(/strange/i);
 });
 
-it("serves nothing else there, and no metrics on the service's own port", async () => {
+it("serves nothing else on the metrics port, and no metrics on the service's own port", async () => {
   await using world = await createWorld();
   const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
 
@@ -190,7 +190,7 @@ it("serves nothing else there, and no metrics on the service's own port", async 
   expect((await world.serve()).metricsUrl).toBeUndefined();
 });
 
-it("answers one request of a connection, and collects once for all who ask at the same time", async () => {
+it("answers one request for each connection, and collects once for simultaneous requests", async () => {
   await using world = await createWorld();
   const { metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
   let collected = 0;
@@ -207,7 +207,7 @@ it("answers one request of a connection, and collects once for all who ask at th
   expect(collected).toBe(2);
 });
 
-it("names in dashboard, alerts and documentation only metrics that there are", async () => {
+it("names only existing metrics in dashboard, alerts and documentation", async () => {
   await using world = await createWorld();
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const text = await metricsOf(metricsUrl);

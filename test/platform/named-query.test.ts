@@ -15,7 +15,7 @@ const everyKind = defineStatement({
 const time = new Date("2026-03-02T09:14:31Z");
 const rowOf = (number: number, words: string[] | null) => ({ number, words, time, json: { a: [1] }, big: "1" });
 
-it("lets PostgreSQL describe a statement's rows once on each connection, and reads them alike afterwards", async () => {
+it("lets PostgreSQL describe a statement's rows once on each connection, and reads all rows alike", async () => {
   await using world = await createWorld();
   await using database = openDatabase(world.databaseUrl);
   let [connections, descriptions] = [0, 0];
@@ -29,7 +29,7 @@ it("lets PostgreSQL describe a statement's rows once on each connection, and rea
   expect(await ask(1, ["one", 'a "quoted" one'])).toEqual(Array(2).fill(rowOf(100, ["one", 'a "quoted" one'])));
   expect(await ask(2, null)).toEqual(Array(2).fill(rowOf(50, null)));
   expect([connections, descriptions]).toEqual([1, 1]);
-  // The pool gives up a connection on which a statement failed.
+  // The pool closes a connection on which a statement failed.
   expect(sqlStateOf(await ask(0, []).catch((error: unknown) => error))).toBe("22012");
   expect(await ask(4, [])).toEqual(Array(2).fill(rowOf(25, [])));
   expect(await Promise.all([ask(1, []), ask(1, [])])).toEqual(Array(2).fill(Array(2).fill(rowOf(100, []))));

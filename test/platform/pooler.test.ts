@@ -17,7 +17,7 @@ import { createWorld } from "../support/world.js";
 const version = pgBouncerVersion();
 if (version === undefined) console.error("PgBouncer is not installed: tests of a pooler are skipped.");
 
-/** From this version on it can keep names of statements apart. */
+/** From this version on, PgBouncer can keep prepared statements of clients apart. */
 const KEEPS_NAMES = 1.21;
 const isNew = (version ?? 0) >= KEEPS_NAMES;
 const KINDS = [
@@ -50,7 +50,7 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
   expect(await settingsOf(database)).toEqual(usual);
   const late = await database.search((run) => run(sleep(60), [])).catch((error: unknown) => error);
   expect(isTimeout(late)).toBe(true);
-  // All of this shares one connection to PostgreSQL.
+  // All of these share one connection to PostgreSQL.
   const search = () => database.search(async (run) => [await run(SETTINGS, []), await run(SETTINGS, [])]);
   const [searches, others] = await Promise.all([
     Promise.all(Array.from({ length: 20 }, search)),
@@ -76,7 +76,7 @@ async function settingsOf({ pool }: OpenDatabase): Promise<unknown> {
   return (await pool.query(SETTINGS.text)).rows[0];
 }
 
-it("stores the settings at the role that logs in, also where that acts as the owner of the tables", async () => {
+it("stores the settings for the role that logs in, also if that acts as the owner of the tables", async () => {
   await using world = await createWorld();
   const name = `${new URL(world.databaseUrl).pathname.slice(1)}_login`;
   const way = new URL(world.databaseUrl);
@@ -97,7 +97,7 @@ it("stores the settings at the role that logs in, also where that acts as the ow
     }),
   );
 
-  // Without a pooler, what it stores is what a new connection has.
+  // Without a pooler, the stored settings are those of a new connection.
   await expect(preparePooler({ direct: way.href, pooled: way.href })).resolves.toBeDefined();
 });
 

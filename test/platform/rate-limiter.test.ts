@@ -11,7 +11,7 @@ it("never reports more time left than the length of the window", async () => {
   let now = 0;
   const budgets = new ProcessBudgets(() => now);
   for (let n = 0; n < 10_000; n++) {
-    // Uneven steps: of most fractions a sum is rounded, up or down.
+    // Uneven steps: sums of fractions are rounded up or down.
     now += Math.PI;
     const { resetMs } = await budgets.take(`name ${n}`, { limit: 1, cost: 1 });
     expect(resetMs).toBe(60_000);
@@ -26,26 +26,26 @@ it("starts a new window in Redis when the old one has less than a millisecond le
   const budgets = new RedisBudgets(REDIS_URL, loggerTo({ write: (line) => void warnings.push(line) }, "warn"));
   const name = randomUUID();
   const wish = { limit: 1_000_000, cost: 1, windowMs: 2 };
-  // Until Redis is reached each process counts for itself; a long window tells.
+  // Until Redis is connected, each process counts for itself; a long window shows when that has changed.
   const first = { ...wish, windowMs: 60_000 };
   const isInRedis = async () => (await budgets.take(`first ${name}`, first), redis.exists(`mg:budget:first ${name}`));
   await expect.poll(isInRedis).toBe(1);
   warnings.length = 0;
 
-  // Windows of two milliseconds end all the time, also between two looks of one step.
+  // Windows of two milliseconds end all the time, also between two reads of one step.
   for (let n = 0; n < 3_000; n++) {
     const { resetMs } = await budgets.take(name, wish);
     expect(resetMs).toBeGreaterThan(0);
     expect(resetMs).toBeLessThanOrEqual(2);
   }
 
-  // A slow Redis, as on a busy machine, is not part of this test.
+  // A slow Redis on a busy machine is no failure of this test.
   expect(warnings.filter((line) => !line.includes("timed out"))).toEqual([]);
   await budgets.close();
   redis.disconnect();
 });
 
-it("lets exactly as many uses through as there may be over two processes with one Redis", async ({ skip }) => {
+it("lets exactly the allowed number of uses through over two processes with one Redis", async ({ skip }) => {
   const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
   redis.on("error", () => {});
   await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
@@ -90,7 +90,7 @@ it.each([
   expect(networkOf(address)).toBe(network);
 });
 
-it("charges an IPv6 address to its /48 too, which has ten times the budget", () => {
+it("charges an IPv6 address also to its /48, which has ten times the budget", () => {
   expect(networksOf("2001:db8:7:1::1")).toEqual([
     { network: "2001:db8:7:1", shares: 1 },
     { network: "2001:db8:7::/48", shares: 10 },

@@ -9,7 +9,7 @@ const REDIS_URL = process.env["REDIS_URL"];
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
 it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
-  "counts on in the process, however much is asked, while the network to Redis does this: %s",
+  "keeps counting in the process under load while the network to Redis does this: %s",
   async (weather) => {
     await using network = await startFaultyProxy(REDIS_URL ?? "");
     const told: string[] = [];
@@ -17,7 +17,7 @@ it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
     const wish = { limit: 60, cost: 1 };
     const name = randomUUID();
     const isShared = async () => (await budgets.take(`${name} ${randomUUID()}`, wish)) && told.at(-1)?.includes("back");
-    // Before it is connected it is lost, like after a fault.
+    // Before it is connected, Redis counts as lost, as after a fault.
     await expect.poll(isShared, PATIENCE).toBe(true);
 
     network.become(weather);

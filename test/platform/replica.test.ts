@@ -19,7 +19,7 @@ const programs = programsOfPostgres();
 if (programs === undefined) console.error("There are no programs of PostgreSQL: a replica is not tried.");
 
 it.skipIf(programs === undefined)(
-  "reads from a replica only what the caller takes, and never less than they have seen",
+  "reads from a replica only if the caller allows it, and never an older state than they have seen",
   async () => {
     await using postgres = await startReplicated(programs ?? "");
     const { primaryUrl, replicaUrl } = postgres;
@@ -52,7 +52,7 @@ it.skipIf(programs === undefined)(
     const second = await store("second", ANY);
 
     expect(await store("third", {})).toBeNull();
-    // The replica is behind: it has the first, and those who have seen the second, or say nothing, are served
+    // The replica is behind and has only the first. Callers who have seen the second, or give no position, are served
     // elsewhere.
     expect(await titles("0/0")).toEqual(["first"]);
     expect(await titles(first ?? "")).toEqual(["first"]);
@@ -86,7 +86,7 @@ it.skipIf(programs === undefined)(
   },
 );
 
-/** What the doctor says of the replica. */
+/** The doctor's finding about the replica. */
 async function findingOf(environment: Record<string, string>): Promise<string> {
   const { output } = await runHere(doctor, ["--json"], environment);
   const { findings } = JSON.parse(output) as { findings: { part: string; state: string; says: string }[] };
@@ -94,7 +94,7 @@ async function findingOf(environment: Record<string, string>): Promise<string> {
   return `${replica?.state}: ${replica?.says}`;
 }
 
-it("reads positions as PostgreSQL writes them, and nothing else", () => {
+it("reads positions only as PostgreSQL writes them", () => {
   for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])
     expect(writePosition(readPosition(text) ?? -1n)).toBe(text);
   for (const text of ["", "1", "1/", "/1", "1/2/3", "g/0", "123456789/0", " 0/0"])

@@ -6,7 +6,7 @@ import { aTeam, anInvitee } from "../support/teams.js";
 
 const DAYS = { RETENTION_KEYS_DAYS: "10", RETENTION_INVITATIONS_DAYS: "20", RETENTION_AUDIT_DAYS: "30" };
 
-it("deletes keys, invitations, counts, audit and records of OAuth after their retention time, and nothing before", async () => {
+it("deletes keys, invitations, counts, audit entries and OAuth records after their retention time", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { pool, models } = world.database;

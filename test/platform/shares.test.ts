@@ -81,7 +81,7 @@ it("answers other accounts at once while two send many requests for a locked tab
   await asked;
   for (const { body, headers } of await Promise.all(alsoAsked)) {
     const { errors = [] } = body as { errors?: Array<{ extensions: { code: string } }> };
-    // Some had no place in time: those before them waited for the table.
+    // Some got no slot in time: the requests before them waited for the table.
     const busy = ["UNAVAILABLE", "RATE_LIMITED"];
     expect(errors.filter(({ extensions }) => !busy.includes(extensions.code))).toEqual([]);
     expect(headers.get("retry-after")).toEqual(errors.length > 0 ? expect.stringMatching(/^[12]$/) : null);
@@ -143,7 +143,7 @@ it("stays alive and ready while every connection waits for a lock, and serves ag
   expect(new Set((await held).map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-it("does not wait for a lock when a request has used up its time to wait, by any way to the database", async () => {
+it("never waits for a lock when a request has used up its waiting time, by any way to the database", async () => {
   await using world = await createWorld();
   const patience = new Patience(60_000);
   const database = new DatabaseShares(world.database, {

@@ -16,7 +16,7 @@ beforeAll(() => {
   if (status !== 0) throw new Error(stderr);
 }, 600_000);
 
-/** What goes wrong, given the data folder; what it changes of the environment is answered. */
+/** Causes a problem with the data folder, and returns changed environment variables. */
 type Trouble = (folder: string) => Record<string, string> | Promise<Record<string, string>>;
 
 const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence: RegExp]> = [
@@ -63,7 +63,7 @@ it("exits with one sentence when the limit of open files is too low", async ({ s
 it("says in one line how many migrations a first start applied", async () => {
   await using server = await startServerProcess({ DATABASE_URL: await emptyDatabase(), LOG_LEVEL: "info" });
 
-  // The log is written a moment later.
+  // The log line is written a moment later.
   await server.kill("SIGTERM");
   const lines = server.printed().split("\n");
 
@@ -94,7 +94,7 @@ async function emptyDatabase(): Promise<string> {
   return databaseOn(url, name);
 }
 
-/** Starts the build and waits for its end, which must come by itself. */
+/** Starts the build and waits until it ends by itself. */
 async function start(environment: Record<string, string>): Promise<{ code: number | null; said: string }> {
   const env = { ...environmentForProcess(), PORT: "0", NODE_ENV: "development", LOG_LEVEL: "error", ...environment };
   const child = spawn(process.execPath, ["dist/main.js"], { env, stdio: ["ignore", "ignore", "pipe"] });

@@ -16,7 +16,7 @@ import { createWorld } from "../support/world.js";
 
 const QUICKLY = { ...LIMITS.start, connectMs: 2_000, reportAfterMs: 100, migrationLockMs: 1_000 };
 
-/** What an operator reads when the service is started on this database. */
+/** The sentence that an operator reads when the service is started on this database. */
 async function sentenceAt(url: string): Promise<string> {
   const error: unknown = await migrate(url, { waits: QUICKLY }).then(
     () => new Error("It started."),
@@ -79,7 +79,7 @@ it("says what to do when PostgreSQL is too old", async () => {
   );
 });
 
-it("says what to do when the database is lost before the demo user's key is made", async () => {
+it("says what to do when the database is lost before the demo user's key is created", async () => {
   await using world = await createWorld();
   await world.breakConnections();
 
@@ -88,7 +88,7 @@ it("says what to do when the database is lost before the demo user's key is made
   expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
 });
 
-it("says that a disk is full, also where the error names no file", () => {
+it("says that a disk is full, even if the error names no file", () => {
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" });
   expect(forOperator(full)).toBe("A file cannot be written (ENOSPC): its disk is full; free some space.");
 });
@@ -128,7 +128,7 @@ it.each([
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(/DATABASE_URL/);
 });
 
-it("says what to do when the database is missing, read only, another's, or offers no TLS that can be trusted", async () => {
+it("says what to do when the database is missing, read-only, another program's, or has no trusted TLS", async () => {
   const { url, prefix } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   const role = `role_${randomUUID().replaceAll("-", "")}`;
@@ -193,10 +193,10 @@ it.each([
   expect(String(error)).toMatch(sentence);
 });
 
-/** A column of text as PostgreSQL describes it: no table, the type's number, its size, no format. */
+/** A text column as PostgreSQL describes it: no table, the type's OID, its size, text format. */
 const TEXT_COLUMN = "\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
 
-/** What listens on a free port and answers whatever comes with these bytes, one piece after the other, or nothing. */
+/** Listens on a free port and answers each message with the next of these pieces, or with nothing. */
 async function listen(...answers: Array<Buffer | undefined>): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});

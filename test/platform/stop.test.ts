@@ -15,10 +15,10 @@ import { createWorld } from "../support/world.js";
 const PATIENCE = { timeout: 60_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
 const { echoMs } = LIMITS.stop;
-/** What hangs is cut off after these. */
+/** How long requests may still run, and the whole stop may take, before what hangs is cut off. */
 const STOP = { drainMs: 2_000, wholeMs: 3_000 };
 
-/** These tests run the build, since they stop processes. */
+/** These tests run the build, because they stop processes. */
 beforeAll(() => {
   const { status, stderr } = spawnSync(process.execPath, [".config/run.mjs"], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
@@ -49,7 +49,7 @@ it("stops in time, even if its database, a request or a mail server hangs", asyn
   const begunAt = performance.now();
   await server.kill("SIGTERM");
 
-  // A second for the end itself; the rest is for a machine that is busy with other tests.
+  // A second to exit; the rest is for a machine that is busy with other tests.
   expect(performance.now() - begunAt).toBeLessThan(STOP.wholeMs + 6_000);
   await ended;
 });
@@ -71,7 +71,7 @@ it("stops in time while the payment provider hangs, for a request and for a back
   );
   const asked = ask(`${server.url}/billing/team-checkout`, { key: ann.key, body: {} }).catch(() => "cut off");
   await expect.poll(() => provider.connections(), PATIENCE).toBeGreaterThan(0);
-  // A request whose body never comes hangs beside it.
+  // Also a request whose body never arrives.
   const endless = connected(server.url);
   endless.write(
     `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\nContent-Length: 9\r\n\r\n`,
@@ -85,7 +85,7 @@ it("stops in time while the payment provider hangs, for a request and for a back
   await asked;
 });
 
-/** A request that waits for a lock still waits when a busy machine has come to the next step. */
+/** Long timeouts: a request that waits for a lock must still wait when a busy machine reaches the next step. */
 const PATIENT_LIMITS = {
   database: { lockWaitMs: 60_000, connectionWaitMs: 60_000, statementTimeoutMs: 60_000 },
   stop: { drainMs: 60_000, wholeMs: 90_000 },
@@ -105,11 +105,11 @@ it("stops at once at a second signal, even while a request waits", async () => {
   await server.kill("SIGTERM");
 
   expect(server.child.signalCode).toBe("SIGKILL");
-  // Nobody has let it go on meanwhile.
+  // Nobody released the lock meanwhile.
   expect([await lock.waiting(), await waiting]).toEqual([expect.any(Number), "cut off"]);
 });
 
-it("answers on for a while, so that proxies go elsewhere before it closes", async () => {
+it("keeps answering for a while, so that proxies choose another server before it closes", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 2_000 } });
@@ -125,7 +125,7 @@ it("answers on for a while, so that proxies go elsewhere before it closes", asyn
 it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  // A busy machine handles both signals late, and not at the same moment.
+  // A busy machine handles both signals late, and at different moments.
   const patient = { ...PATIENT_LIMITS, stop: { ...PATIENT_LIMITS.stop, echoMs: 20_000 } };
   await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, patient);
   await using lock = await lockMemories(world);

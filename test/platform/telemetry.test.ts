@@ -9,7 +9,7 @@ import { callTool } from "../support/mcp.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld, environmentOf } from "../support/world.js";
 
-/** Sent soon, so that tests need not wait. */
+/** Short delays before sending, so that tests need not wait. */
 const SOON = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BLRP_SCHEDULE_DELAY: "50" };
 const CALLER = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
 const traceparent = (sampled = "01") => ({ traceparent: `00-${CALLER.trace}-${CALLER.span}-${sampled}` });
@@ -17,7 +17,7 @@ const traceparent = (sampled = "01") => ({ traceparent: `00-${CALLER.trace}-${CA
 const requestOf = ({ spans }: Collector, operation: string): Span | undefined =>
   spans.find(({ attributes }) => JSON.stringify(attributes["memory_graph.operations"])?.includes(`"${operation}"`));
 
-/** The names below the request that ran the operation, as soon as that is there: it is sent last. */
+/** The spans below the request that ran the operation. Waits for the request's span, which is sent last. */
 async function treeBelow(collector: Collector, operation: string): Promise<string[]> {
   await expect.poll(() => requestOf(collector, operation)?.name).toBeDefined();
   const { traceId, spanId, name } = requestOf(collector, operation) as Span;
@@ -71,7 +71,7 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
     attributes: { "user.id": owner.caller.userId, "memory_graph.outcome": "ok" },
   });
 
-  // The same ids stand in the log, here and at the collector.
+  // The log and the collector have the same ids.
   const ids = `"trace_id":"${CALLER.trace}","span_id":"${request?.spanId}"`;
   await expect.poll(server.printed).toContain(ids);
   await expect
@@ -81,7 +81,7 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   for (const hidden of [secret, owner.key, owner.email]) expect(sent).not.toContain(hidden);
 });
 
-it("keeps requests at the same time apart, which wait for their turns", async () => {
+it("keeps simultaneous requests apart while they wait for their turns", async () => {
   await using collector = await startCollector();
   await using world = await createWorld();
   const endpoint = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` };
@@ -99,7 +99,7 @@ it("keeps requests at the same time apart, which wait for their turns", async ()
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
   await expect.poll(() => statements().length).toBe(20);
-  // Requests that come together share the look-up of their key, and wait for the account's share of the database.
+  // Simultaneous requests share the look-up of their key, and wait for the account's share of the database.
   const trees = statements().map(({ traceId }) =>
     treeOf(ofTrace(collector, traceId), undefined).filter((line) => !/callers_by_keys|wait/.test(line)),
   );
@@ -107,7 +107,7 @@ it("keeps requests at the same time apart, which wait for their turns", async ()
   expect(new Set(statements().map(({ traceId }) => traceId)).size).toBe(20);
 });
 
-it("says by PostgreSQL's code that a statement waited for a lock in vain, whoever sent it", async () => {
+it("reports PostgreSQL's code when a statement waited for a lock in vain, whoever sent it", async () => {
   await using collector = await startCollector();
   await using world = await createWorld();
   const { key } = await world.user();
@@ -125,7 +125,7 @@ it("says by PostgreSQL's code that a statement waited for a lock in vain, whoeve
   await expect.poll(() => codesOf("create_memory")).toEqual(new Set(["55P03"]));
 });
 
-it("records nothing that the caller does not sample, and still names its trace in the log", async () => {
+it("records nothing that the caller does not sample, but still logs its trace id", async () => {
   await using collector = await startCollector();
   await using world = await createWorld();
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_LOGS_EXPORTER: "none" };
@@ -155,7 +155,7 @@ it("serves without the collector, and says in the log that it is missing", async
   expect(await server.kill("SIGTERM")).toBe(0);
 });
 
-it("loads nothing of OpenTelemetry's SDK without its variables", () => {
+it("loads no part of OpenTelemetry's SDK without its variables", () => {
   const loaded = loadedBy("dist/main.js");
   const texts = loaded.map((file) => readFileSync(file, "utf8"));
 
@@ -173,13 +173,13 @@ const DYNAMIC = /\bimport\(["`](\.[^"`]+)["`]\)/g;
 const placesIn = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, place = ""]) => place);
 
-/** The files of the build that the start loads: what is imported, and what main.js loads at once. */
+/** The files of the build that a start loads: static imports, and what main.js imports at once. */
 function loadedBy(file: string, found: string[] = []): string[] {
   if (found.includes(file)) return found;
   found.push(file);
   const text = readFileSync(file, "utf8");
   const places = [...placesIn(text, STATIC), ...(basename(file) === "main.js" ? placesIn(text, DYNAMIC) : [])];
-  // Code also has texts that look like imports.
+  // Code also contains strings that look like imports.
   for (const path of places.map((place) => join(dirname(file), place))) if (existsSync(path)) loadedBy(path, found);
   return found;
 }

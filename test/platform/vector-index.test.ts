@@ -9,7 +9,7 @@ const rowsOf = (count: number, piece = 0) =>
   }));
 const signed = (values: Uint8Array): Int8Array => new Int8Array(values.buffer, values.byteOffset, values.length);
 
-it("finds the vectors that a plain loop finds", async () => {
+it("finds the same vectors as a plain loop", async () => {
   await using index = new VectorIndex();
   const rows = rowsOf(1_000);
   const query = {
@@ -32,7 +32,7 @@ it("finds the vectors that a plain loop finds", async () => {
   expect(new Set(found?.map(({ owner }) => owner))).toEqual(new Set(expected.map(({ owner }) => owner)));
 });
 
-it("answers with each owner once, by its newest version, and refuses other dimensions", async () => {
+it("returns each owner once, by its newest version, and refuses other dimensions", async () => {
   await using index = new VectorIndex();
   const [row] = rowsOf(1);
   if (!row) throw new Error("There is no row.");
@@ -47,7 +47,7 @@ it("answers with each owner once, by its newest version, and refuses other dimen
   await expect(index.find("one", { ...query, values: query.values.slice(1) }, 5)).rejects.toThrow(/dimension/);
 });
 
-it("forgets the matrix used least recently when there is no room", async () => {
+it("drops the least recently used matrix when there is no room", async () => {
   await using index = new VectorIndex(1_000_000);
   const rows = rowsOf(1_000);
   const query = { values: Int8Array.from({ length: DIMENSION }, () => 1), scale: 1 };

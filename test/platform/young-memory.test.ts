@@ -2,7 +2,7 @@ import { getHeapSpaceStatistics } from "node:v8";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { giveMemoryBack } from "../../src/platform/young-memory.js";
 
-it("collects the youngest objects now and then until it is told to stop, and leaves no function for it behind", () => {
+it("collects the youngest objects at intervals until it is stopped, and leaves no global function behind", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const giving = giveMemoryBack();
