@@ -22,7 +22,7 @@ import { program as user } from "../../src/commands/user.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
-/** For processes that start on a busy machine. */
+/** Processes start slowly on a busy machine. */
 vi.setConfig({ testTimeout: 600_000 });
 
 const LINE_MAX = 120;
@@ -42,7 +42,7 @@ const programs: Readonly<Record<string, Command>> = {
   tour,
   user,
 };
-/** Run as processes below. */
+/** These are run as processes below. */
 const OTHERS = ["bench", "model"];
 
 interface Call {
@@ -77,7 +77,7 @@ it.each(named)(
     const call = `npm run ${script}${words.map((word) => ` -- ${word}`).join("")}`;
     expect(output).toContain(`\nExamples:\n  ${words.length === 0 ? "npm run " : call}`);
     expect(output).toContain("\nExit codes: 0 ");
-    // What a client of MCP reads is JSON in any case.
+    // The output of `mcp` is for an MCP client and always JSON.
     const isAct = program.commands.length === 0 || words.length > 0;
     if (isAct && script !== "mcp") expect(output).toContain("--json");
     expect(output.split("\n").filter((line) => line.length > LINE_MAX)).toEqual([]);
@@ -86,7 +86,7 @@ it.each(named)(
 
 const takesWords = ({ commands, registeredArguments }: Command) => commands.length + registeredArguments.length > 0;
 
-it.each(named)("refuses in one line what `%s` does not take, with exit code 2", async (_name, call) => {
+it.each(named)("refuses in one line what `%s` does not accept, with exit code 2", async (_name, call) => {
   const wrong = ["--no-such-option", ...(takesWords(call.program) ? [] : ["no-such-argument"])];
   for (const word of wrong) {
     const { code, output, errors } = await parse(call.program, [...call.words, word]);
@@ -150,7 +150,7 @@ it.each([
   expect(wrong).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^Unknown option .*\n$/) });
 });
 
-/** What a program says to these words, without a process of its own. */
+/** What a program prints for these words, without a process of its own. */
 async function parse(program: Command, words: readonly string[]) {
   const said = { output: "", errors: "" };
   for (const command of [program, ...program.commands]) {

@@ -21,7 +21,7 @@ async function examined(environment: Record<string, string>) {
   return { code, errors, by: new Map(findings.map((finding) => [finding.part, finding])) };
 }
 
-it("finds nothing wrong where nothing is, and says what is not configured", async () => {
+it("finds no problem in a healthy installation, and says what is not configured", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   await using smtp = await startMailServer();
@@ -48,7 +48,7 @@ it("finds nothing wrong where nothing is, and says what is not configured", asyn
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
 });
 
-it("says of each part that is wrong what is wrong and what to do, and exits with 1", async () => {
+it("says what is wrong with each part and what to do, and exits with 1", async () => {
   await using standIn = await startStandInStripe();
   const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };
   const { code, errors, by } = await examined({
@@ -71,7 +71,7 @@ it("says of each part that is wrong what is wrong and what to do, and exits with
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
 });
 
-it("ends although a server hangs, and names it", async () => {
+it("ends even if a server hangs, and names that server", async () => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   onTestFinished(() => void silent.close());
   await once(silent, "listening");
@@ -83,7 +83,7 @@ it("ends although a server hangs, and names it", async () => {
   expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
 });
 
-it("looks at each price and at the customer portal", async () => {
+it("checks each price and the customer portal", async () => {
   await using standIn = await startStandInStripe();
   const stripe = stripeClient(standIn.secretKey, standIn.url);
   const priceOf = async (interval?: "month" | "year") => {

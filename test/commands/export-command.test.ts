@@ -37,7 +37,7 @@ async function aFolder(): Promise<string> {
   return folder;
 }
 
-/** The records of a file, without who made them and when they were exported. */
+/** The records of a file, without their authors and the time of the export. */
 const recordsIn = async (file: string): Promise<object[]> =>
   (await readFile(file, "utf8"))
     .trimEnd()
@@ -52,7 +52,7 @@ const recordsIn = async (file: string): Promise<object[]> =>
       return record;
     });
 
-/** The memories and relationships of a file, without who made them. */
+/** The memories and relationships of a file, without their authors. */
 async function listsIn(file: string): Promise<object> {
   const { memories, relationships } = JSON.parse(await readFile(file, "utf8")) as Record<string, object[]>;
   const strip = (list: readonly object[] = []) =>
@@ -60,7 +60,7 @@ async function listsIn(file: string): Promise<object> {
   return { memories: strip(memories), relationships: strip(relationships) };
 }
 
-it("writes a file from which the import makes the same graph, and which it leaves when it is run again", async () => {
+it("writes a file from which an import makes the same graph, and which it does not overwrite", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -86,7 +86,7 @@ it("writes a file from which the import makes the same graph, and which it leave
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("writes the JSON of MemoryGraph, from which the import makes the same graph", async () => {
+it("writes MemoryGraph's JSON, from which an import makes the same graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -110,7 +110,7 @@ it("writes the JSON of MemoryGraph, from which the import makes the same graph",
   expect(await listsIn(second)).toEqual(await listsIn(first));
 });
 
-it("restores exports with a lone record or none, and refuses what was cut off or is too long", async () => {
+it("restores exports with one record or none, and refuses files that are cut off or too long", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -130,7 +130,7 @@ it("restores exports with a lone record or none, and refuses what was cut off or
 
   expect((await run(empty)).output).toContain("Restored 0 memories and 0 relationships");
   expect((await run(alone)).output).toContain("Restored 1 memory and 0 relationships");
-  // Memories that were deleted while it was written are counted in its beginning alone.
+  // Memories that were deleted during the export are counted only in its first line.
   expect((await run(alone.replace('"memory_count":1', '"memory_count":2'))).output).toContain(
     "There already: 1 memory and 0",
   );
@@ -155,7 +155,7 @@ it("restores exports with a lone record or none, and refuses what was cut off or
   await expect(read((longest ?? 0) - 1)).rejects.toThrow(`a line of more than ${(longest ?? 0) - 1} characters`);
 });
 
-it("says how to get another key when the server or its own form refuses this one", async () => {
+it("says how to get another key if the server refuses this one, or its format is wrong", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const file = join(await aFolder(), "graph.jsonl");
@@ -165,7 +165,7 @@ it("says how to get another key when the server or its own form refuses this one
   }
 });
 
-it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs have written again", async (format) => {
+it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs have rewritten", async (format) => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -193,7 +193,7 @@ it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs 
   expect((await run(Buffer.from(withEnds, "latin1"))).errors).toContain("is not text in UTF-8");
 });
 
-it("leaves no file where the connection breaks, and says so", async () => {
+it("leaves no file if the connection breaks, and says so", async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200).write('{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n');
     setTimeout(() => response.destroy(), 50);
@@ -210,7 +210,7 @@ it("leaves no file where the connection breaks, and says so", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("restores no file that lacks lines as if it were whole, and says which line is no record", async () => {
+it("refuses to restore a file that lacks lines, and says which line is no record", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -231,7 +231,7 @@ it("restores no file that lacks lines as if it were whole, and says which line i
   }
 });
 
-it("restores an export without the relationships of memories that came into the graph while it was written", async () => {
+it("restores an export without relationships to memories that were added while it was written", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
@@ -261,7 +261,7 @@ it("restores an export without the relationships of memories that came into the 
   });
 });
 
-it("stops at a service that has no such path, instead of leaving everything out", async () => {
+it("stops at a service without the path for restoring, instead of leaving everything out", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -277,7 +277,7 @@ it("stops at a service that has no such path, instead of leaving everything out"
   expect(report).toEqual(newRestoreReport());
 });
 
-it("says before a restore how long it takes within the budget of the key", async () => {
+it("says before a restore how long it will take within the key's budget", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });

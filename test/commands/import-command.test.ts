@@ -42,7 +42,7 @@ describe("an estimate", () => {
 });
 
 describe("progress", () => {
-  /** What a stream shows of half a run, and of a wait of twelve seconds in its middle. */
+  /** What a stream shows of half an import, with a pause of twelve seconds in the middle. */
   function shownOn(stream: Pick<WriteStream, "isTTY" | "columns">): string[] {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -131,7 +131,7 @@ describe("the command", () => {
     const many = Array.from({ length: 100 }, (_, index) => entity(`Entity ${index}`, "x"));
     const file = await fileWith(jsonLines({ type: "_aim" }, ...many, ...RETRY, entity("Client", "x"), "text"));
 
-    // The address comes from the environment, as the key does.
+    // The URL comes from the environment, as the key does.
     const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
 
     expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Reading the existing memories …");
@@ -171,7 +171,7 @@ describe("the command", () => {
     );
   });
 
-  it("shows twenty of the items that were left out, and says how to see the others", async () => {
+  it("shows twenty of the omitted items, and says how to see the others", async () => {
     const broken = Array.from({ length: 25 }, () => "not JSON").join("\n");
     const file = await fileWith(`${jsonLines(...RETRY)}\n${broken}`);
 
@@ -223,7 +223,7 @@ describe("the command", () => {
     let posts = 0;
     const service = await fakeService((request) => {
       if (request.method === "GET" || ++posts === 1) return undefined;
-      // By then the client waits as it was told to.
+      // By then the client waits for Retry-After.
       setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
       return { status: 429, headers: { "retry-after": "600" } };
     });
@@ -275,7 +275,7 @@ interface Wrong {
   url?: string;
 }
 
-/** Runs the command in this process, as with these arguments and this key in its environment. */
+/** Runs the command in this process, with these arguments and this key in its environment. */
 async function command(args: string[], key: string, environment: Readonly<Record<string, string>> = {}) {
   const out: unknown[] = [];
   const err: unknown[] = [];

@@ -6,7 +6,7 @@ import { fileWith, jsonLines, leftOut, linksOf, readText } from "../support/impo
 const contentsOf = (graph: ReturnType<typeof readText>) =>
   Object.fromEntries(Array.from(graph.notes.values(), ({ title, content }) => [title, content]));
 
-/** Made after real files: each shape was found in the memory file of a public project. */
+/** Modelled on real files: each form was found in the memory file of a public project. */
 describe("files of memory servers and their forks", () => {
   it("reads entities without a type and with _type, and observations with their times", () => {
     const graph = readText(
@@ -107,7 +107,7 @@ describe("files of memory servers and their forks", () => {
     expect([...graph.notCarried.keys()]).toEqual(["profile", "events", "version", "created_at", "id"]);
   });
 
-  it("reports each field of a file that is not a list of memories", () => {
+  it("reports each field of a file that holds no list of memories", () => {
     const graph = readText(JSON.stringify({ entities: [{ name: "A" }], hot_cache: { top: ["A"] }, gotchas: [] }));
 
     expect(leftOut(graph)).toEqual([
@@ -115,7 +115,7 @@ describe("files of memory servers and their forks", () => {
     ]);
   });
 
-  it("keeps the last digits of long numbers, and Python's NaN and Infinity", () => {
+  it("keeps all digits of long numbers, and Python's NaN and Infinity", () => {
     const text = '{"name":"A","channel":12345678901234567890,"score":NaN,"text":"NaN, 12345678901234567890"}';
 
     expect(contentsOf(readText(text))["A"]).toBe(
@@ -154,7 +154,7 @@ describe("the limits of a file", () => {
     ]);
   });
 
-  it("refuses values that are nested too deep", () => {
+  it("refuses values that are nested too deeply", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
     expect(readWithin({ valueLength: 1_000, depth: 64 }, `${nested(64)}\n${nested(65)}`)).toEqual([
@@ -176,7 +176,7 @@ describe("the limits of a file", () => {
     ]);
   });
 
-  it("reads millions of characters in one text, and of brackets that are never closed, in one pass", () => {
+  it("reads millions of characters of one text, or of brackets that are never closed, in one pass", () => {
     const text = `{"name":"A","text":"${"a\\n".repeat(1_000_000)}",}`;
 
     expect(readText(text).notes.size).toBe(1);

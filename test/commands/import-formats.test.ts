@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { leftOut, linksOf, readText } from "../support/imports.js";
 
-/** What `get_all` of mem0 answers, on its platform and with a graph store. */
+/** What mem0's `get_all` returns, on its platform and with a graph store. */
 const MEM0 = {
   count: 3,
   next: null,
@@ -34,7 +34,7 @@ const MEM0 = {
   relations: [{ source: "alex", relationship: "allergic_to", target: "nuts" }],
 };
 
-it("reads what mem0 lists: texts, categories, metadata, ids and times; it counts hashes", () => {
+it("reads mem0's texts, categories, metadata, ids and times, and counts hashes", () => {
   const graph = readText(JSON.stringify(MEM0, undefined, 2));
 
   expect([...graph.notes.values()].map(({ title, content, tags }) => ({ title, content, tags }))).toEqual([
@@ -69,7 +69,7 @@ it("reads what mem0 lists: texts, categories, metadata, ids and times; it counts
   ]);
 });
 
-it("makes the entities of mem0's graph when asked, with the relationships between them", () => {
+it("creates the entities of mem0's graph with their relationships, if requested", () => {
   const graph = readText(JSON.stringify(MEM0), { createMissing: true });
 
   expect(linksOf(graph)).toEqual([["alex", "ALLERGIC_TO", "nuts", undefined]]);
@@ -114,7 +114,7 @@ const SERVICE = {
   ],
 };
 
-it("reads an export of mcp-memory-service: types, tags, metadata and times; it counts hashes and embeddings", () => {
+it("reads types, tags, metadata and times of mcp-memory-service, and counts hashes and embeddings", () => {
   const graph = readText(JSON.stringify(SERVICE, undefined, 2));
 
   expect([...graph.notes.values()].map(({ type, title, content, tags }) => ({ type, title, content, tags }))).toEqual([
@@ -142,7 +142,7 @@ it("reads an export of mcp-memory-service: types, tags, metadata and times; it c
   expect(leftOut(graph)).toEqual([]);
 });
 
-it("reads a backup of mcp-memory-service: documents, tags in JSON, and what it says of itself among the metadata", () => {
+it("reads a backup of mcp-memory-service: documents, tags in JSON, and its own fields among the metadata", () => {
   const id = "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de";
   const metadata = {
     ...{ content_hash: id, memory_type: "reference", timestamp: 1746000000, created_at: 1746000000.5 },
@@ -166,7 +166,7 @@ it("reads a backup of mcp-memory-service: documents, tags in JSON, and what it s
   expect(leftOut(graph)).toEqual([]);
 });
 
-it("does not take the history of mem0 for memories, and says what to import", () => {
+it("refuses mem0's history as memories, and says what to import", () => {
   const change = { id: "1", memory_id: "2", old_memory: null, new_memory: "Likes tea", event: "ADD" };
 
   const graph = readText(JSON.stringify([change]));
@@ -177,7 +177,7 @@ it("does not take the history of mem0 for memories, and says what to import", ()
   ]);
 });
 
-it("reads the nodes and edges of Graphiti, and the blocks of an agent of Letta", () => {
+it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agent", () => {
   const [ann, acme] = ["4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a21", "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a22"];
   const graphiti = {
     nodes: [
@@ -206,7 +206,7 @@ it("reads the nodes and edges of Graphiti, and the blocks of an agent of Letta",
   expect(leftOut(blocks)).toEqual(['the field "agents" of the file: it is not a list of memories or relationships']);
 });
 
-it("takes no name or id from what is said about a text, since several texts may have the same", () => {
+it("takes no name or id from the metadata of a text, because several texts may have the same", () => {
   const metadata = { topic: "food", name: "ops", id: "7", text: "more" };
   const texts = ["Likes tea", "Hates beets"];
   const listed = texts.map((memory) => ({ memory, hash: "x", user_id: "ann", metadata }));

@@ -7,7 +7,7 @@ import { roundsOf } from "../support/rounds.js";
 
 type Lines = readonly object[];
 
-/** How files put their records together. */
+/** How files combine their records. */
 const CARRIERS: Readonly<Record<string, (lines: Lines) => string>> = {
   "JSON lines": (lines) => jsonLines(...lines),
   "lines with a mark in front, CR LF and blank lines": (lines) =>
@@ -20,7 +20,7 @@ const CARRIERS: Readonly<Record<string, (lines: Lines) => string>> = {
   "after a marker and a comment": (lines) => `{"type":"_aim","source":"x"}\n// a comment\n${jsonLines(...lines)}`,
 };
 
-/** How what is known of a memory is written. */
+/** The forms in which files write the fields of a memory. */
 const SHAPES: ReadonlyArray<(leaf: () => string) => unknown> = [
   (leaf) => leaf(),
   (leaf) => [leaf(), leaf()],
@@ -32,7 +32,7 @@ const SHAPES: ReadonlyArray<(leaf: () => string) => unknown> = [
   (leaf) => `${leaf()}\n${leaf()}`,
 ];
 
-/** Texts that occur once each. */
+/** Makes texts that occur only once each. */
 function newLeaves() {
   const leaves: string[] = [];
   const leaf = () => {
@@ -42,11 +42,11 @@ function newLeaves() {
   return { leaves, leaf };
 }
 
-/** All that is stored and all that is reported, in lower case since types and tags are. */
+/** Everything that is stored or reported, in lower case because types and tags are. */
 const resultOf = ({ notes, links, notTaken, ignored, notCarried }: ImportedGraph) =>
   JSON.stringify([...notes.values(), ...links.values(), ...notTaken, ...ignored, ...notCarried.keys()]).toLowerCase();
 
-/** The texts that are nowhere; of a field in whose place the service has its own, the name is enough. */
+/** The texts that were lost. For a field that the service replaces by its own, its reported name is enough. */
 function lostIn(graph: ImportedGraph, leaves: readonly string[], value: unknown): string[] {
   const result = resultOf(graph);
   return leaves.filter((leaf) => !result.includes(leaf) && !isCounted(value, leaf, graph.notCarried));
@@ -62,7 +62,7 @@ const isCounted = (value: unknown, leaf: string, counted: ReadonlyMap<string, nu
 const pick = <Item>(items: readonly Item[], index: number): Item => items[index % items.length] as Item;
 const countOf = (graph: ImportedGraph, kind: string) => graph.notTaken.filter((item) => item.kind === kind).length;
 
-/** What was read is what is stored, merged and reported. */
+/** The numbers of stored, merged and reported items add up to the number read. */
 function expectSums(graph: ImportedGraph): void {
   const { memories, relationships, others, notes, links, ignored } = graph;
   expect(memories.read).toBe(notes.size + memories.merged + countOf(graph, "memory"));

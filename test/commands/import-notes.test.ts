@@ -11,7 +11,7 @@ import { withinEffort } from "../support/effort.js";
 import { leftOut, linksOf } from "../support/imports.js";
 import { createWorld } from "../support/world.js";
 
-/** A folder with these files. */
+/** Creates a folder with these files. */
 async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "notes-test-"));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -73,7 +73,7 @@ it("reads a folder of Basic Memory: types, tags, the whole text, and relations w
   ]);
 });
 
-/** A vault of Obsidian. */
+/** An Obsidian vault. */
 const VAULT = {
   ".obsidian/app.json": "{}",
   "Daily/2025-03-01.md": [
@@ -106,7 +106,7 @@ const VAULT = {
   "old.md": Buffer.from([0x63, 0x61, 0x66, 0xe9]),
 };
 
-it("reads a vault of Obsidian: properties, links by path, alias and heading, tags; and says what it leaves out", async () => {
+it("reads an Obsidian vault: properties, tags, links by path, alias and heading; reports the rest", async () => {
   const folder = await folderWith(VAULT);
   await symlink(dirname(folder), join(folder, "Outside"));
 
@@ -138,7 +138,7 @@ it("reads a vault of Obsidian: properties, links by path, alias and heading, tag
   expect([graph.others.read, graph.relationships.merged]).toEqual([5, 2]);
 });
 
-/** How a link that is written `link` in the note `from` is read, as titles. */
+/** The titles of the notes that a link written in the note `from` leads to. */
 async function linked(files: Readonly<Record<string, string>>, from: string, link: string) {
   const graph = await readNotesFolder(await folderWith({ ...files, [from]: link }));
   return { links: linksOf(graph).map(([, type, to]) => `${type} ${to}`), left: leftOut(graph).length };
@@ -199,7 +199,7 @@ it.each([
   expect(tags).toEqual(["top"]);
 });
 
-it("reads names of every script, however their accents are written", async () => {
+it("reads names in any script, however their accents are encoded", async () => {
   const accented =
     "- lie\u0301 a\u0300 [[Cafe\u0301]] (de\u0301ja\u0300)\n#the\u0301 #हिन्दी #می\u200cخواهم #தமிழ்/கவிதை";
   const { links, tags } = readMarkdownNote(`---\nCafe\u0301: "[[Bar]]"\n---\n${accented}`);
@@ -212,7 +212,7 @@ it("reads names of every script, however their accents are written", async () =>
   expect(readMarkdownNote("- संबंधित है [[Top]]").links).toMatchObject([{ to: "Top", type: "संबंधित है" }]);
 });
 
-it("says which notes are missing of those that links of Markdown name", async () => {
+it("says which notes are missing that Markdown links name", async () => {
   const note = "[gone](Gone/Away%20now.md) `[code](Gone.md)` [[away now]]";
 
   expect(await linked(NOTES, "Note.md", note)).toEqual({ links: [], left: 2 });
@@ -220,7 +220,7 @@ it("says which notes are missing of those that links of Markdown name", async ()
   expect(linksOf(made)).toEqual([["Note", "LINKS_TO", "Away now", undefined]]);
 });
 
-it("reads a graph of Logseq: names with slashes, properties, tags of words; it leaves earlier versions out", async () => {
+it("reads a Logseq graph: names with slashes, properties, tags of words; leaves out earlier versions", async () => {
   const graph = await readNotesFolder(
     await folderWith({
       "logseq/config.edn": "{}",
@@ -243,7 +243,7 @@ it("reads a graph of Logseq: names with slashes, properties, tags of words; it l
   expect(leftOut(graph)).toEqual([expect.stringContaining('"beta"')]);
 });
 
-it("reads what Joplin and Notion export: times, names without ids, links in Markdown", async () => {
+it("reads exports of Joplin and Notion: times, names without ids, Markdown links", async () => {
   const id = "0123456789abcdef0123456789abcdef";
   const graph = await readNotesFolder(
     await folderWith({
@@ -261,7 +261,7 @@ it("reads what Joplin and Notion export: times, names without ids, links in Mark
   expect(linksOf(graph)).toEqual([["Project", "LINKS_TO", "Sub page", undefined]]);
 });
 
-it("keeps what it reads within bounds: files, bytes, and folders within folders", async () => {
+it("limits what it reads: files, bytes, and nested folders", async () => {
   const folder = await folderWith({ "a.md": "1234", "b/c.md": "123", "b/d/e.md": "12" });
   const titlesWithin = async (bounds: object) => {
     const graph = await readNotesFolder(folder, { bounds });
@@ -300,7 +300,7 @@ it.each([
 });
 
 it.each(["Between two lines,\nsome text.", `a: ${"b".repeat(20_000)}`])(
-  "keeps what is no front matter as text",
+  "keeps text that only looks like front matter",
   (text) => {
     const note = `---\n${text}\n---\nBody`;
 
@@ -308,7 +308,7 @@ it.each(["Between two lines,\nsome text.", `a: ${"b".repeat(20_000)}`])(
   },
 );
 
-it("takes no longer than its length needs for a note, whatever it has", () => {
+it("reads any note in time proportional to its length", () => {
   const parts = [
     "[[",
     "[[a,",
@@ -341,7 +341,7 @@ it("takes no longer than its length needs for a note, whatever it has", () => {
   });
 });
 
-it("imports a folder by the command, and adds nothing when it is run again", async () => {
+it("imports a folder with the command, and adds nothing when it runs again", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -7,7 +7,7 @@ import { withinBounds } from "../../src/operation/bounds.js";
 import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
 
 describe("reading", () => {
-  it("merges the lines of one name: observations in order and once, the first type, other types as lines", () => {
+  it("merges the lines of one name: each observation once and in order, the first type, other types as lines", () => {
     const graph = readText(
       jsonLines(
         entity("Client", "TaskGroup", "one", "two"),
@@ -26,7 +26,7 @@ describe("reading", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
-  it("reads the same graph from one JSON object as from lines", () => {
+  it("reads the same graph from one JSON object and from lines", () => {
     const lines = readText(`\r\n${jsonLines(...RETRY)}\r\n`);
     const whole = readText(JSON.stringify({ entities: RETRY.slice(0, 2), relations: RETRY.slice(2) }, undefined, 2));
 
@@ -75,7 +75,7 @@ describe("reading", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
-  it("keeps the part of a too long content that fits, and reports the rest", () => {
+  it("keeps the part of a long content that fits, and reports the rest", () => {
     const graph = readText(
       jsonLines(entity("A", "x"), entity("Long", "x", "first", "🎈".repeat(50_000)), relation("A", "uses", "Long")),
     );
@@ -86,7 +86,7 @@ describe("reading", () => {
     expect(leftOut(graph)[0]).toMatch(/^the last 12 characters of the content of memory "Long": "🎈🎈🎈🎈🎈🎈": /u);
   });
 
-  it("cuts a long name for the title, between characters, and keeps it whole in the content", () => {
+  it("cuts a long name between characters for the title, and keeps it whole in the content", () => {
     const name = "🎈".repeat(501);
     const [note] = readText(jsonLines(entity(name, "x", "seen"))).notes.values();
 

@@ -40,7 +40,7 @@ describe("importing into the service", () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
-    // More than a page of others, so that what it made lies on several.
+    // More than one page of other memories, so that the imported ones are on several pages.
     const many = Array.from({ length: 120 }, (_, index) => entity(`Entity ${index}`, "x"));
     const text = jsonLines(...many, ...RETRY);
 
@@ -61,7 +61,7 @@ describe("importing into the service", () => {
     expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
   });
 
-  it("keeps the times, ids, contexts and ends of validity that a file says", async () => {
+  it("keeps the times, ids, contexts and ends of validity of a file", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -108,7 +108,7 @@ describe("importing into the service", () => {
     expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
   });
 
-  it("keeps the times that a file says of relationships, in any order and any number of runs", async () => {
+  it("keeps the times of a file's relationships, in any order and with any number of runs", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -138,7 +138,7 @@ describe("importing into the service", () => {
     expect(stored.slice(2).map(({ createdAt }) => createdAt >= begun)).toEqual([true, true, true]);
   });
 
-  it("keeps of memories with the same id, and of a memory with several, the first", async () => {
+  it("keeps the first of several memories with one id, and the first of several ids of a memory", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -158,7 +158,7 @@ describe("importing into the service", () => {
     expect([A?.externalId, B?.externalId]).toEqual([id, null]);
   });
 
-  it("leaves a memory that was changed here or there as it is, says so, and links it", async () => {
+  it("leaves a memory unchanged that was edited on either side, says so, and links it", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -198,7 +198,7 @@ describe("importing into the service", () => {
     expect(after["Bare"]).toMatchObject({ content: "dressed", version: 2 });
   });
 
-  it("keeps a concurrent change, and adds the observations to it", async () => {
+  it("keeps a concurrent change, and adds its observations", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -216,7 +216,7 @@ describe("importing into the service", () => {
     expect((await memoriesOf(ann))["Retry"]?.content).toBe("one\nmeanwhile\ntwo");
   });
 
-  it("adds nothing when a file of many formats is imported again, and only new items when it has grown", async () => {
+  it("adds nothing when files of many formats are imported again, and only new items when they grew", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -255,7 +255,7 @@ describe("importing into the service", () => {
     expect(Note).toMatchObject({ content: "Text.\n\nstatus: open", tags: ["b"] });
   });
 
-  it("keeps long names apart that are cut to the same title", async () => {
+  it("keeps different long names apart that are cut to the same title", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -282,7 +282,7 @@ describe("importing into the service", () => {
     expect(relationships).toMatchObject([{ type: "SOLVES", strength: 0.9, confidence: 0.7 }]);
   });
 
-  it("reports what the service refuses, with its relationships, and continues", async () => {
+  it("reports items that the service refuses, with their relationships, and continues", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
@@ -361,7 +361,7 @@ describe("retries", () => {
   });
 });
 
-it("finds the existing relationships in a dry run, by a request for each or by reading all, whichever is less", async () => {
+it("finds existing relationships in a dry run, by one request each or by reading all", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

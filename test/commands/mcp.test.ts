@@ -15,7 +15,7 @@ interface Spoken {
 const NO_KEY = expect.stringMatching(/^http:.* does not accept this API key. Set MEMORY_GRAPH_KEY/) as string;
 const NO_SERVER = expect.stringMatching(/^http:.* does not answer \([^)]+\). Start the service there/) as string;
 
-/** What the program writes for these lines. */
+/** What the program prints for these input lines. */
 async function passed(lines: readonly string[], environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, ["dist/commands/mcp.js"], {
     env: { ...environmentForProcess(), ...environment },
@@ -26,7 +26,7 @@ async function passed(lines: readonly string[], environment: Readonly<Record<str
   return { code: child.exitCode, errors, answers: answers.map((line) => JSON.parse(line) as Spoken) };
 }
 
-it("passes messages of every revision on, and answers each request and no notification", async () => {
+it("forwards messages of every revision, and answers requests but no notifications", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -47,7 +47,7 @@ it("passes messages of every revision on, and answers each request and no notifi
   );
 });
 
-it("passes on names that no header can hold, and answers what it cannot pass on", async () => {
+it("forwards names that no header can hold, and answers what it cannot forward", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key } = await world.user();
@@ -67,7 +67,7 @@ it("passes on names that no header can hold, and answers what it cannot pass on"
   expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603, message: NO_KEY } }]);
 });
 
-it("answers a request also when the key is wrong or there is no server, and tells of a line that is no message", async () => {
+it("answers requests also with a wrong key or without a server, and reports a line that is no message", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
@@ -82,7 +82,7 @@ it("answers a request also when the key is wrong or there is no server, and tell
   expect(noMessage.errors).toMatch(/^Unexpected SyntaxError: .*\n$/);
 });
 
-it("answers a call of a tool that cannot be passed on as one that failed, so that agents see why", async () => {
+it("answers a tool call that it cannot forward as a failed call, so that agents see why", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const modern = messageOf("tools/call", { name: "search_memories", arguments: { query: "a" } }).body;

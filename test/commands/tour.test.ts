@@ -51,7 +51,7 @@ describe("beside one server", () => {
       ["graphql", 38],
     ]);
     for (const { title } of walks.flatMap(({ steps }) => steps)) {
-      // Each run has addresses of its own.
+      // Each run uses addresses of its own.
       expect(told.output).toContain(title.replace(/\.\w+@example\.com$/, "."));
     }
     expect(told.output).toMatch(/All 76 steps were answered as expected\.\n$/);
@@ -84,7 +84,7 @@ describe("beside one server", () => {
     const pasted = await run("bash", ["-c", request]);
 
     expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/mcp", "/docs/limits"]);
-    // The door for agents is no page.
+    // The door for agents is no web page.
     for (const url of pages.filter((one) => !one.endsWith("/mcp"))) {
       expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);
     }
@@ -139,7 +139,7 @@ it.each(shells)("lets the README be pasted from its first line to its last into 
   }
 });
 
-it("keeps the README's shell lines free of placeholders, and of comments, which zsh does not know when pasted", () => {
+it("keeps the README's shell lines free of placeholders, and of comments, which zsh rejects when pasted", () => {
   const blocks = Array.from(README.matchAll(/^```sh\n([^]*?)^```$/gm), ([, lines = ""]) => lines);
 
   expect(blocks.length).toBeGreaterThan(2);
@@ -151,7 +151,7 @@ it("keeps the README's shell lines free of placeholders, and of comments, which 
   ).toEqual([]);
 });
 
-/** A server as `npm start` runs it, with its data folder where a clone has it: `.data` in this folder. */
+/** A server as `npm start` runs it, with the data folder of a clone: `.data` in this folder. */
 interface Clone extends AsyncDisposable {
   readonly server: ServerProcess;
   readonly folder: string;

@@ -10,7 +10,7 @@ import { type World, createWorld } from "../support/world.js";
 
 const PROGRAMS = { user, graph };
 
-/** Runs a command beside whatever else uses the database. */
+/** Runs a command while others may use the database. */
 async function run({ databaseUrl }: World, name: keyof typeof PROGRAMS, ...words: readonly string[]) {
   const ran = await runHere(PROGRAMS[name], words, { DATABASE_URL: databaseUrl });
   return { ...ran, json: () => JSON.parse(ran.output) as Record<string, unknown> };
