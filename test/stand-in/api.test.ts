@@ -5,7 +5,7 @@ import { clientOf, errorOf, openSession, startWorld, subscribe } from "./world.j
 const ask = (url: string, key: string, path: string, init: RequestInit = {}) =>
   fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
 
-it("refuses every key but its own", async () => {
+it("refuses every key except its own", async () => {
   await using world = await startWorld();
   const { url, secretKey } = world.standIn;
   const stranger = new Stripe("sk_test_other", { host: "127.0.0.1", port: new URL(url).port, protocol: "http" });
@@ -19,7 +19,7 @@ it("refuses every key but its own", async () => {
   expect((await fetch(`${url}/v1/prices`, { headers: basic })).status).toBe(200);
 });
 
-it("answers with the id of the request and the version asked for, and notes a foreign one", async () => {
+it("answers with the request's id and the requested version, and marks another version as foreign", async () => {
   await using world = await startWorld();
   const { url, secretKey, requests } = world.standIn;
 
@@ -71,7 +71,7 @@ it.each([
   expect({ code: error["code"], param: error["param"] }).toEqual({ code, param });
 });
 
-it("keeps customers, and changes of them", async () => {
+it("keeps customers and their changes", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;
   const made = await customers.create({ email: "ann@example.com", metadata: { team: "1", user: "2" } });
@@ -85,7 +85,7 @@ it("keeps customers, and changes of them", async () => {
   });
 });
 
-it("keeps products and prices, and moves a lookup key only when it is told to", async () => {
+it("keeps products and prices, and moves a lookup key only if requested", async () => {
   await using world = await startWorld();
   const { products, prices } = world.stripe;
   const product = await products.create({ id: "seat", name: "Seat of a team" });
@@ -103,7 +103,7 @@ it("keeps products and prices, and moves a lookup key only when it is told to", 
   expect(second.unit_amount_decimal?.toString()).toBe("1200");
 });
 
-it("gives lists by pages, newest first", async () => {
+it("returns lists in pages, newest first", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;
   const made: string[] = [];
@@ -118,7 +118,7 @@ it("gives lists by pages, newest first", async () => {
   expect(before.data.map(({ id }) => id)).toEqual([made[2], made[1]]);
 });
 
-it("puts whole objects where expansion asks for them, and refuses what cannot be expanded", async () => {
+it("returns whole objects for expanded fields, and refuses fields that cannot be expanded", async () => {
   await using world = await startWorld();
   const { customer, session, subscription } = await subscribe(world);
   const { stripe } = world;
@@ -170,7 +170,7 @@ it("finds invoices by customer, subscription and status", async () => {
   expect((await invoices.list({ status: "open" })).data).toEqual([]);
 });
 
-it("makes a second subscription, as none of several that are asked for at once stops another", async () => {
+it("creates a second subscription: simultaneous creations do not stop each other", async () => {
   await using world = await startWorld();
   const { customer } = await subscribe(world);
   const items = [{ price: world.standIn.priceId, quantity: 1 }];
@@ -181,7 +181,7 @@ it("makes a second subscription, as none of several that are asked for at once s
   expect(data.map(({ status }) => status)).toEqual(["active", "active"]);
 });
 
-it("asks again by itself when the connection was lost, as the SDK is set up in the service", async () => {
+it("sees the SDK retry a lost connection, as the service configures it", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "cut-before", times: 1 });
 

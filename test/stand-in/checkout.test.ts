@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 
 const press = (address: string) => fetch(address, { method: "POST", redirect: "manual" });
 
-it("shows what is bought, for how much, and how to pay, decline and go back", async () => {
+it("shows what is bought at which price, and how to pay, decline and go back", async () => {
   await using world = await startWorld();
   const { session } = await openSession(world, 3);
 
@@ -19,7 +19,7 @@ it("shows what is bought, for how much, and how to pay, decline and go back", as
   expect(page).not.toContain("<script");
 });
 
-it("makes the subscription when Pay is pressed, and goes on to where the session says", async () => {
+it("creates the subscription when Pay is pressed, and redirects to the session's URL", async () => {
   await using world = await startWorld();
   const { customer, session } = await openSession(world, 3);
 
@@ -36,7 +36,7 @@ it("makes the subscription when Pay is pressed, and goes on to where the session
   expect(await (await fetch(session.url ?? "")).text()).toContain("This session is paid.");
 });
 
-it("takes nothing at the beginning of a trial", async () => {
+it("charges nothing at the beginning of a trial", async () => {
   await using world = await startWorld();
   const open = await world.stripe.checkout.sessions.create({
     mode: "subscription",
@@ -52,7 +52,7 @@ it("takes nothing at the beginning of a trial", async () => {
   expect(whole(done.subscription)).toMatchObject({ status: "trialing" });
 });
 
-it("makes one subscription of 20 presses at once", async () => {
+it("creates one subscription for 20 presses at once", async () => {
   await using world = await startWorld();
   const { customer, session } = await openSession(world);
 
@@ -76,7 +76,7 @@ it("leaves the session open when the card is declined", async () => {
   expect((await press(`${session.url}/pay`)).status).toBe(303);
 });
 
-it("ends a session after a day, or when it is told to, and then nothing can be bought there", async () => {
+it("expires a session after a day, or on request; then nothing can be bought there", async () => {
   await using world = await startWorld();
   const [ended, old] = [await openSession(world), await openSession(world)];
   const { sessions } = world.stripe.checkout;
@@ -93,7 +93,7 @@ it("ends a session after a day, or when it is told to, and then nothing can be b
   }
 });
 
-it("makes a customer for who has none yet", async () => {
+it("creates a customer if the session has none yet", async () => {
   await using world = await startWorld();
   const { sessions } = world.stripe.checkout;
   const { id } = await sessions.create({
@@ -109,7 +109,7 @@ it("makes a customer for who has none yet", async () => {
   expect(customer).toMatchObject({ object: "customer", email: "bob@example.com" });
 });
 
-it("shows an address that is not there as not found", async () => {
+it("answers an unknown address with not found", async () => {
   await using world = await startWorld();
 
   expect((await fetch(`${world.standIn.url}/checkout/cs_test_0`)).status).toBe(404);

@@ -38,7 +38,7 @@ it("keeps everything in its file from one run to the next: objects, keys, clock 
   expect(JSON.parse(await readFile(stateFile, "utf8"))).toHaveProperty("customers");
 });
 
-it("brings events of an earlier run that were not delivered then", async () => {
+it("delivers events of an earlier run that were not delivered then", async () => {
   await using folder = await temporaryFolder();
   const stateFile = join(folder.path, "stripe.json");
   await using world = await startWorld({ delivery: "once" });
@@ -55,7 +55,7 @@ it("brings events of an earlier run that were not delivered then", async () => {
   expect(world.received.at(-1)?.event()).toMatchObject({ type: "customer.created", data: { object: { name: "Bob" } } });
 });
 
-it("says so when its file is not what it wrote", async () => {
+it("says so when it did not write its file", async () => {
   await using folder = await temporaryFolder();
   const stateFile = join(folder.path, "stripe.json");
   await writeFile(stateFile, "{");
@@ -78,7 +78,7 @@ it("refuses to move its clock too far", async () => {
   await expect(world.standIn.advance(3_000 * 365 * DAY_MS)).rejects.toThrow(RangeError);
 });
 
-it("does over HTTP what it does in the process", async () => {
+it("does the same over HTTP as in the process", async () => {
   await using world = await startWorld();
   const { customer, session } = await openSession(world, 3);
   const { url, secretKey, priceId } = world.standIn;
@@ -123,7 +123,7 @@ it.each([
   expect(((await answer.json()) as { error: { message: string } }).error.message).toContain(message);
 });
 
-it("takes no orders from a form, which any page could send", async () => {
+it("refuses commands from a form, which any page could send", async () => {
   await using world = await startWorld();
 
   const answer = await fetch(`${world.standIn.url}/_stand-in/advance`, {

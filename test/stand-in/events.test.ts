@@ -6,7 +6,7 @@ const DAY_MS = 24 * 3_600_000;
 
 const typesOf = (events: readonly Stripe.Event[]) => events.map(({ type }) => type);
 
-/** What was received since, each event once, in the order of creation. */
+/** The events received during `act`, each once, in the order of creation. */
 async function newsOf({ standIn, received }: World, act: () => Promise<unknown>): Promise<readonly Stripe.Event[]> {
   await standIn.delivered();
   const before = received.length;
@@ -15,7 +15,7 @@ async function newsOf({ standIn, received }: World, act: () => Promise<unknown>)
   return received.slice(before).map((each) => each.event());
 }
 
-it("tells of a purchase, signed for a receiver whose clock is another", async () => {
+it("sends the events of a purchase, signed for a receiver with another clock", async () => {
   await using world = await startWorld({ delivery: "once" });
   await world.standIn.advance(400 * DAY_MS);
   const { session } = await openSession(world);
@@ -38,12 +38,12 @@ it("tells of a purchase, signed for a receiver whose clock is another", async ()
     metadata: { team: "1" },
     client_reference_id: "team-1",
   });
-  // It happened on nobody's request, by the clock of the stand-in.
+  // No request caused it; it happened by the stand-in's clock.
   expect(completed?.request).toEqual({ id: null, idempotency_key: null });
   expect((completed?.created ?? 0) * 1_000 - Date.now()).toBeGreaterThan(399 * DAY_MS);
 });
 
-it("brings each event twice and out of order, and the same each time", async () => {
+it("delivers each event twice and out of order, with the same content", async () => {
   await using world = await startWorld();
   const sessions = await Promise.all(Array.from({ length: 8 }, () => openSession(world)));
   const news = await newsOf(world, () => Promise.all(sessions.map(({ session }) => world.standIn.pay(session.id))));
@@ -51,7 +51,7 @@ it("brings each event twice and out of order, and the same each time", async () 
   const arrived = [...new Set(news.map(({ id }) => id))];
   expect(arrived).toHaveLength(48);
   for (const id of arrived) {
-    // How often it is still to come is another number at each delivery.
+    // Only the number of pending deliveries differs at each delivery.
     const [one, ...others] = news
       .filter((event) => event.id === id)
       .map((event) => ({ ...event, pending_webhooks: 0 }));
@@ -59,12 +59,12 @@ it("brings each event twice and out of order, and the same each time", async () 
   }
   const happened = (await world.stripe.events.list({ limit: 48 })).data.map(({ id }) => id).toReversed();
   expect(arrived.toSorted()).toEqual(happened.toSorted());
-  // More than what several connections at once would mix up.
+  // A larger disorder than several connections at once would cause.
   const moves = arrived.map((id, place) => Math.abs(happened.indexOf(id) - place));
   expect(Math.max(...moves)).toBeGreaterThan(8);
 });
 
-it("says which request something happened for", async () => {
+it("says which request caused an event", async () => {
   await using world = await startWorld({ delivery: "once" });
 
   const made: Stripe.Response<Stripe.Customer>[] = [];
@@ -77,7 +77,7 @@ it("says which request something happened for", async () => {
   ]);
 });
 
-it("tells of an update that waits, and of what it was before", async () => {
+it("reports a pending update, and the values before it", async () => {
   await using world = await startWorld({ delivery: "once" });
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -107,7 +107,7 @@ it("tells of an update that waits, and of what it was before", async () => {
   });
 });
 
-it("tells of an update that was not paid in time, and of a session that was not used", async () => {
+it("reports an update that was not paid in time, and a session that was not used", async () => {
   await using world = await startWorld({ delivery: "once" });
   const { customer, subscription } = await subscribe(world, 3);
   await openSession(world);
@@ -124,7 +124,7 @@ it("tells of an update that was not paid in time, and of a session that was not 
   ]);
 });
 
-it("tells of renewals, and of the end", async () => {
+it("reports renewals, and the end", async () => {
   await using world = await startWorld({ delivery: "once" });
   const { subscription } = await subscribe(world, 3);
   const { stripe, standIn } = world;
@@ -144,7 +144,7 @@ it("tells of renewals, and of the end", async () => {
   expect(ended[0]?.data.object).toMatchObject({ id: subscription.id, status: "canceled" });
 });
 
-it("brings an event again until it is taken, and gives up after ten times", async () => {
+it("delivers an event again until it is accepted, and gives up after ten attempts", async () => {
   await using world = await startWorld({ delivery: "once" });
   world.answerEventsBy(500);
   await world.stripe.customers.create();
@@ -162,7 +162,7 @@ it("brings an event again until it is taken, and gives up after ten times", asyn
   expect(world.received).toHaveLength(14);
 });
 
-it("sends to an endpoint made through the API only what it asks for, signed by the secret told once", async () => {
+it("sends an endpoint created through the API only the requested events, signed with its secret", async () => {
   await using world = await startWorld({ delivery: "once" });
   const { stripe, received, webhookUrl } = world;
   const made = await stripe.webhookEndpoints.create({ url: `${webhookUrl}/2`, enabled_events: ["customer.updated"] });
@@ -210,7 +210,7 @@ it("changes an endpoint, and lists all of them", async () => {
   ]);
 });
 
-it("sends events elsewhere too when it is told so, and elsewhere signed anew at the same address", async () => {
+it("signs events with the new secret if it is told to send them to the same address with another one", async () => {
   await using world = await startWorld({ delivery: "once" });
   world.standIn.sendEventsTo(world.webhookUrl, "whsec_another");
 
@@ -237,7 +237,7 @@ it("lists events by type, and whether they were delivered", async () => {
   expect(whole(data[0]?.data.object ?? null)).toMatchObject({ object: "checkout.session" });
 });
 
-it("forgets old events, but none that is still to be delivered", async () => {
+it("forgets old events, but none with a pending delivery", async () => {
   await using world = await startWorld({ delivery: "once" });
   for (let each = 0; each < 4; each++) await subscribe(world);
 

@@ -16,7 +16,7 @@ it("hang: never answers, and has done nothing", async () => {
   expect(await madeIn(world)).toBe(0);
 });
 
-it("slow: answers late, but does at once what was asked", async () => {
+it("slow: answers late, but makes the change at once", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "slow", delayMs: 250 });
   const start = performance.now();
@@ -28,8 +28,8 @@ it("slow: answers late, but does at once what was asked", async () => {
   expect(performance.now() - start).toBeGreaterThan(240);
 });
 
-// The SDK asks again once when a connection is closed, also when it is told never to.
-it("cut-before: ends the connection, having done nothing", async () => {
+// The SDK retries once when a connection is closed, even if retries are switched off.
+it("cut-before: closes the connection without the change", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "cut-before", times: 2 });
 
@@ -39,7 +39,7 @@ it("cut-before: ends the connection, having done nothing", async () => {
   expect(await madeIn(world)).toBe(0);
 });
 
-it("cut-after: ends the connection, having done it, which the same key tells", async () => {
+it("cut-after: closes the connection after the change, which the same key shows", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "cut-after", times: 2 });
 
@@ -51,7 +51,7 @@ it("cut-after: ends the connection, having done it, which the same key tells", a
   expect(await madeIn(world)).toBe(1);
 });
 
-it("500: is kept under the key, so that to ask again does not help", async () => {
+it("500: is kept under the key, so a retry does not help", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "500" });
 
@@ -81,14 +81,14 @@ it.each(REFUSALS)("%s: refuses, and keeps nothing under the key", async (kind, s
   expect((await create(world)).email).toBe("ann@example.com");
 });
 
-it("502-html: is no JSON", async () => {
+it("502-html: is not JSON", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "502-html" });
 
   expect(await errorOf(create(world))).toBeInstanceOf(Stripe.errors.StripeAPIError);
 });
 
-it("502-json: is JSON without an error, which the SDK takes for an answer", async () => {
+it("502-json: is JSON without an error, which the SDK takes as a result", async () => {
   await using world = await startWorld();
   world.standIn.fail({ kind: "502-json" });
 
@@ -99,7 +99,7 @@ it("502-json: is JSON without an error, which the SDK takes for an answer", asyn
   expect(await madeIn(world)).toBe(0);
 });
 
-it("fails only what matches, as often as it is told to, until it is told to stop", async () => {
+it("fails only matching requests, the given number of times or until it is told to stop", async () => {
   await using world = await startWorld();
   const { stripe, standIn } = world;
   standIn.fail({ kind: "400", method: "POST", path: /^\/v1\/products$/, times: 2 });

@@ -40,7 +40,7 @@ it("refuses a key that was used with other parameters, or for another endpoint",
   expect((await stripe.customers.retrieve(made.id)).lastResponse.statusCode).toBe(200);
 });
 
-it("refuses a key whose request is not answered yet, and then gives its answer", async () => {
+it("refuses a key while its request is running, and returns its answer afterwards", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;
   world.standIn.fail({ kind: "slow", delayMs: 300 });
@@ -68,7 +68,7 @@ it("forgets a key after a day", async () => {
   expect(tooLate.id).not.toBe(first.id);
 });
 
-it("does not keep an answer of parameters that are wrong, so that the key can be used again", async () => {
+it("keeps no refusal of wrong parameters, so that the key can be used again", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;
   const wrong = { email: "ann@example.com", colour: "red" };
@@ -80,7 +80,7 @@ it("does not keep an answer of parameters that are wrong, so that the key can be
   expect(made.lastResponse.headers).not.toHaveProperty("idempotent-replayed");
 });
 
-it("keeps an answer that says that something is not there, even when it is by then", async () => {
+it("keeps a not-found answer, even if the object exists by then", async () => {
   await using world = await startWorld();
   const { products, prices } = world.stripe;
   const price = { product: "seat", currency: "usd", unit_amount: 1, recurring: { interval: "month" } } as const;
@@ -97,7 +97,7 @@ it("keeps an answer that says that something is not there, even when it is by th
   });
 });
 
-it("takes no notice of a key on what is not a POST", async () => {
+it("ignores a key on requests other than POST", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world);
   const { subscriptions } = world.stripe;
@@ -108,7 +108,7 @@ it("takes no notice of a key on what is not a POST", async () => {
   expect(again).toMatchObject({ statusCode: 404, code: "resource_missing" });
 });
 
-it("makes one of 20 requests with one key that come at once", async () => {
+it("runs one of 20 simultaneous requests with the same key", async () => {
   await using world = await startWorld();
   const { customer } = await openSession(world);
   const body = { customer: customer.id, items: [{ price: world.standIn.priceId }] };

@@ -1,11 +1,11 @@
 /**
  * Facts of Stripe's OpenAPI document (`latest/openapi.spec3.json` of github.com/stripe/openapi, API version
- * 2026-09-30.endive, read on 2026-11-21) that the types of the `stripe` package do not say: what an object always has,
- * by its `object`; what can be expanded; and how long texts may be. Only of what the service asks for.
+ * 2026-09-30.endive, read on 2026-11-21) that are missing in the types of the `stripe` package: which fields an object
+ * always has, by its `object`; which can be expanded; and how long texts may be. Only for what the service uses.
  */
 interface PublishedObject {
   readonly required: readonly string[];
-  /** The fields that can be expanded, or lead on to such ones. */
+  /** The fields that can be expanded, or that contain such fields. */
   readonly expandable: readonly string[];
 }
 
@@ -66,7 +66,7 @@ const OBJECTS: Readonly<Record<string, PublishedObject>> = {
   },
 };
 
-/** How `billing_portal.configuration` leads on: its parts have no `object`. */
+/** The parts of `billing_portal.configuration` that lead to expandable fields. They have no `object` field. */
 const PARTS_OF_PORTALS = {
   features: words("customer_update invoice_history payment_method_update subscription_cancel subscription_update"),
   subscription_update: words("products schedule_at_period_end"),
@@ -77,17 +77,17 @@ const LIMIT_MAX = 100;
 /** A path such as `data.customer` has at most this many names: https://docs.stripe.com/expand */
 const EXPAND_MAX = 4;
 
-/** The longest texts in characters, by endpoint and by the last name of the parameter; 5,000 for all others. */
+/** The longest texts in characters, by endpoint and the parameter's last name; 5,000 for all others. */
 const LENGTHS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "POST /v1/customers": { email: 512, name: 256 },
   "POST /v1/checkout/sessions": { client_reference_id: 200 },
   "POST /v1/prices": { lookup_key: 200 },
 };
 const LENGTH_MAX = 5_000;
-/** Of the names and the values of metadata, and how many there may be: https://docs.stripe.com/metadata */
+/** The longest names and values of metadata, and the largest number of entries: https://docs.stripe.com/metadata */
 const METADATA = { name: 40, value: 500, count: 50 } as const;
 
-/** The fields that a published object always has, and that are missing in it or in an object within it. */
+/** The fields that published objects always have, but that this object or an object within it lacks. */
 export function missingIn(value: unknown, place = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => missingIn(item, `${place}[${index}]`));
   if (typeof value !== "object" || value === null) return [];

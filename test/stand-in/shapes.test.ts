@@ -17,13 +17,13 @@ beforeAll(async () => {
   problemsOf = (kind, answer) => {
     const check = ajv.getSchema(`stripe#/definitions/clients%2Fstripe-answers%3AAnswers/properties/${kind}`);
     if (!check) throw new Error(`There is no schema of ${kind}.`);
-    // As it came over the wire: the SDK makes objects of some of what is text there.
+    // As sent over the wire: the SDK converts some texts to objects.
     const sent: unknown = JSON.parse(JSON.stringify(answer));
     return check(sent) ? missingIn(sent) : check.errors;
   };
 }, 400_000);
 
-it("customers, products and prices are what the SDK declares", async () => {
+it("returns customers, products and prices as the SDK declares", async () => {
   await using world = await startWorld();
   const { customers, prices, products } = world.stripe;
   const { customer } = await subscribe(world);
@@ -40,7 +40,7 @@ it("customers, products and prices are what the SDK declares", async () => {
   }
 });
 
-it("sessions are what the SDK declares, open, complete and expired", async () => {
+it("returns open, complete and expired sessions as the SDK declares", async () => {
   await using world = await startWorld();
   const { sessions } = world.stripe.checkout;
   const [first, open] = [await subscribe(world), await openSession(world)];
@@ -52,7 +52,7 @@ it("sessions are what the SDK declares, open, complete and expired", async () =>
   }
 });
 
-it("subscriptions and their invoices are what the SDK declares, in every state", async () => {
+it("returns subscriptions and invoices in every state as the SDK declares", async () => {
   await using world = await startWorld();
   const { stripe, standIn } = world;
   const { customer, subscription } = await subscribe(world);
@@ -82,7 +82,7 @@ it("subscriptions and their invoices are what the SDK declares, in every state",
   for (const invoice of data) expect(problemsOf("invoice", invoice)).toEqual([]);
 });
 
-it("endpoints are what the SDK declares, with their secret and without, and gone", async () => {
+it("returns endpoints as the SDK declares, with and without their secret, and deleted", async () => {
   await using world = await startWorld();
   const { webhookEndpoints } = world.stripe;
   const made = await webhookEndpoints.create({ url: "http://127.0.0.1:9/", enabled_events: ["*"] });
@@ -101,7 +101,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   invoice: "invoice",
 };
 
-it("what events hold is what the SDK declares", async () => {
+it("sends objects in events as the SDK declares", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world);
   world.standIn.setCard(customer.id, "declined");
@@ -119,7 +119,7 @@ it("what events hold is what the SDK declares", async () => {
   }
 });
 
-it("would tell of an answer that is not so", async () => {
+it("detects an answer with another shape", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world);
   const { customer: _left, ...without } = subscription;

@@ -4,7 +4,7 @@ import { errorOf, onlyItem, onlySubscription, quantityOf, startWorld, subscribe,
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-it("pays at once for more seats, for the rest of the period", async () => {
+it("charges more seats at once for the rest of the period", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world, 3);
   await world.standIn.advance(15 * DAY_MS);
@@ -21,7 +21,7 @@ it("pays at once for more seats, for the rest of the period", async () => {
   expect(invoice.parent?.subscription_details?.subscription).toBe(subscription.id);
 });
 
-it("lets more seats wait for their payment when the card is declined, and gives them when it is made", async () => {
+it("keeps more seats pending when the card is declined, and grants them when the invoice is paid", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -48,7 +48,7 @@ it("lets more seats wait for their payment when the card is declined, and gives 
   expect((await world.stripe.invoices.retrieve(invoice.id)).status).toBe("paid");
 });
 
-it("drops an update that was not paid within 23 hours, and voids its invoice", async () => {
+it("drops a pending update after 23 hours without payment, and voids its invoice", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -65,7 +65,7 @@ it("drops an update that was not paid within 23 hours, and voids its invoice", a
   await expect(world.standIn.payInvoice(invoice.id)).rejects.toThrow("is void");
 });
 
-it("drops an update when its invoice is voided", async () => {
+it("drops a pending update when its invoice is voided", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -76,7 +76,7 @@ it("drops an update when its invoice is voided", async () => {
   expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
 });
 
-it("lets a later update take the place of one that waits", async () => {
+it("replaces a pending update by a later one", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -90,7 +90,7 @@ it("lets a later update take the place of one that waits", async () => {
   expect(quantityOf(await onlySubscription(world, customer.id))).toBe(7);
 });
 
-it("drops an update that waits with an end that a later one takes back", async () => {
+it("drops a pending update when a later one takes its end back", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   const { subscriptions } = world.stripe;
@@ -110,7 +110,7 @@ it("drops an update that waits with an end that a later one takes back", async (
   expect(after).toMatchObject({ cancel_at_period_end: false, pending_update: null });
 });
 
-it("refuses to let wait what Stripe lets not wait", async () => {
+it("refuses pending updates of fields for which Stripe refuses them", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world);
   const behavior = { payment_behavior: "pending_if_incomplete", proration_behavior: "always_invoice" } as const;
@@ -128,7 +128,7 @@ it("refuses to let wait what Stripe lets not wait", async () => {
   expect(taken).toMatchObject({ metadata: { team: "2" }, cancel_at_period_end: true });
 });
 
-it("gives more seats before they are paid when it is not told to wait, and is past due until they are", async () => {
+it("grants more seats before payment if not told to wait, and is past due until they are paid", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -144,7 +144,7 @@ it("gives more seats before they are paid when it is not told to wait, and is pa
   expect((await onlySubscription(world, customer.id)).status).toBe("active");
 });
 
-it("refuses the update by 402 when it is told to", async () => {
+it("refuses an unpaid update with 402 if told to", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -161,7 +161,7 @@ it("refuses the update by 402 when it is told to", async () => {
   expect(quantityOf(await onlySubscription(world, customer.id))).toBe(3);
 });
 
-it("adds an item when the update names none", async () => {
+it("adds an item if the update names none", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world, 3);
 
@@ -172,7 +172,7 @@ it("adds an item when the update names none", async () => {
   expect(items.data.map(({ quantity }) => quantity)).toEqual([3, 5]);
 });
 
-it("asks for prorations with the next invoice when it is not told to at once", async () => {
+it("charges prorations with the next invoice unless told to charge at once", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   const items = [{ id: onlyItem(subscription).id, quantity: 4 }];
@@ -186,7 +186,7 @@ it("asks for prorations with the next invoice when it is not told to at once", a
   expect(lines.data.map(({ amount }) => amount)).toEqual([-2_400, 3_200, 3_200]);
 });
 
-it("renews each month, from the day it began, and charges for it", async () => {
+it("renews and charges each month, counted from the day it began", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   const first = onlyItem(subscription);
@@ -203,7 +203,7 @@ it("renews each month, from the day it began, and charges for it", async () => {
   });
 });
 
-it("is past due when a renewal cannot be paid, until it is", async () => {
+it("is past due while a renewal is not paid", async () => {
   await using world = await startWorld();
   const { customer } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -216,7 +216,7 @@ it("is past due when a renewal cannot be paid, until it is", async () => {
   expect((await onlySubscription(world, customer.id)).status).toBe("active");
 });
 
-it("ends at the end of the period when it is told to", async () => {
+it("ends at the end of the period if told to", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
 
@@ -229,7 +229,7 @@ it("ends at the end of the period when it is told to", async () => {
   expect((await world.stripe.subscriptions.list({ customer: customer.id })).data).toEqual([]);
 });
 
-it("ends at once when it is canceled, and cannot be changed or canceled again", async () => {
+it("ends at once when it is canceled, and can then be neither changed nor canceled", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world, 3);
   const { subscriptions } = world.stripe;
@@ -245,7 +245,7 @@ it("ends at once when it is canceled, and cannot be changed or canceled again", 
   });
 });
 
-it("is incomplete when its first invoice cannot be paid, and over when it is not within 23 hours", async () => {
+it("is incomplete while its first invoice is not paid, and expires after 23 hours", async () => {
   await using world = await startWorld();
   const { stripe, standIn } = world;
   const customer = await stripe.customers.create();
@@ -263,7 +263,7 @@ it("is incomplete when its first invoice cannot be paid, and over when it is not
   expect((await stripe.subscriptions.retrieve(unpaid.id)).status).toBe("incomplete_expired");
 });
 
-it("pays an open invoice by the card on file, or says that it is declined", async () => {
+it("pays an open invoice with the card on file, or says that the card is declined", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");
@@ -277,7 +277,7 @@ it("pays an open invoice by the card on file, or says that it is declined", asyn
   expect(await errorOf(invoices.voidInvoice(id))).toMatchObject({ statusCode: 400 });
 });
 
-it("lets an open invoice be declined and voided at its page, which then says what became of it", async () => {
+it("lets an open invoice be declined and voided on its page, which then shows the outcome", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);
   world.standIn.setCard(customer.id, "declined");

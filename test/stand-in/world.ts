@@ -4,28 +4,28 @@ import type { AddressInfo } from "node:net";
 import { Stripe } from "stripe";
 import { type StandInOptions, type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 
-/** A request to somewhere that events are sent to. */
+/** A request that was sent to a receiver of events. */
 export interface Received {
   readonly body: string;
   readonly headers: IncomingHttpHeaders;
-  /** What it is, once its signature is found to be right; otherwise an error is raised. */
+  /** The event, after its signature has been verified; raises an error if that is wrong. */
   event(): Stripe.Event;
 }
 
 export interface World extends AsyncDisposable {
   readonly standIn: StandInStripe;
-  /** The real SDK, as the service sets it up, but that it asks only once. */
+  /** The real SDK, configured as in the service, but without retries. */
   readonly stripe: Stripe;
-  /** All that was sent to the webhook address, in the order it came. */
+  /** Everything that was sent to the webhook address, in order of arrival. */
   readonly received: readonly Received[];
-  /** From now on answers events by this status. */
+  /** Answers events with this status from here on. */
   answerEventsBy(status: number): void;
   readonly webhookUrl: string;
 }
 
 const SECRET = "whsec_of_the_test";
 
-/** A stand-in of its own, the SDK pointed at it, and a place that events are sent to. */
+/** A stand-in of its own, an SDK that uses it, and a receiver of its events. */
 export async function startWorld(options: StandInOptions = {}): Promise<World> {
   const received: Received[] = [];
   let status = 200;
