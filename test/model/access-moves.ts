@@ -10,12 +10,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const CODE_MS = 15 * MINUTE_MS;
 const CODE_TRIES = 5;
-/** That are open at once for one address, of those that were asked for from here. */
+/** The most codes for one address that one network may have open at once. */
 const OPEN_CODES = 2;
-/** More than that many active keys are refused; so many of one user make no better test. */
+/** Users with this many active keys create no more: the limit is tested elsewhere, and more keys test nothing new. */
 const KEYS_ENOUGH = 60;
 
-/** Addresses of nobody yet, beside those of the users. */
+/** Addresses without an account, in addition to the users' addresses. */
 export const strangers = ({ name }: Model): string[] =>
   ["fay", "gil", "hal"].map((who) => `${who}.${name}@example.com`);
 
@@ -67,14 +67,14 @@ export const confirmSignUp = defineMove<{ email: string; code: string; keyName?:
 });
 
 /**
- * Counts a try of a code. Returns what uses up the right one.
- * @throws Refused for a wrong one.
+ * Counts a try of a code. Returns a function that uses up the right code.
+ * @throws Refused for a wrong code.
  */
 export function tryCode(model: Model, email: string, code: string): () => void {
   const open = model.openCodes(email);
   const triable = open.filter(({ triesLeft }) => triesLeft > 0);
   const right = open.find(({ long }) => long === code) ?? triable.find((each) => each.code === code);
-  // A try counts against each code that it could have hit, also where it is refused; the long form counts nowhere.
+  // A try counts against each code that it could have matched, even if refused; the long form counts against none.
   if (right?.long !== code) for (const each of triable) each.triesLeft -= 1;
   if (!right) return refuse("bad_request", "code_invalid");
   return () => {
@@ -83,7 +83,7 @@ export function tryCode(model: Model, email: string, code: string): () => void {
   };
 }
 
-/** An address with codes as a rule, and a code that is right as a rule. */
+/** Mostly an address with codes, and mostly a right code. */
 export function drawCode(model: Model, { user }: Caller, draw: Draw): { email: string; code: string } {
   const email = draw.one(draw.once(5) ? [user.email] : codesOf(model)) ?? user.email;
   const known = draw.one(model.codes.get(email) ?? []);
@@ -181,7 +181,7 @@ function keyOf({ user }: Caller, id: string): Key {
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);
 
-/** @throws Refused when the key in use could not do what the other can. */
+/** @throws Refused when the key in use lacks a scope that the other key has. */
 function assertCovered({ key }: Caller, { scopes }: Key): void {
   if (scopes.some((scope) => !key.scopes.includes(scope))) refuse("forbidden", "scope_not_held");
 }
@@ -205,7 +205,7 @@ export const revokeApiKey = defineMove<{ id: string }>({
   },
 });
 
-/** The key that it comes from, the one that this comes from, and so on. */
+/** The key that created this one, the key that created that one, and so on. */
 const makersOf = ({ madeBy }: Key): Key[] => (madeBy ? [madeBy, ...makersOf(madeBy)] : []);
 
 export const rotateApiKey = defineMove<{ id: string; graceSeconds?: number | undefined }>({
@@ -242,12 +242,10 @@ export const rotateApiKey = defineMove<{ id: string; graceSeconds?: number | und
   },
 });
 
-/** How long after its first look at the clock the service may have written down that a key was made. */
+/** The most time between the service's first look at the clock and the stored creation time of a key. */
 const CLOCKS_APART_MS = 5_000;
 
-/**
- * Ends are set by a clock that was looked at a moment earlier or later: as they are stored, if they are about right.
- */
+/** Takes keys' ends from the database if they are about right: the service read the clock slightly earlier or later. */
 async function takeEnds(model: Model, { world }: Real, ends: ReadonlyMap<Key, number | null>): Promise<void> {
   for (const [key, about] of ends) {
     const { expiresAt } = await world.database.models.apiKey.findUniqueOrThrow({ where: { id: key.id } });

@@ -2,7 +2,7 @@ import { drawCode, tryCode } from "./access-moves.js";
 import { type Model, type User, newestFirst } from "./model.js";
 import { Unasked, defineMove, refuse } from "./move.js";
 
-/** With fewer people there is little left to see. */
+/** With fewer users, little is left to test. */
 const PEOPLE_ENOUGH = 3;
 
 export const updateAccount = defineMove<{ name?: string | null | undefined }>({
@@ -54,7 +54,7 @@ export const deleteAccount = defineMove<{ email: string }>({
     const team = model.teamOf(user);
     if (team?.members.get(user) === "owner") refuse("conflict", "owner_must_transfer");
     return {
-      // Nobody is left whose audit it could stand in, but the team's.
+      // Only a team's audit can record it: the user's own entries are deleted.
       ...(team ? { audit: () => ({ teamId: team.id, subject: user.id, detail: null }) } : {}),
       effect: () => forgetUser(model, user),
     };

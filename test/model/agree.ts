@@ -1,9 +1,9 @@
 import { ANY } from "./model.js";
 
-/** The service and the model do not say the same. */
+/** The service and the model differ. */
 export class Disagreement extends Error {}
 
-/** Where an answer differs from what the model knows of it; undefined where it does not. Fields may be left out. */
+/** Where an answer differs from the expectation; undefined if it does not. `expected` may leave fields out. */
 export function difference(expected: unknown, actual: unknown, path = "answer"): string | undefined {
   if (expected === ANY) return undefined;
   if (Array.isArray(expected)) {
@@ -23,7 +23,7 @@ export function difference(expected: unknown, actual: unknown, path = "answer"):
     .find(Boolean);
 }
 
-/** What is expected of the fields that there are. */
+/** The expectation, limited to the fields that the answer has. */
 export function partOf(expected: unknown, actual: unknown): unknown {
   if (Array.isArray(expected) && Array.isArray(actual))
     return expected.map((item, index) => partOf(item, actual[index]));

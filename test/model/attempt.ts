@@ -4,18 +4,18 @@ import { assertInvariants } from "./invariants.js";
 import type { Model } from "./model.js";
 import { type Real, type Way, startReal } from "./real.js";
 
-/** A command, and where it stands among those of its seed. */
+/** A command, and its position among the commands of its seed. */
 export interface Candidate {
   readonly index: number;
   readonly command: fc.AsyncCommand<Model, Real>;
 }
 
-/** A command that was run, as a person reads it. */
+/** A command that was run, in words. */
 interface Ran extends Candidate {
   readonly line: string;
 }
 
-/** What came of a sequence of commands: those that could be asked, up to the one that failed. */
+/** The result of a sequence of commands: those that could be run, up to the one that failed. */
 export interface Passed {
   readonly ran: readonly Ran[];
 }
@@ -23,15 +23,13 @@ export interface Failed extends Passed {
   readonly error: unknown;
 }
 
-/** A service that holds much answers slower, and knows more ids of others. */
+/** A new service starts after this many steps: a full one answers more slowly, and has more ids of other runs. */
 const STEPS_OF_A_WORLD = 1_500;
-/** The database is looked at after so many commands, and after each of a few. */
+/** The database is checked after this many commands; in short sequences after each. */
 const INVARIANTS_EVERY = 40;
 const FEW = 12;
 
-/**
- * A service that is used by run after run; anew when it holds much, and after each failure, which may have broken it.
- */
+/** The service for successive runs. Replaced when it holds much, and after each failure, which may have broken it. */
 export class Place implements AsyncDisposable {
   #real: Real | undefined;
   #steps = 0;
@@ -78,12 +76,12 @@ export class Place implements AsyncDisposable {
   }
 }
 
-/** A failure that was not made shorter in this time is short enough. */
+/** A failure is shortened for at most this long. */
 const SHORTENING_MAX_MS = 240_000;
 
 /**
- * The fewest commands that still fail. What changed nothing goes at once, then ever smaller parts: fast-check's own way
- * leaves out at the beginning first, where teams and memories are made, and takes a new service for most of its tries.
+ * The fewest commands that still fail. Leaves out those that changed nothing, then ever smaller parts. fast-check's own
+ * shrinking removes the beginning first, where teams and memories are created, and needs a new service for most tries.
  */
 export async function shortened(place: Place, failed: Failed): Promise<Failed> {
   const until = performance.now() + SHORTENING_MAX_MS;
@@ -100,7 +98,7 @@ export async function shortened(place: Place, failed: Failed): Promise<Failed> {
       const { ran } = shortest;
       if (!(await failsWith([...ran.slice(0, start), ...ran.slice(start + size)]))) start += size;
     }
-    // One by one until nothing more can go: what is left out may have been what others were needed for.
+    // One by one until nothing more can go: removing a command may make an earlier one unnecessary.
     if (size === 1 && shortest.ran.length === before) break;
     before = size === 1 ? shortest.ran.length : Infinity;
     size = Math.max(1, Math.floor(size / 2));
@@ -108,7 +106,7 @@ export async function shortened(place: Place, failed: Failed): Promise<Failed> {
   return shortest;
 }
 
-/** Questions that were refused, that only read, or that were asked before, by the words in which they are told. */
+/** Whether a question was refused, only read, or repeated an earlier one, by its description. */
 function changesNothing({ line }: Ran): boolean {
   const [asked = "", outcome] = line.split(" → ");
   if (outcome === undefined) return false;

@@ -4,16 +4,16 @@ import type { Draw } from "./draw.js";
 import { type Caller, Unasked, defineMove, refuse } from "./move.js";
 import { inRole, members, standing } from "./team-moves.js";
 
-/** More upgrades of one team within a minute are refused: Stripe makes only so many invoices. */
+/** More upgrades of one team within a minute are refused, because Stripe limits how many invoices it creates. */
 const UPGRADES_ENOUGH = 6;
 
-/** @throws Refused for a caller who is in no team, or below the role that is needed. */
+/** @throws Refused for a caller without a team, or with too small a role. */
 function ownTeam(model: Model, me: Caller, needed: TeamRole): Team {
   const team = model.teamOf(me.user) ?? refuse("not_found");
   return standing(model, me, { teamId: team.id }, needed);
 }
 
-/** What is paid for counts as soon as the provider is asked, even where the question is then refused. */
+/** Paid seats count as soon as the provider is asked, even if the request is then refused. */
 export function maxMembersOf({ billing, ...team }: Team): number {
   return billing.status === "active"
     ? Math.max(team.members.size, billing.nextSeats ?? billing.seats ?? 0)
@@ -161,7 +161,7 @@ export const openBillingPortal = defineMove<{ returnUrl?: string | undefined }>(
   },
 });
 
-/** A checkout makes the customer, and nothing takes it away. */
+/** A checkout creates the customer, who is never deleted. */
 const hasCustomer = ({ billing }: Team) => billing.status !== "none" || billing.checkout !== null;
 
 export const teamInvoices = defineMove<object>({

@@ -89,7 +89,7 @@ export const restoreMemories = defineMove<Choice & { memories: readonly (Wanted 
   }),
   expect(model, me, { graph: choice, memories: given }) {
     const graph = graphOf(model, me, choice);
-    // The same again, once its first result is forgotten, restores what is gone and leaves what is there.
+    // Repeated after its first result was forgotten, it restores deleted memories and leaves existing ones.
     const gone = given.filter(({ id }) => !model.memoriesIn(graph).some((known) => known.id === id));
     const existing = { existingMemories: given.length - gone.length, existingRelationships: 0 };
     const detail = `memories: ${gone.length}, relationships: 0`;

@@ -5,7 +5,7 @@ import { followedFields } from "../../src/surfaces/json-schema.js";
 import { argumentsOf, askMcp } from "../support/mcp.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 
-/** What a door answered, in words that are the same for all doors: code's names, REST's values. */
+/** The answer of a door in a form that is the same for all doors: names as in code, values as in REST. */
 export type Verdict =
   | { readonly ok: true; readonly output: Answered | undefined; readonly has?: "everything" | "some" | "what fits" }
   | { readonly ok: false; readonly code: string; readonly reason: string | undefined; readonly status: number };
@@ -46,7 +46,7 @@ export async function askDoor(question: Question): Promise<Verdict> {
   return { ok: true, output: read(type, data?.[operation.name], "graphql") as Answered };
 }
 
-/** Agents get a part of an answer, in 8 KB; a tool that a key's scopes do not allow is not there. */
+/** Agents get at most 8 KB of an answer, and do not see tools that their key's scopes forbid. */
 async function askByMcp({ url, schema, operation, input, key }: Question): Promise<Verdict> {
   const { status, body } = await askMcp(url, key, "tools/call", {
     name: operation.mcp?.name,
@@ -64,12 +64,12 @@ async function askByMcp({ url, schema, operation, input, key }: Question): Promi
   return { ok: true, output, has: "hint" in answer ? "what fits" : "some" };
 }
 
-/** The operations that show a memory's relationships at every door; elsewhere GraphQL alone can follow them. */
+/** The operations that show a memory's relationships at every door; for others only GraphQL can follow them. */
 const SHOWS_RELATIONSHIPS: ReadonlySet<string> = new Set(["memory", "createMemory"]);
 
 type ShownFields = ReadonlyMap<string, readonly string[] | undefined>;
 
-/** The fields that a plain answer has, and of those that are followed, what it has of them. */
+/** The fields of an answer without relations; for followed objects, the fields that they have in it. */
 function shownFields(type: GraphQLObjectType, followed: boolean): ShownFields {
   const hidden = followedFields(type);
   const shown = new Map<string, readonly string[] | undefined>();
@@ -81,7 +81,7 @@ function shownFields(type: GraphQLObjectType, followed: boolean): ShownFields {
   return shown;
 }
 
-/** What has to be asked by GraphQL to be told as much as REST tells. */
+/** The GraphQL selection for the same fields as REST's answer. */
 function selectionOf(type: GraphQLObjectType, followed: boolean): string {
   const fields = Array.from(shownFields(type, followed), ([name, parts]) => {
     const inner = getNamedType(type.getFields()[name]?.type);
@@ -91,7 +91,7 @@ function selectionOf(type: GraphQLObjectType, followed: boolean): string {
   return `{ ${fields.join(" ")} }`;
 }
 
-/** An answer with code's names, and enum values as REST says them. */
+/** An answer with names as in code, and enum values as in REST. */
 function read(type: GraphQLObjectType, value: unknown, door: "rest" | "graphql"): unknown {
   if (Array.isArray(value)) return value.map((item) => read(type, item, door));
   if (typeof value !== "object" || value === null) return value;

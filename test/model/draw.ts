@@ -1,30 +1,30 @@
 /**
- * What a command decides, drawn as numbers ahead of time and read off the model when the command runs: the list of a
- * team's members is not known before. Zero is the plainest choice everywhere, so fast-check shrinks towards it.
+ * The decisions of a command, drawn as numbers ahead of time and mapped to the model when the command runs, because
+ * a team's members, for example, are not known before. Zero is always the simplest choice: fast-check shrinks to it.
  */
 export class Draw {
   #next = 0;
 
   constructor(private readonly numbers: readonly number[]) {}
 
-  /** From 0 to `below` - 1. */
+  /** A number from 0 to `below` - 1. */
   number(below: number): number {
     return (this.numbers[this.#next++] ?? 0) % Math.max(1, below);
   }
 
-  /** The first is the plainest. */
+  /** One of these; the first is the simplest. */
   one<Item>(items: readonly [Item, ...Item[]]): Item;
   one<Item>(items: readonly Item[]): Item | undefined;
   one<Item>(items: readonly Item[]): Item | undefined {
     return items[this.number(items.length)];
   }
 
-  /** Once in so many times. */
+  /** True once in this many times. */
   once(inTimes: number): boolean {
     return this.number(inTimes) === inTimes - 1;
   }
 
-  /** Some of them, at least one. */
+  /** Some of these, at least one. */
   some<Item>(items: readonly Item[]): Item[] {
     const mask = this.number(1 << items.length);
     const chosen = items.filter((_item, index) => mask & (1 << index));

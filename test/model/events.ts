@@ -9,12 +9,12 @@ import { maxMembersOf } from "./billing-moves.js";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Beyond that things are forgotten for good, which is other tests' business. */
+/** After this time things are deleted for good, which other tests cover. */
 const TRAVELLED_MAX_MS = 60 * DAY_MS;
-/** Time enough to ask some more before something ends. */
+/** Enough time to send some more requests before something ends. */
 const JUST_BEFORE_MS = 15_000;
 
-/** What happens without anybody asking the service for it. */
+/** Something that happens without a request to the service. */
 abstract class Event implements fc.AsyncCommand<Model, Real> {
   protected told = "";
 
@@ -33,7 +33,7 @@ export class TimePasses extends Event {
   async happen(model: Model, real: Real, draw: Draw): Promise<void> {
     const now = model.now();
     const [next = now + DAY_MS, ...later] = model.ends();
-    // What ends soon after it must have ended too: it would end while it is compared.
+    // Skip what ends soon after it, too: it would end while answers are compared.
     const last = later.reduce((last, end) => (end - last < JUST_BEFORE_MS ? end : last), next);
     const [untilNext, untilLast] = [next, last].map((end) => Math.round(end - now)) as [number, number];
     const time = draw.one([untilLast + 1, untilNext - JUST_BEFORE_MS, HOUR_MS, DAY_MS, 3 * DAY_MS]);
@@ -69,7 +69,7 @@ export class CheckoutPaid extends Event {
 }
 
 export class MonthPasses extends Event {
-  // A checkout ends by the provider's clock, and its end is looked at by ours.
+  // A checkout ends by the provider's clock, but the model checks it by ours.
   check = ({ teams }: Readonly<Model>): boolean =>
     !teams.some(waitsToBePaid) && teams.some(({ billing }) => billing.status === "active");
 
@@ -86,7 +86,7 @@ export class MonthPasses extends Event {
   }
 }
 
-/** An event that says nothing new comes twice, and one that nobody has signed. */
+/** An event with nothing new is delivered twice, and an event without a valid signature. */
 export class NewsAgain extends Event {
   check = ({ teams }: Readonly<Model>): boolean => teams.some(({ billing }) => billing.status !== "none");
 

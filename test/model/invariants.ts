@@ -5,7 +5,7 @@ import { ANY, KEPT_MS, type Memory, type Model, presentOf, versionOf } from "./m
 import type { Real } from "./real.js";
 
 /**
- * What must hold in the database whatever was done, and that it holds what the model holds, no more and no less.
+ * Checks the invariants of the database, and that it holds exactly what the model holds.
  * @throws Disagreement
  */
 export async function assertInvariants(model: Model, real: Real): Promise<void> {
@@ -64,7 +64,7 @@ interface Both {
   readonly known: unknown;
 }
 
-/** What is stored of the people of this model and their teams, and what the model knows of them. */
+/** What is stored about the users of this model and their teams, and what the model expects. */
 async function bothStates(model: Model, { world }: Real): Promise<Record<string, Both>> {
   const query = async (text: string, values: unknown[]) => (await world.database.pool.query(text, values)).rows;
   const users = model.users.map(({ id }) => id);
@@ -121,7 +121,7 @@ const placed = (model: Model) => (memory: Memory) => ({
   team: memory.graph.team?.id ?? null,
 });
 
-/** A memory that was restored into two graphs has the same id in both. */
+/** Memories that were restored into two graphs have the same id in both. */
 function byPlace(one: Placed, other: Placed): number {
   const places = [one, other].map(({ id, owner, team }) => `${id} ${owner ?? "~"} ${team ?? "~"}`);
   return (places[0] ?? "") < (places[1] ?? "") ? -1 : 1;
@@ -140,6 +140,6 @@ const keysOf = ({ users }: Model) =>
 function keptOf(model: Model) {
   const live = model.kept.filter(({ keptAt }) => keptAt + KEPT_MS > model.now());
   const users = [...new Set(live.map(({ user }) => user))];
-  // When the sweep of what is old comes, nobody knows; how many are young is certain.
+  // The time of the cleanup of old results is unknown; only the number of recent ones is certain.
   return users.map((user) => ({ id: user.id, count: live.filter((kept) => kept.user === user).length || ANY }));
 }

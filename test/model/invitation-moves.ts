@@ -7,10 +7,10 @@ import { type Place, drawTeam, inRole, standing } from "./team-moves.js";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** Seats that a team has without paying. */
+/** The seats of a team that does not pay. */
 const FREE_SEATS = 5;
 
-/** @throws Refused when a team that pays nothing would have more members than are free. */
+/** @throws Refused when a team that does not pay would have more members than are free. */
 function assertPaid({ billing }: Team, members: number): void {
   if (members > FREE_SEATS && billing.status !== "active") refuse("conflict", "subscription_required");
 }
@@ -20,7 +20,7 @@ const shown = (model: Model, invitation: Invitation) => {
   return { id, email, role, status: model.statusOf(invitation), expiresAt: model.toService(endsAt) };
 };
 
-/** @throws Refused when the address was sent too many. Returns when it was sent those of today. */
+/** @throws Refused when too many were sent to the address. Returns when those of the last day were sent. */
 function assertFewSent(model: Model, email: string): readonly number[] {
   const sent = model.invitedAt.get(email) ?? [];
   const within = (milliseconds: number) => sent.filter((time) => time > model.now() - milliseconds).length;
@@ -105,7 +105,7 @@ export const resendInvitation = defineMove<Place & { invitationId: string }>({
   },
 });
 
-/** One of the team's as a rule. */
+/** Mostly an invitation of the team. */
 function drawInvitation(model: Model, me: Caller, draw: Draw): Place & { invitationId: string } {
   const place = drawTeam(model, me, draw);
   const near = model.invitations.filter(({ team }) => team.id === place.teamId);
@@ -139,7 +139,7 @@ function settling(
   };
 }
 
-/** One's own as a rule, and mostly one that is open. */
+/** Mostly the caller's own token, and mostly of a pending invitation. */
 function drawToken(model: Model, { user }: Caller, draw: Draw): { token: string } {
   const own = model.invitations.filter(({ email }) => email === user.email);
   const open = own.filter((known) => model.statusOf(known) === "pending");
@@ -170,14 +170,14 @@ export const invitation = defineMove<{ token: string }>({
 
 const shownAs = ({ name, email }: User): string => (name === null ? email : `${name} (${email})`);
 
-/** @throws Refused for an invitation that is not the caller's. */
+/** @throws Refused for an invitation to somebody else. */
 function ownInvitation(model: Model, { user }: Caller, token: string): Invitation {
   const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found");
   if (!user.verified || user.email !== found.email) refuse("forbidden", "invitation_email_mismatch");
   return found;
 }
 
-/** Those who are invited somewhere. */
+/** The users who have an invitation. */
 const invited = (model: Model): User[] =>
   model.users.filter((user) =>
     model.invitations.some((known) => known.email === user.email && model.statusOf(known) === "pending"),

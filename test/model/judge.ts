@@ -14,9 +14,7 @@ const PAGES_MAX = 200;
 const BUSY_TRIES = 5;
 const BUSY_PAUSE_MS = 2_000;
 
-/**
- * On a machine that is busy the service may say so, and has done nothing then: asked again, as it wants, it answers.
- */
+/** On a busy machine the service may answer that it is busy, and has changed nothing. Such a request is retried. */
 async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
   for (let tries = 1; ; tries++) {
     const verdict = await ask();
@@ -25,7 +23,7 @@ async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
   }
 }
 
-/** What the service answers, a list with all of its pages joined: each goes on where the one before ended. */
+/** The service's answer, with all pages of a list joined: each page continues where the previous one ended. */
 export async function answered(real: Real, question: Question): Promise<Verdict> {
   const { operation, me, input, key, idempotencyKey } = question;
   const { url, schema } = real;
@@ -114,7 +112,7 @@ const isSame = ({ operation, door, input }: Kept, question: Question): boolean =
   door === question.me.door &&
   JSON.stringify(input) === JSON.stringify(question.input);
 
-/** What an operation makes, as people call it. */
+/** The kinds of objects that operations create, as people call them. */
 const MADE: Readonly<Record<string, string>> = {
   createMemory: "memory",
   createRelationship: "link",
@@ -148,9 +146,9 @@ async function take(
 }
 
 /**
- * Two who asked at the same moment: both answers, and what is in the database then, must be as if one of them had come
- * first, whichever.
- * @throws Disagreement that says what is wrong with either order.
+ * Judges two simultaneous requests: both answers, and the database afterwards, must be as if one of them had come
+ * first, in either order.
+ * @throws Disagreement that says what is wrong with each order.
  */
 export async function judgeBoth(
   model: Model,
@@ -180,7 +178,7 @@ export interface AnsweredQuestion {
   readonly verdict: Verdict;
 }
 
-/** While one request with an Idempotency-Key is at work, another with that key has to come again. */
+/** While a request with an Idempotency-Key is running, another one with that key is refused and must be retried. */
 function isTurnedAway({ idempotencyKey, me }: Question, verdict: Verdict, both: readonly AnsweredQuestion[]): boolean {
   const isBusy = !verdict.ok && verdict.reason === "idempotency_in_progress";
   return (

@@ -30,7 +30,7 @@ async function compare({ steps, seed = randomInt(1, 2 ** 30), path, json }) {
   if (path !== undefined && program.getOptionValue("seed") === undefined)
     throw new WrongUse("--path needs its --seed.");
   Object.assign(env, { MODEL_STEPS: String(steps), MODEL_SEED: String(seed), ...(path && { MODEL_PATH: path }) });
-  // The test runs in a process of its own, which has no terminal.
+  // The test runs in another process, which has no terminal.
   env.MODEL_PROGRESS = stderr.isTTY ? "redrawn" : "lines";
   if (json) console.log = console.error;
   const config = { config: "test/vitest.config.ts", run: true, project: ["live"] };

@@ -24,31 +24,31 @@ export const TAGS = ["red", "green", "blue"] as const;
 const CONTEXTS = [{ project_path: "/a" }, {}, { role: "tester", deep: [{ n: 1e21 }, null, "\u00e9"] }] as const;
 export const IMPORTANCES = [0.5, 0, 0.25, 0.75, 1] as const;
 
-/** Where this caller's memories would be; for drawing, so a team that is not there does not matter. */
+/** The graph in which the caller's memories would be. Only for drawing, so it need not exist. */
 export const likelyGraph = (model: Model, { user }: Caller, choice: GraphChoice): Graph =>
   choice === "personal" ? user.personal : (model.teamOf(user)?.graph ?? user.personal);
 
-/** What a memory is called: by its id, or at times by the one that a client has given it. */
+/** A name for a memory: its id, or sometimes its external id. */
 export function drawMemory(model: Model, me: Caller, draw: Draw, choice: GraphChoice): string {
   const id = drawId(model, draw, model.memoriesIn(likelyGraph(model, me, choice)), model.memories);
   const known = draw.once(3) ? model.memories.find((memory) => memory.id === id) : undefined;
   return (known && presentOf(known).externalId) ?? id;
 }
 
-/** What a client keeps beside its texts. */
+/** The fields that a client can set besides the texts. */
 export const drawFurther = (model: Model, draw: Draw) => ({
   context: draw.once(3) ? draw.one(CONTEXTS) : undefined,
   confidence: draw.once(4) ? draw.one(IMPORTANCES) : undefined,
   externalId: draw.once(3) ? drawExternalId(model, draw) : undefined,
 });
 
-/** A new one, or at times one that a memory has. */
+/** A new external id, or sometimes one that a memory has. */
 export function drawExternalId(model: Model, draw: Draw): string {
   const known = draw.once(4) ? draw.one(model.memories) : undefined;
   return (known && presentOf(known).externalId) ?? `m-${model.newWord()}`;
 }
 
-/** An id that a client gives is that of one memory of its graph. */
+/** @throws Refused when another memory of the graph has this external id. */
 export function refuseTaken(model: Model, graph: Graph, externalId: unknown, self?: Memory): void {
   const others = model.memoriesIn(graph).filter((memory) => memory !== self);
   const isTaken = others.some((memory) => presentOf(memory).externalId === externalId);
@@ -95,7 +95,7 @@ function carries(tags: readonly string[], { tags: wanted = [], tagsMatch }: Filt
   return tagsMatch === "any" && wanted.length > 0 ? having > 0 : having === wanted.length;
 }
 
-/** @throws Refused when there is none of this id in the graph that is meant. */
+/** @throws Refused when the graph has no memory with this id. */
 export function memoryAt(model: Model, me: Caller, { graph, id }: Place): Memory {
   const place = graphOf(model, me, graph);
   return model.memoryCalled(place, id) ?? refuse("not_found");

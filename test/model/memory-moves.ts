@@ -54,7 +54,7 @@ export const createMemory = defineMove<Choice & Omit<Wanted, "summary"> & { summ
   },
 });
 
-/** The same id again replaces, and so does the memory's own. */
+/** Creates the memory, or replaces the one with this external id or id. */
 export const putMemory = defineMove<Choice & Wanted & { externalId: string }>({
   weight: 5,
   input: (model, _me, draw) => ({
@@ -234,7 +234,7 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
         for (const each of moved) {
           each.graph = team.graph;
           each.firstVersion = versionOf(each);
-          // A draft is its author's own.
+          // Earlier versions remain with their author, so sharing drops them.
           each.versions.splice(0, each.versions.length - 1);
         }
       },

@@ -3,11 +3,11 @@ import { lookForDisagreement } from "./run.js";
 import { roundsOf } from "../support/rounds.js";
 
 const STEPS = Number(process.env["MODEL_STEPS"] ?? roundsOf(2_000));
-/** The same in each run, as in all tests; `npm run model` draws another each time. */
+/** The same in each run, as in all tests; `npm run model` chooses another seed each time. */
 const SEED = Number(process.env["MODEL_SEED"] ?? process.env["SEED"] ?? 1);
 const PROGRESS = process.env["MODEL_PROGRESS"];
 const TOLD_EVERY_MS = 10_000;
-/** Far more than it takes, for a machine that is busy; most of it is for shrinking. */
+/** Far more than needed, for a busy machine; most of it is for shortening a failure. */
 const TIMEOUT_MS = 360_000 + STEPS * 200;
 
 it(
@@ -24,7 +24,7 @@ it(
 
 let toldAt = performance.now();
 
-/** On a terminal one line that is drawn anew, elsewhere a line now and then. `npm test` asks for neither. */
+/** On a terminal one line that is redrawn, elsewhere a line at intervals. `npm test` asks for neither. */
 function tell(steps: number): void {
   const text = `${steps} of ${STEPS} steps, seed ${SEED}`;
   const isLast = steps >= STEPS;

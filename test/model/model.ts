@@ -1,7 +1,7 @@
 import type { Door, TeamRole } from "../../src/operation/context.js";
 import type { Scope } from "../../src/operation/permission.js";
 
-/** What the service is taken to know: small, in memory, and written without a look at how the service does it. */
+/** A model of what the service stores: small, in memory, and written independently of the service's code. */
 export interface User {
   readonly id: string;
   email: string;
@@ -21,11 +21,11 @@ export interface Key {
   endsAt: number | null;
   revoked: boolean;
   replaced: boolean;
-  /** The key with which it ends: the one that made it, or what took that one's place. */
+  /** The key whose end also ends this one: the key that created it, or that key's successor. */
   madeBy: Key | null;
 }
 
-/** What memories live in: a person's own, or a team's. */
+/** The owner of memories: a user's own graph, or a team's. */
 export interface Graph {
   readonly team: Team | null;
 }
@@ -44,10 +44,10 @@ export interface Billing {
   checkout: { readonly sessionId: string; readonly seats: number } | null;
   status: "none" | "active" | "canceled";
   seats: number | null;
-  /** From the next period on, if these are fewer. */
+  /** The seats from the next period on, if they are fewer. */
   nextSeats: number | null;
   ending: boolean;
-  /** How many were bought: only so many are allowed in a time. */
+  /** The number of upgrades: only so many are allowed in a time. */
   upgrades: number;
 }
 
@@ -67,9 +67,9 @@ export interface Said {
 export interface Memory {
   readonly id: string;
   graph: Graph;
-  /** All that it was, the present last. */
+  /** All versions that are kept, the current one last. */
   readonly versions: (Said & { readonly by: User })[];
-  /** The number of the first that is kept. */
+  /** The number of the earliest kept version. */
   firstVersion: number;
   readonly createdBy: User;
   readonly createdAt: number;
@@ -105,7 +105,7 @@ export interface Code {
   triesLeft: number;
 }
 
-/** So long after one code there is no other for the same address. */
+/** The minimum time between two codes for the same address. */
 export const CODE_GAP_MS = 60_000;
 
 export interface AuditEntry {
@@ -118,7 +118,7 @@ export interface AuditEntry {
   readonly detail: string | null;
 }
 
-/** The first result of a change that was asked for under an Idempotency-Key. */
+/** The first result of a change with an Idempotency-Key. */
 export interface Kept {
   readonly user: User;
   readonly idempotencyKey: string;
@@ -132,36 +132,36 @@ export interface Kept {
 /** How long such a result is kept. */
 export const KEPT_MS = 24 * 3_600_000;
 
-/** Stands for whatever the service answers there. */
+/** Matches whatever the service answers in this place. */
 export const ANY = "\u0000 anything";
 
 export class Model {
   users: User[] = [];
   readonly teams: Team[] = [];
-  /** Those that are there; what is gone is remembered by its id alone. */
+  /** Existing memories; of deleted ones only the ids are remembered. */
   memories: Memory[] = [];
   links: Link[] = [];
   readonly goneIds: string[] = [];
   invitations: Invitation[] = [];
-  /** Those that were sent to an address and not used. */
+  /** Unused codes that were sent to an address. */
   readonly codes = new Map<string, Code[]>();
   readonly seenCodes = new Set<string>();
-  /** When an address was sent invitations. */
+  /** The times at which invitations were sent to an address. */
   readonly invitedAt = new Map<string, number[]>();
   audit: AuditEntry[] = [];
   kept: Kept[] = [];
-  /** How much time has passed that nobody has waited for. */
+  /** How much time was skipped. */
   travelledMs = 0;
   private readonly names = new Map<string, string>();
   private readonly counts = new Map<string, number>();
   private words = 0;
 
-  /** What its addresses are told from those of others by. */
+  /** The name distinguishes its addresses from those of other models. */
   constructor(readonly name: string) {}
 
-  /** Another of the same, to try out what would come of something. */
+  /** A copy, to try out what an operation would lead to. */
   copy(): Model {
-    // All at once, so that what is one thing here is one thing there.
+    // All fields in one clone, so that shared objects stay shared.
     return Object.assign(new Model(this.name), structuredClone({ ...this }));
   }
 
@@ -169,36 +169,36 @@ export class Model {
     Object.assign(this, other);
   }
 
-  /** Now, by the clock on which the times here stand: it counts the time that was skipped. */
+  /** The current time by the model's clock, which includes skipped time. */
   now(): number {
     return Date.now() + this.travelledMs;
   }
 
-  /** Gives a thing a name that people can read. */
+  /** Gives an object a readable name. */
   christen(kind: string, id: string): void {
     const count = (this.counts.get(kind) ?? 0) + 1;
     this.counts.set(kind, count);
     this.names.set(id, `${kind} ${count}`);
   }
 
-  /** A text in which every id that is known stands by its name. */
+  /** The text with every known id replaced by its name. */
   readable(text: string): string {
     let readable = text;
     for (const [id, name] of this.names) readable = readable.replaceAll(id, name);
     return readable;
   }
 
-  /** A time of the service, which never hears that time was skipped: its past is moved back instead. */
+  /** Converts a time of the service, whose clock does not skip: its stored times are moved back instead. */
   fromService(time: unknown): number {
     return Date.parse(String(time)) + this.travelledMs;
   }
 
-  /** An id of long ago. */
+  /** An id from long ago. */
   newId(): string {
     return `01700000-0000-7000-8000-${String((this.words += 1)).padStart(12, "0")}`;
   }
 
-  /** When something was stored, by its UUIDv7. */
+  /** The time in a UUIDv7, at which something was stored. */
   timeOfId(id: string): number {
     return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16) + this.travelledMs;
   }
@@ -207,7 +207,7 @@ export class Model {
     return new Date(time - this.travelledMs).toISOString();
   }
 
-  /** A word that no other looks like: letters that differ in most places, and no ending that a language has. */
+  /** A word unlike all others: its letters differ in most places, and it has no inflectional ending. */
   newWord(): string {
     let state = (this.words += 1) * 2_654_435_761;
     const letters = Array.from({ length: 14 }, () => {
@@ -237,13 +237,13 @@ export class Model {
     return (this.codes.get(email) ?? []).filter(({ endsAt }) => endsAt > this.now());
   }
 
-  /** A key and all that end with it: those it made, those that these made, and so on, as far as they still work. */
+  /** A key and all that end with it: its descendants that are still valid. */
   withDescendants(key: Key): Key[] {
     const children = key.owner.keys.filter((each) => each.madeBy === key && this.opens(each));
     return [key, ...children.flatMap((child) => this.withDescendants(child))];
   }
 
-  /** Whoever may no longer invite leaves no open invitation behind. Answers with how many there were. */
+  /** Withdraws the pending invitations of a member who may no longer invite. Returns their number. */
   withdrawInvitations(team: Team, by: User): number {
     const open = this.pendingOf(team).filter((invitation) => invitation.by === by);
     for (const invitation of open) invitation.settled = "revoked";
@@ -258,7 +258,7 @@ export class Model {
     return this.memories.filter((memory) => memory.graph === graph).sort(newestFirst);
   }
 
-  /** The memory that is called so: by its id, or by the one that a client has given it. */
+  /** The memory with this id or external id. */
   memoryCalled(graph: Graph, name: string): Memory | undefined {
     const all = this.memoriesIn(graph);
     return all.find(({ id }) => id === name) ?? all.find((memory) => presentOf(memory).externalId === name);
@@ -290,7 +290,7 @@ export class Model {
     team.members.clear();
   }
 
-  /** The moments after now at which something ends by itself, the next one first. */
+  /** The future times at which something ends by itself, the next one first. */
   ends(): number[] {
     const ends = [
       ...this.users.flatMap(({ keys }) => keys.flatMap((key) => (this.opens(key) && key.endsAt ? [key.endsAt] : []))),
@@ -304,7 +304,7 @@ export class Model {
   }
 }
 
-/** Ids are in the order of time. */
+/** Sorts by id, newest first: ids are in the order of time. */
 export const newestFirst = (one: { readonly id: string }, other: { readonly id: string }): number =>
   one.id < other.id ? 1 : one.id > other.id ? -1 : 0;
 

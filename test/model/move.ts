@@ -3,50 +3,50 @@ import type { AuditEntry, Graph, Key, Model, User } from "./model.js";
 import type { Draw } from "./draw.js";
 import type { Real } from "./real.js";
 
-/** Who asks, with which key, at which door. */
+/** Who calls, with which key, at which door. */
 export interface Caller {
   readonly user: User;
   readonly key: Key;
   readonly door: "rest" | "graphql" | "mcp";
 }
 
-/** What the model says comes of an operation. */
+/** The result that the model expects of an operation. */
 export interface Expected {
-  /** As much of the answer as the model knows. */
+  /** The part of the answer that the model knows. */
   readonly output?: unknown;
-  /** All that the pages hold, joined. */
+  /** The items of all pages, joined. */
   readonly list?: { readonly field: string; readonly items: readonly unknown[] };
-  /** Answers with what is wrong, where a pattern cannot say it. */
+  /** Returns what is wrong, for conditions that a pattern cannot express. */
   check?(output: Readonly<Record<string, unknown>>): string | undefined;
-  /** What the audit tells of it beside who, when and how. */
+  /** What the audit log records besides who, when and how. */
   audit?(output: Readonly<Record<string, unknown>>): Pick<AuditEntry, "teamId" | "subject" | "detail">;
-  /** What changes in the model. */
+  /** Applies the change to the model. */
   effect?(output: Readonly<Record<string, unknown>>, real: Real): Promise<void> | void;
 }
 
-/** How one operation is asked for, and what comes of it. */
+/** How to call one operation, and what to expect. */
 export interface Move<Input extends object = object> {
-  /** How often it is chosen, compared with others. */
+  /** How often it is chosen, relative to others. */
   readonly weight: number;
-  /** Asked for by itself: what the same person does at the same moment may see half of what it does. */
+  /** Never runs at the same time as another request of the same user, which might see it half done. */
   readonly alone?: true;
-  /** Who is likely to ask for it and be let; everybody unless given. */
+  /** The users who are likely to call it successfully; all users unless given. */
   who?(model: Model): readonly User[];
-  /** @throws Unasked where it would be no honest question, such as one that a limit of requests in a time refuses. */
+  /** @throws Unasked when there is no sensible input, for example because a rate limit would refuse it. */
   input(model: Model, me: Caller, draw: Draw): Input;
-  /** @throws Refused, if the service must refuse such an input before it looks for an earlier result. */
+  /** @throws Refused if the service must refuse this input before it looks for an earlier result. */
   check?(input: Input): void;
-  /** @throws Refused, if the service must refuse it. */
+  /** @throws Refused if the service must refuse it. */
   expect(model: Model, me: Caller, input: Input): Expected;
 }
 
 /** Checks a move against the type of its own input. */
 export const defineMove = <Input extends object>(move: Move<Input>): Move => move;
 
-/** There is nothing to be asked. */
+/** There is nothing to call. */
 export class Unasked extends Error {}
 
-/** The service must refuse, in this way. */
+/** The service must refuse with this code and reason. */
 export class Refused extends Error {
   constructor(
     readonly code: FailureKind,
@@ -66,7 +66,7 @@ function nothingToAsk(): never {
 
 export type GraphChoice = "personal" | "team" | undefined;
 
-/** Most leave it to the service. */
+/** Mostly undefined: the service chooses the graph. */
 export const drawGraph = (draw: Draw): GraphChoice =>
   draw.once(8) ? draw.one(["personal", "team"] as const) : undefined;
 
@@ -81,8 +81,8 @@ interface Named {
 }
 
 /**
- * One of these as a rule; at times one that is another's, or gone, or of another kind, or never was, or no id at all.
- * @throws Unasked as a rule where there are none.
+ * Mostly one of the caller's ids; sometimes another user's, a deleted, unknown or invalid id, or one of another kind.
+ * @throws Unasked, mostly, if the caller has none.
  */
 export function drawId(model: Model, draw: Draw, mine: readonly Named[], all: readonly Named[]): string {
   const odd = draw.number(12);

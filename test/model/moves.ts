@@ -10,10 +10,10 @@ import * as search from "./search-moves.js";
 import * as teams from "./team-moves.js";
 import * as views from "./view-moves.js";
 
-/** A move is exported under the name of its operation; what else a subject exports is a function. */
+/** Moves are exported under the names of their operations; all other exports of these modules are functions. */
 const isMove = (entry: [string, unknown]): entry is [string, Move] => typeof entry[1] === "object";
 
-/** How every operation is asked for, by its name. */
+/** How to call every operation, by its name. */
 export const moves: ReadonlyMap<string, Move> = new Map(
   [access, accounts, memories, bulk, search, relationships, views, teams, invitations, billing]
     .flatMap((subject): [string, unknown][] => Object.entries(subject))

@@ -7,12 +7,12 @@ import { type Real, startReal } from "./real.js";
 import { newModel } from "./run.js";
 import { roundsOf } from "../support/rounds.js";
 
-/** How often two do something at the same moment; each time at other doors. */
+/** How often each pair runs at the same moment, each time at other doors. */
 const ROUNDS = roundsOf(8);
 
 type Ask = readonly [who: string, name: string, input: object];
 
-/** What stands before, and the two that come then. */
+/** Creates the state before, and returns the two simultaneous requests. */
 const PAIRS: Readonly<Record<string, (scene: Scene) => Promise<readonly [Ask, Ask]>>> = {
   async "two accept, and one seat is left"(scene) {
     const team = await scene.team(3);
@@ -127,7 +127,7 @@ class Scene {
 
   emailOf = (who: string): string => this.userOf(who).email;
 
-  /** At the one door and the other, in turns. */
+  /** Alternates between the two doors. */
   asks([who, name, input]: Ask): Question {
     const user = this.userOf(who);
     const [key] = user.keys;
@@ -160,14 +160,14 @@ class Scene {
     return ids;
   }
 
-  /** The token of somebody's new invitation. */
+  /** The token of a new user's invitation. */
   async invited(who: string, teamId: string): Promise<string> {
     await this.did("ann", "inviteMember", { teamId, email: this.emailOf(who), role: "member" });
     return this.model.invitations.at(-1)?.token ?? "";
   }
 }
 
-it.each(Object.entries(PAIRS))("answers as if one of them had come first when %s", async (_name, set) => {
+it.each(Object.entries(PAIRS))("answers as if one request had come first when %s", async (_name, set) => {
   await using real = await startReal();
 
   for (let round = 0; round < ROUNDS; round++) {

@@ -8,19 +8,19 @@ import { moves } from "./moves.js";
 import type { Real } from "./real.js";
 import { spoiled } from "./spoil.js";
 
-/** An operation that somebody asks for at one of the doors. */
+/** A call of an operation by a user at one of the doors. */
 export interface Question {
   readonly operation: Operation;
   readonly me: Caller;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether it is out of bounds, which is told before anything else of it is looked at. */
+  /** Whether the input is out of bounds, which is checked before anything else about it. */
   readonly isSpoiled: boolean;
-  /** The key that is sent: at times one that nobody has. */
+  /** The API key that is sent; sometimes an unknown one. */
   readonly key: string | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
-/** Who asks for what, read off the model; undefined where that would be no honest question now. */
+/** A question drawn from the model; undefined if there is no sensible one at the moment. */
 export function questionOf(
   model: Model,
   { name, door }: { readonly name: string; readonly door: Caller["door"] },
@@ -65,14 +65,14 @@ function inputOf(move: Move, ...circumstances: Parameters<Move["input"]>): objec
 const drawIdempotencyKey = ({ kept }: Model, draw: Draw): string =>
   (draw.once(3) ? draw.one(kept)?.idempotencyKey : undefined) ?? `try-${kept.length}`;
 
-/** The same question about another copy of the model. */
+/** The same question for another copy of the model. */
 export function within(model: Model, question: Question): Question {
   const user = model.users.find(({ id }) => id === question.me.user.id) ?? question.me.user;
   const key = user.keys.find(({ id }) => id === question.me.key.id) ?? question.me.key;
   return { ...question, me: { ...question.me, user, key } };
 }
 
-/** What was done under an Idempotency-Key, asked for again by any key that this person has. */
+/** Repeats a change with its Idempotency-Key, by any key of the same user. */
 export function questionAgain(model: Model, draw: Draw): Question | undefined {
   const kept: Kept | undefined = draw.one(model.kept);
   if (!kept) return undefined;
@@ -84,7 +84,7 @@ export function questionAgain(model: Model, draw: Draw): Question | undefined {
   return { ...what, me: { user, key, door }, key: key.secret, idempotencyKey };
 }
 
-/** As a person reads it: `ann updateMemory {id: "memory 3", title: …} by rest`. */
+/** In words: `ann updateMemory {id: "memory 3", title: …} by rest`. */
 export function told(model: Model, { operation, me, input, key, idempotencyKey }: Question): string {
   const who = /^[^.@]+/.exec(me.user.email)?.[0] ?? "";
   const what = model.readable(JSON.stringify(input)).replaceAll(/"(\w+)":/g, "$1: ");

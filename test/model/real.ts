@@ -11,34 +11,34 @@ import { codeIn, tokenIn } from "../support/mail-server.js";
 import { environmentOf } from "../support/world.js";
 import { Disagreement } from "./agree.js";
 
-/** The service as it is, with a database, a payment provider and a post of its own. */
+/** The real service, with its own database, payment provider and mailbox. */
 export interface Real extends AsyncDisposable {
   readonly world: StripeWorld;
   readonly url: string;
   readonly schema: GraphQLSchema;
-  /** The codes in all letters to this address, in both their forms. */
+  /** The codes in all mails to this address, in both forms. */
   codesTo(email: string): Promise<{ code: string; long: string }[]>;
-  /** The token in the letter that an invitation was sent by. */
+  /** The token in the mail of an invitation. */
   tokenOf(invitationId: string, email: string): Promise<string>;
-  /** Lets time pass for all that is stored: its past is moved back, for the database has a clock that nobody moves. */
+  /** Lets time pass for all stored data by moving its times back, because the database's clock cannot be moved. */
   letTimePass(milliseconds: number): Promise<void>;
 }
 
 const longCodeIn = ({ text }: { readonly text: string }): string => /^ *([\w-]{43})$/m.exec(text)?.[1] ?? "";
 
-/** How many requests there may be is another test's: here thousands a second are asked. */
+/** Unlimited budgets: other tests cover rate limits, and here thousands of requests are sent each second. */
 const WITHOUT_END: Budgets = {
   take: async () => ({ used: 0, resetMs: 1_000 }),
   use: async () => [],
   close: async () => {},
 };
 
-/** The address of a pooler before the database at `url`. */
+/** The URL of a pooler in front of the database at `url`. */
 export type Way = (url: string) => Promise<string>;
 
 export async function startReal(way?: Way): Promise<Real> {
   const world = await createStripeWorld(way ? { fresh: true } : {});
-  // In production without SMTP the server sends no mail, so that each can be read here at the moment it is due.
+  // In production without SMTP the server sends no mail, so each mail can be read here.
   const url = (await way?.(world.databaseUrl)) ?? world.databaseUrl;
   const addresses = way && { DATABASE_URL: url, DIRECT_DATABASE_URL: world.databaseUrl };
   const config = readConfig({ ...environmentOf(world.stripe), ...addresses, NODE_ENV: "production", PORT: "0" });
@@ -66,7 +66,7 @@ export async function startReal(way?: Way): Promise<Real> {
         const found = await database.models.invitationToken.findUnique({ where: { hash } });
         if (found?.invitationId === invitationId) return token;
       }
-      // Deleted with its team at the same moment: nobody gets a letter any more.
+      // It was deleted with its team at the same moment: no mail is sent any more.
       if (!(await database.models.invitation.findUnique({ where: { id: invitationId } }))) return "no-token";
       return noLetter(email);
     },
@@ -90,7 +90,7 @@ function noLetter(email: string): never {
   throw new Disagreement(`No letter came to ${email}.`);
 }
 
-/** What the payment provider says stands on its own clock. */
+/** Tables whose times come from the payment provider's clock. */
 const OTHERS_CLOCK = ["billing_account", "payment_event"];
 
 interface Times {

@@ -14,7 +14,7 @@ interface Step {
   readonly direction: "out" | "in";
 }
 
-/** Level by level: each memory once, by the strongest way to it; a level is walked only while there is room. */
+/** Level by level: each memory once, by the strongest way to it. A level is walked only while the answer has room. */
 export function relatedTo(start: Memory, links: readonly Link[], walk: Walk) {
   const { types, maxDepth, direction, limit, eachRelationship = false } = walk;
   const seen = new Set([start]);

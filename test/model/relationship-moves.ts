@@ -40,7 +40,7 @@ export const createRelationship = defineMove<Wanted>({
   input(model, me, draw) {
     const graph = drawGraph(draw);
     const [from, to] = [drawMemory(model, me, draw, graph), drawMemory(model, me, draw, graph)];
-    // Few lead to themselves, though there may be few memories.
+    // Self-references are rare, even with few memories.
     const start = placeOf(model, from);
     const others = model.memories.filter((other) => other !== start && other.graph === start?.graph);
     const another = from === to && !draw.once(12) ? draw.one(others)?.id : undefined;

@@ -13,32 +13,32 @@ import { Again, type Choice, Step, Together } from "./step.js";
 export interface Wishes {
   readonly steps: number;
   readonly seed: number;
-  /** Which commands of that seed to run again, as a failure says; undefined to look for a failure. */
+  /** The commands of that seed to run again, as a failure's report gives them; undefined to look for a failure. */
   readonly path?: string | undefined;
-  /** How the service reaches its database. */
+  /** How the service connects to its database. */
   readonly way?: Way;
 }
 
-/** What was found: nothing, or the shortest sequence of commands that still shows it. */
+/** The result: nothing, or the shortest sequence of commands that still fails. */
 export interface Found {
   readonly steps: number;
   readonly failure?: string;
 }
 
-/** Commands of one run, at most: with more of them a failure is harder to read, with fewer little comes together. */
+/** The most commands in a run: more make a failure hard to read, fewer create too little state. */
 const COMMANDS_MAX = 250;
 
 const numbers = fc.array(fc.nat({ max: 65_535 }), { minLength: 24, maxLength: 24 });
 const door = fc.constantFrom("rest" as const, "graphql" as const, "mcp" as const);
 
-/** Every operation as often as its move says. */
+/** Every operation, as often as its move's weight says. */
 const choice: fc.Arbitrary<Choice> = fc.oneof(
   ...Array.from(moves, ([name, { weight }]) => {
     return { weight, arbitrary: fc.record({ name: fc.constant(name), door, numbers }) };
   }),
 );
 
-/** The same by two people, or twice by one; only what is drawn first may differ. */
+/** The same operation by two users, or twice by one; only the first drawn numbers may differ. */
 const alike: fc.Arbitrary<[Choice, Choice]> = fc
   .tuple(choice, door, fc.nat({ max: 65_535 }))
   .map(([one, otherDoor, who]) => [
@@ -46,7 +46,7 @@ const alike: fc.Arbitrary<[Choice, Choice]> = fc
     { ...one, door: otherDoor, numbers: [one.numbers[0] ?? 0, who, ...one.numbers.slice(2)] },
   ]);
 
-/** What is asked for, alone or by two at once, and what happens without anybody asking. */
+/** Requests, alone or two at once, and events without a request. */
 const command: fc.Arbitrary<fc.AsyncCommand<Model, Real>> = fc.oneof(
   { weight: 130, arbitrary: choice.map((drawn): fc.AsyncCommand<Model, Real> => new Step(drawn)) },
   { weight: 8, arbitrary: fc.tuple(choice, choice).map((drawn) => new Together(drawn)) },
@@ -58,15 +58,15 @@ const command: fc.Arbitrary<fc.AsyncCommand<Model, Real>> = fc.oneof(
   { weight: 1, arbitrary: numbers.map((drawn) => new NewsAgain(drawn)) },
 );
 
-/** The commands of a seed: the same each time, for they are drawn before the first of them runs. */
+/** The commands of a seed. They are the same each time, because all are drawn before the first one runs. */
 function commandsOf(seed: number): Candidate[] {
-  // Each as likely as it is weighted: fast-check would else try the plainest values first.
+  // Each as likely as its weight: otherwise fast-check would try the simplest values first.
   const sequence = fc.noBias(fc.array(command, { minLength: 1, maxLength: COMMANDS_MAX, size: "max" }));
   const [commands = []] = fc.sample(sequence, { seed, numRuns: 1 });
   return commands.map((each, index) => ({ index, command: each }));
 }
 
-/** Runs sequences of commands, one after the other, until so many commands were done or one of them fails. */
+/** Runs sequences of commands until the given number of commands is reached or one fails. */
 export async function lookForDisagreement(wishes: Wishes, progress: (steps: number) => void): Promise<Found> {
   await using place = new Place(newModel, wishes.way);
   const kept = wishes.path?.split(",").map(Number);
@@ -90,7 +90,7 @@ const PEOPLE = [
   { who: "eve", verified: false },
 ];
 
-/** A model of the world as each run finds it: a few people with a key each. */
+/** A model of the world as each run finds it: a few users with one key each. */
 export async function newModel({ world }: Real): Promise<Model> {
   const model = new Model(randomUUID().slice(0, 8));
   for (const { who, verified } of PEOPLE) {
@@ -105,7 +105,7 @@ export async function newModel({ world }: Real): Promise<Model> {
   return model;
 }
 
-/** What somebody needs who has to find out why. */
+/** What is needed to investigate a failure. */
 function report({ ran, error }: Failed, seed: number, before: number): string {
   const lines = ran.map(({ line }, index) => `  ${index + 1}. ${line}`);
   const reason = error instanceof Error && !(error instanceof Disagreement) ? error.stack : String(error);

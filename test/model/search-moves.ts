@@ -62,7 +62,7 @@ interface Whole {
   readonly memory?: unknown;
 }
 
-/** By REST whole memories come where they are asked for, and only there; by GraphQL they are followed. */
+/** REST returns whole memories only if requested; GraphQL follows them as relations. */
 function wholeDiffers({ door }: Caller, { full }: { full?: boolean }, known: unknown, answered: unknown) {
   if (door === "graphql") return undefined;
   if (full) return difference(known, answered);

@@ -3,7 +3,7 @@ import { inputTypeOf } from "../../src/operation/input.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { inputFields } from "../support/operations.js";
 
-/** For each field that has bounds, what no door accepts there: agents may write names in other forms. */
+/** For each field with bounds, values that no door accepts; agents may write names in other forms. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   title: ["", "  ", "x".repeat(501)],
   type: ["No type!"],
@@ -19,7 +19,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   externalId: ["", " ", "x".repeat(201)],
   confidence: [-1],
   relationshipType: ["solves!"],
-  // One more than a list may have; much more would be refused by GraphQL for what it would cost, not for its bound.
+  // One above the bound: for much larger limits GraphQL would refuse the cost instead.
   limit: [0, 101],
   offset: [-1, 1_001],
   tagsMatch: ["some"],
@@ -39,17 +39,17 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   status: ["lost"],
 };
 
-/** Bounds of single operations that are wider. */
+/** Single operations with wider bounds. */
 const OWN_WRONG: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>> = {
   memories: { offset: [-1, 1_000_001] },
-  // By GraphQL, all fields of 1,001 hits would cost too much before the bound is looked at.
+  // For 1,001 hits with all fields, GraphQL would refuse the cost before it checks the bound.
   searchMemories: { limit: [0, -1] },
   relatedMemories: { limit: [0, 1_001] },
   memoryGraph: { limit: [0, 501] },
   memoryPath: { maxDepth: [0, 11] },
 };
 
-/** The input with one field that is out of bounds; undefined where no field of the operation has any. */
+/** The input with one field out of bounds; undefined if no field of the operation has bounds. */
 export function spoiled(
   schema: GraphQLSchema,
   operation: Operation,

@@ -8,17 +8,17 @@ import { moves } from "./moves.js";
 import { type Question, questionAgain, questionOf, told } from "./question.js";
 import type { Real } from "./real.js";
 
-/** Which operation at which door, and the numbers by which all else is decided. */
+/** Which operation at which door, and the numbers that decide everything else. */
 export interface Choice {
   readonly name: string;
   readonly door: Caller["door"];
   readonly numbers: readonly number[];
 }
 
-/** How close to the end of something nothing is asked: the service looks at its clock a little later. */
+/** No requests are sent this close to the end of something: the service reads its clock a little later. */
 const UNCLEAR_MS = 1_000;
 
-/** A command that asks for something, and compares what comes of it with what the model says. */
+/** A command that sends requests and compares the results with the model. */
 abstract class Asking implements fc.AsyncCommand<Model, Real> {
   protected told = "";
 
@@ -57,7 +57,7 @@ export class Step extends Asking {
 const drawn = (model: Model, choice: Choice, real?: Real): Question | undefined =>
   questionOf(model, choice, new Draw(choice.numbers), real);
 
-/** What was done under an Idempotency-Key, once more. */
+/** A change with an Idempotency-Key, repeated. */
 export class Again extends Asking {
   constructor(private readonly numbers: readonly number[]) {
     super();
@@ -97,9 +97,9 @@ export class Together extends Asking {
   }
 }
 
-/** A list of several pages is read at several moments, each of which may show something else. */
+/** Several pages are read at different moments and may show different states, so a list must fit into one page. */
 function inOnePage(question: Question | undefined): Question | undefined {
   if (!question || question.isSpoiled || question.input["limit"] === undefined) return question;
-  // A search that explains its hits has one page, and that of fewer hits.
+  // A search that explains its hits has only one page, with fewer hits.
   return question.input["explain"] === true ? question : { ...question, input: { ...question.input, limit: 100 } };
 }

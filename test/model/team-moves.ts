@@ -14,7 +14,7 @@ export function drawTeam(model: Model, { user }: Caller, draw: Draw): Place {
   return { teamId: drawId(model, draw, own ? [own] : model.teams, model.teams) };
 }
 
-/** @throws Refused for a team that the caller is not in, and below the role that is needed. */
+/** @throws Refused for a caller who is not in the team, or whose role is too small. */
 export function standing(model: Model, { user }: Caller, { teamId }: Place, needed: TeamRole): Team {
   const team = model.teamOf(user);
   if (team?.id !== teamId) return refuse("not_found");
@@ -31,7 +31,7 @@ const shown = (team: Team) => {
   return { id, name, maxMembers, memberCount: team.members.size, ownerId: ownerOf(team) };
 };
 
-/** Those who are in a team, in one of these roles. */
+/** The users who are in a team in one of these roles. */
 export const inRole =
   (...roles: readonly TeamRole[]) =>
   ({ teams }: Model): User[] =>
@@ -43,7 +43,7 @@ const inNoTeam = (model: Model): User[] => model.users.filter((user) => model.te
 
 export const createTeam = defineMove<{ name: string; maxMembers: number }>({
   weight: 4,
-  // Few of them found teams, so that there are others to join.
+  // Few users create teams, so that others can join them.
   who: (model) => inNoTeam(model).slice(0, model.teams.some(({ deleted }) => !deleted) ? 1 : 3),
   input: (_model, _me, draw) => ({ name: draw.one(["Crew", "Platform"]), maxMembers: draw.one([4, 2, 7, 9, 1_000]) }),
   expect(model, { user }, { name, maxMembers }) {
@@ -127,7 +127,7 @@ export const deleteTeam = defineMove<Place>({
   },
 });
 
-/** What the audit says of the invitations that go with whoever sent them. */
+/** The audit text about invitations that are withdrawn with their sender. */
 function withdrawnBy(model: Model, team: Team, user: User): string {
   const open = model.pendingOf(team).filter(({ by }) => by === user);
   return open.length === 0 ? "" : `invitations withdrawn: ${open.length}`;
@@ -152,7 +152,7 @@ export const leaveTeam = defineMove<Place>({
   },
 });
 
-/** A member of the caller's team as a rule. */
+/** Mostly a member of the caller's team. */
 function drawMember(model: Model, me: Caller, draw: Draw): Place & { userId: string } {
   const place = drawTeam(model, me, draw);
   const own = model.teamOf(me.user);
@@ -184,7 +184,7 @@ export const transferTeam = defineMove<Place & { userId: string }>({
 const memberOf = ({ members }: Team, userId: string): User =>
   [...members.keys()].find(({ id }) => id === userId) ?? refuse("not_found");
 
-/** @throws Refused when the caller may not do anything to this member. */
+/** @throws Refused when the caller may not manage this member. */
 function managed(model: Model, me: Caller, { teamId, userId }: Place & { userId: string }) {
   const found = standing(model, me, { teamId }, "admin");
   const target = memberOf(found, userId);

@@ -7,7 +7,7 @@ interface Choice {
 }
 
 const DAY_MS = 86_400_000;
-/** So near to the end of the days nobody can tell whether the service was asked before it. */
+/** This close to the limit of the days it is unclear whether the service ran before or after it. */
 const UNSURE_MS = 15_000;
 
 export const recentActivity = defineMove<Choice & { days: number; project?: string | undefined }>({
@@ -46,7 +46,7 @@ const lastFirst = (one: Memory, other: Memory): number =>
 const mostImportantFirst = (one: Memory, other: Memory): number =>
   presentOf(other).importance - presentOf(one).importance || lastFirst(one, other);
 
-/** The most common first. */
+/** Counts by type, the most common first. */
 function countsOf(types: readonly string[]) {
   const counts = [...new Set(types)].map((type) => ({ type, count: types.filter((each) => each === type).length }));
   return counts.sort((one, other) => other.count - one.count || (one.type < other.type ? -1 : 1));
@@ -78,7 +78,7 @@ export const memoryPath = defineMove<PathWish & { types?: string[] | undefined }
     const length = distance !== undefined && distance <= maxDepth ? distance : null;
     return {
       output: { length, isCapped: false },
-      // There may be several shortest ones.
+      // There may be several shortest paths.
       check: ({ steps }) => brokenOfPath(steps as Step[], { from, to, length, links, direction }),
     };
   },
@@ -117,7 +117,7 @@ function brokenOfPath(steps: readonly Step[], { from, to, length, links, directi
   return undefined;
 }
 
-/** How many relationships are between them; undefined where they are not linked. */
+/** The number of relationships between them; undefined if they are not connected. */
 function distanceOf(from: Memory, to: Memory, links: readonly Link[], direction: Way): number | undefined {
   const seen = new Set([from]);
   for (let level = [from], depth = 0; level.length > 0; depth++) {
@@ -142,7 +142,7 @@ export const memoryGraph = defineMove<Choice & { memoryId?: string | undefined; 
   input(model, me, draw) {
     const graph = drawGraph(draw);
     const memoryId = draw.once(2) ? drawMemory(model, me, draw, graph) : undefined;
-    // Around a memory all are drawn: which ones were left out would be told by strength.
+    // Around a memory, all are drawn: otherwise their strengths would decide which ones are left out.
     return { graph, memoryId, maxDepth: draw.one([2, 1, 3]), limit: memoryId ? 500 : draw.one([100, 3, 1]) };
   },
   expect(model, me, { graph, memoryId, maxDepth, limit }) {
@@ -195,7 +195,7 @@ export const graphStatistics = defineMove<Choice>({
         averageImportance: average("importance"),
         isCapped: false,
       },
-      // Tenths are not exact in binary, so their sum depends on the order.
+      // Tenths are not exact in binary, so the sum depends on the order.
       check({ averageConfidence: told }) {
         const known = average("confidence");
         const isSame = known === null ? told === null : Math.abs(Number(told) - known) < 1e-9;
