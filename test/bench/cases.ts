@@ -11,10 +11,10 @@ export interface Ask {
 
 export interface Case {
   readonly name: string;
-  /** The least that the service is to reach, as a share of the hand-written server's speed. */
+  /** The lowest acceptable speed, as a share of the hand-written server's speed. */
   readonly target: number;
   readonly status: number;
-  /** Whether each answer tells of a new memory, with an id and times of its own. */
+  /** Whether each answer contains a new memory, with its own id and times. */
   readonly creates: boolean;
   readonly requests: readonly Ask[];
 }
@@ -22,7 +22,7 @@ export interface Case {
 export const GRAPHQL_GET = "graphql-get";
 const REQUESTS_OF_CASE = 2_000;
 const KIND = 7;
-/** Words as common as these match too many memories to be what anybody searches for alone, or with a second one. */
+/** Words this common match too many memories: nobody would search for one alone, or for two of them. */
 const COMMON_ALONE = 40;
 const COMMON_TOGETHER = 10;
 
@@ -30,8 +30,8 @@ const keys = Array.from({ length: GRAPHS }, (_, graph) => userOf(graph).key);
 const keyOf = (memory: number): string => keys[memory % GRAPHS] ?? "";
 
 /**
- * Every case asks about memories drawn evenly from all graphs; the same ones in every run. Those that write come last:
- * what they add makes searches dearer until PostgreSQL has tidied its indexes.
+ * Every case uses memories drawn evenly from all graphs, the same in every run. Cases that write come last: what they
+ * add makes searches slower until PostgreSQL has vacuumed its indexes.
  */
 export const CASES: readonly Case[] = [
   rest("rest-get", 1, (memory) => ({ path: `/v1/memories/${memoryId(memory)}` })),
@@ -93,7 +93,7 @@ function newMemory(chance: Chance): object {
   };
 }
 
-/** One or two words of the memory, so that something is found. */
+/** One or two words of the memory, so that the search finds something. */
 function queryFor(memory: number, chance: Chance): string {
   const { title, content } = memoryAt(memory);
   const alone = rareWords(`${title} ${content}`, COMMON_ALONE);

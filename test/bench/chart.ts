@@ -1,7 +1,7 @@
 import { type Result, median, ratios } from "./measure.js";
 import { type Report, titleOf } from "./report.js";
 
-/** In units that are pixels on a phone, where the chart must be readable. */
+/** In units that are pixels on a phone, on which the chart must be readable. */
 const WIDTH = 390;
 const LEFT = 12;
 const BARS_LEFT = 172;
@@ -26,7 +26,7 @@ const CASES: Readonly<Record<string, string>> = {
   "graphql-create": "Store a memory",
 };
 
-/** How fast each server answers GraphQL, as a share of the floor: bars that are readable in light and dark. */
+/** Each server's GraphQL speed as a share of the floor's: bars that are readable in light and dark. */
 export function chartOf({ results, plan }: Report): string {
   const shown = results.filter(({ name }) => CASES[name] !== undefined);
   const longest = Math.max(...shown.flatMap((result) => barsOf(result).map(({ share }) => share)));
@@ -59,7 +59,7 @@ export function chartOf({ results, plan }: Report): string {
 `;
 }
 
-/** Fastest first. */
+/** The fastest first. */
 function barsOf({ servers }: Result): Array<{ readonly name: string; readonly share: number }> {
   const { floor } = servers;
   if (!floor) return [];

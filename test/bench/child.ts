@@ -1,15 +1,15 @@
 import type pg from "pg";
 import type { Statements } from "./statements.js";
 
-/** What a server is told when it is to start. */
+/** What a server is told to start. */
 export interface Order {
   readonly databaseUrl: string;
-  /** How the service connects to it. */
+  /** The settings of its connections to the database. */
   readonly pool: Pick<pg.PoolConfig, "max" | "options" | "statement_timeout">;
   readonly statements: Statements;
 }
 
-/** What it has used so far. */
+/** The CPU and memory that it has used so far. */
 export interface Usage {
   readonly cpuMicroseconds: number;
   readonly memoryBytes: number;
@@ -18,7 +18,7 @@ export interface Usage {
 export type Question = { readonly start: Order } | { readonly usage: true };
 export type Answer = { readonly port: number } | Usage;
 
-/** Makes this process one of the servers that are compared: it starts when it is told to, and ends with its parent. */
+/** Makes this process one of the compared servers: it starts when its parent says so, and ends with its parent. */
 export function serve(start: (order: Order) => Promise<number>): void {
   process.on("message", (question: Question) => {
     if ("start" in question) void start(question.start).then((port) => tell({ port }));

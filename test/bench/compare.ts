@@ -20,14 +20,14 @@ export interface Wishes {
   readonly cases: readonly Case[];
   readonly plan: Plan;
   readonly peers: readonly Peer[];
-  /** Only compares the answers. */
+  /** Only compares the answers, and measures nothing. */
   readonly onlyAnswers: boolean;
-  /** How many memories are stored before, without tidying the database up afterwards. */
+  /** How many memories are stored before the measurement, without vacuuming the database afterwards. */
   readonly inserts: number;
 }
 type Say = (message: string) => void;
 
-/** Answers with undefined where only the answers were to be compared. */
+/** Returns undefined if only the answers were to be compared. */
 export async function compare(serverUrl: string, wishes: Wishes, say: Say): Promise<Report | undefined> {
   installPeers(wishes.peers, say);
   await using dataset = await openDataset(serverUrl, say);
@@ -89,7 +89,7 @@ async function startServers(order: Order, wanted: readonly Peer[]): Promise<Serv
   }
 }
 
-/** The floor first, which the others are compared with. */
+/** The floor comes first, because the others are compared with it. */
 function contendersOf(bench: Case, { floor, service, peers }: Servers): [Contender, ...Contender[]] {
   const others = Array.from(peers, ([peer, server]): Contender[] => {
     const asked = caseFor(peer, bench);
@@ -102,14 +102,14 @@ function contendersOf(bench: Case, { floor, service, peers }: Servers): [Contend
   ];
 }
 
-/** Taken from the service, so that the others connect as it does. */
+/** Taken from the service, so that the other servers connect in the same way. */
 async function poolOptions(databaseUrl: string): Promise<Order["pool"]> {
   await using database = openDatabase(databaseUrl);
   const { max, options, statement_timeout } = database.pool.options;
   return { max, ...(options === undefined ? {} : { options }), statement_timeout: statement_timeout ?? false };
 }
 
-/** A database that was written to, and that nothing has tidied up since. */
+/** A database that was written to, and not vacuumed since. */
 async function write({ floor }: Servers, { inserts, cases, plan }: Wishes, monitor: pg.Client): Promise<void> {
   const creating = cases.find(({ creates }) => creates);
   if (!creating) throw new Error("To write before measuring takes a case that creates memories.");

@@ -22,7 +22,7 @@ const ROWS_OF_BATCH = 2_000;
 const FIRST_TIME = Date.parse("2026-01-01T00:00:00Z");
 const STEP_MS = 250_000;
 
-/** What random numbers are drawn for; each kind has its own. */
+/** The purposes of random numbers; each has its own sequence. */
 const KIND = { user: 2, graph: 3, key: 4, memory: 5, relationship: 6 } as const;
 
 const MEMORY_TYPES = ["solution", "problem", "error", "fix", "code_pattern", "task", "general", "command"] as const;
@@ -36,7 +36,7 @@ const RELATIONSHIP_TYPES = [
   "FOLLOWS",
 ] as const;
 
-/** A UUIDv7 of this time. */
+/** A UUIDv7 with this time. */
 function idAt(time: number, chance: Chance): string {
   const digits = (count: number) => Array.from({ length: count }, () => whole(chance, 16).toString(16)).join("");
   const stamp = time.toString(16).padStart(12, "0");
@@ -45,7 +45,7 @@ function idAt(time: number, chance: Chance): string {
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The one user of a graph. */
+/** The only user of a graph. */
 export function userOf(graph: number) {
   const letters = chanceOf(KIND.key, graph);
   const key = `mg_live_${Array.from({ length: 38 }, () => oneOf(letters, [...BASE62])).join("")}`;
@@ -58,7 +58,7 @@ export function userOf(graph: number) {
   };
 }
 
-/** A memory by its number; those of one graph are GRAPHS apart. */
+/** A memory by its number; the numbers in one graph are GRAPHS apart. */
 export function memoryAt(index: number) {
   const graph = index % GRAPHS;
   const chance = chanceOf(KIND.memory, index);
@@ -76,7 +76,7 @@ export function memoryAt(index: number) {
   };
 }
 
-/** Each memory has as many outgoing ones; a few memories are what many others lead to. */
+/** Every memory has the same number of outgoing relationships; many lead to a few hubs. */
 function relationshipAt(index: number) {
   const chance = chanceOf(KIND.relationship, index);
   const from = Math.floor(index / RELATIONSHIPS_OF_MEMORY);
@@ -90,7 +90,7 @@ function relationshipAt(index: number) {
     id: idAt(time, chance),
     from: memoryId(from),
     to: memoryId(to),
-    // One of its own for each relationship of a memory: a second of the same type to the same memory is refused.
+    // A different type for each relationship of a memory: a second one of the same type to the same memory is refused.
     type: RELATIONSHIP_TYPES[index % RELATIONSHIP_TYPES.length],
     strength: Math.round(chance() * 100) / 100,
     confidence: Math.round(chance() * 100) / 100,
@@ -105,8 +105,8 @@ const TEMPLATE_PREFIX = `mg_bench_data_${MEMORIES}_`;
 const RUN_PREFIX = "mg_bench_run_";
 
 /**
- * A fresh copy of the data, in a database of its own. What it is copied from is made once for each state of what makes
- * it, and kept. Dispose of it to drop the copy.
+ * A fresh copy of the data, in a database of its own. The template is made once for each state of the code that makes
+ * it, and kept. Dispose of the copy to drop it.
  */
 export async function openDataset(serverUrl: string, say: (message: string) => void) {
   const name = `${RUN_PREFIX}${process.pid}`;
@@ -116,7 +116,7 @@ export async function openDataset(serverUrl: string, say: (message: string) => v
     if (!(await databases(server)).includes(template)) {
       say(`Making the data: ${MEMORIES} memories, ${RELATIONSHIPS} relationships, ${GRAPHS} graphs (once, minutes) …`);
       await dropUnused(server, (known) => known.startsWith(TEMPLATE_PREFIX));
-      // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+      // Under another name until it is complete, so that an interrupted run leaves no incomplete template.
       await server.query(`CREATE DATABASE ${template}_new`);
       await fill(databaseOn(serverUrl, `${template}_new`));
       await server.query(`ALTER DATABASE ${template}_new RENAME TO ${template}`);
@@ -130,7 +130,7 @@ export async function openDataset(serverUrl: string, say: (message: string) => v
   };
 }
 
-/** The migrations and the code that makes the data, as it is built. */
+/** The migrations and the built code that makes the data. */
 export function hashOfMakers(): string {
   const hash = createHash("sha256");
   for (const name of ["./dataset.js", "./text.js"]) hash.update(readFileSync(new URL(name, import.meta.url)));
@@ -146,15 +146,15 @@ export async function databases(server: pg.Client): Promise<string[]> {
   return rows.map(({ datname }) => datname);
 }
 
-/** Drops what runs that were cut off, or other states of the data, left behind. */
+/** Drops the databases of interrupted runs, and of other states of the data. */
 export async function dropUnused(server: pg.Client, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of (await databases(server)).filter(isOurs)) {
-    // One that is in use belongs to another run, which drops it itself.
+    // A database in use belongs to another run, which drops it itself.
     await server.query(`DROP DATABASE IF EXISTS "${name}"`).catch(() => {});
   }
 }
 
-/** The indexes that are quicker made at the end than kept up to date on the way. */
+/** Indexes that are faster to create at the end than to maintain during the inserts. */
 const TEXT_INDEXES = ["memory_search"];
 
 function fill(url: string): Promise<void> {
@@ -166,7 +166,7 @@ function fill(url: string): Promise<void> {
   });
 }
 
-/** Migrates a new database, lets something fill its tables, and makes it as it would be after a while. */
+/** Migrates a new database, fills its tables, then vacuums and analyzes them, as autovacuum would after a while. */
 async function fillDatabase(url: string, fillTables: (client: pg.Client) => Promise<void>): Promise<void> {
   await migrate(url);
   await onServer(url, async (client) => {
@@ -182,11 +182,11 @@ async function fillDatabase(url: string, fillTables: (client: pg.Client) => Prom
   });
 }
 
-/** A word that as many memories of `fillOneGraph` have, whatever its size. */
+/** A word that the same number of memories of `fillOneGraph` have, whatever its size. */
 export const RARE_WORD = "zephyrine";
 const RARE_MEMORIES = 20;
 
-/** One graph, that of the first user, with so many memories and without relationships. */
+/** Fills one graph, the first user's, with this many memories and no relationships. */
 export const fillOneGraph = (url: string, memories: number): Promise<void> =>
   fillDatabase(url, async (client) => {
     await fillUsers(client, 1);
@@ -242,7 +242,7 @@ async function fillRelationships(client: pg.Client): Promise<void> {
   );
 }
 
-/** Makes things by their numbers and stores them, as JSON, with the ids of their graph and its user. */
+/** Makes objects by their numbers and stores them as JSON, with the ids of their graph and its user. */
 async function inBatches(
   count: number,
   make: (index: number) => { readonly graph: number },
@@ -259,7 +259,7 @@ async function inBatches(
   }
 }
 
-/** The same server's address with another database. */
+/** The URL of another database on the same server. */
 export function databaseOn(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `/${name}`;

@@ -1,4 +1,4 @@
-/** What GraphQL clients ask in the cases; the hand-written server knows these texts and no others. */
+/** The GraphQL documents of the cases; the hand-written server knows only these texts. */
 export const DOCUMENTS = {
   get: `query Get($id: ID!) {
   memory(id: $id) {

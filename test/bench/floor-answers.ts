@@ -1,4 +1,4 @@
-/** What the floor answers with, field by field. */
+/** The floor's answers, field by field. */
 import { Refusal } from "./floor-input.js";
 import type { Hits, Memory, Related, Relationship } from "./floor-work.js";
 
@@ -34,7 +34,7 @@ export const restMemory = (memory: Memory): object => ({
   superseded_by: supersededBy(memory),
 });
 
-/** Memories here have few relationships: all of them are there. */
+/** Memories here have few relationships, so an answer contains all of them. */
 function supersededBy({ relationships }: Memory): object | null {
   const newest = relationships.find(
     ({ type, direction }) => type === (direction === "in" ? "REPLACES" : "DEPRECATED_BY"),
@@ -81,7 +81,7 @@ export const restRelated = ({ viaMemoryId, strength, ...row }: Related): object 
   strength,
 });
 
-/** A memory, those related to it, and their relationships. */
+/** A memory, its related memories, and their relationships. */
 export function graphqlNested({ id, title, relationships }: Memory, others: readonly Memory[]): object {
   const otherAt = new Map(others.map((other) => [other.id, other]));
   return {

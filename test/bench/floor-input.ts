@@ -1,4 +1,4 @@
-/** The checks of what is asked, and who asks: those of the service, by hand. */
+/** Hand-written checks of the input and the key, equal to the service's. */
 import type { Contents } from "../../src/features/memories/memory-columns.js";
 
 export class Refusal extends Error {

@@ -1,6 +1,6 @@
 /**
- * What the cases ask for, with the service's own SQL statements and by hand otherwise: shared by the floor and by the
- * peers, so that these differ from each other only in their doors.
+ * The work of the cases: the service's own SQL statements, everything else written by hand. The floor and the peers
+ * share it, so that they differ only in their doors.
  */
 import { hash, randomBytes } from "node:crypto";
 import pg from "pg";
@@ -11,7 +11,7 @@ import type { Order } from "./child.js";
 import { Refusal, idOf, notBlank, textOf } from "./floor-input.js";
 
 const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
-/** What the words of a query stand for is found out by the service's own code: it is the search, and no door. */
+/** The service's own code resolves the words of a query: that is part of the search, not of the door. */
 const { findMemories } =
   await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
 const { finderOf } = await built<typeof import("../../src/features/memories/search-occurrences.js")>(
@@ -79,7 +79,7 @@ const markKeyUsed: Statement = {
 type MemoryForm = "memoryAlone" | "memoryWithRelationships" | "memoryWithLinks";
 export type Work = ReturnType<typeof openWork>;
 
-/** The pool is closed with the process. */
+/** The pool is closed when the process ends. */
 export function openWork({ databaseUrl, pool: options, statements }: Order) {
   const pool = new pg.Pool({ ...options, connectionString: databaseUrl });
 
@@ -88,7 +88,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     values: Values,
   ): Promise<Row[]> {
     const inOrder = Array.isArray(values) ? values : names.map((one) => Reflect.get(values, one) as unknown);
-    // node-postgres copies a configuration property by property; a query that is ready it takes as it is.
+    // node-postgres copies a plain configuration property by property; a Query object is used as it is.
     const query = Object.assign(new pg.Query(text, inOrder), { name }) as unknown as pg.QueryConfig;
     return (await pool.query(query)).rows as Row[];
   }

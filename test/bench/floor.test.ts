@@ -8,7 +8,7 @@ import { environmentForProcess } from "../support/environment.js";
 import { comparable } from "./measure.js";
 
 const PEERS = ["mercurius", "yoga", "apollo", "postgraphile"];
-/** They are installed by `npm run bench -- --peers` alone. */
+/** Only `npm run bench -- --peers` installs them. */
 const arePeersInstalled = PEERS.every((name) => existsSync(`test/bench/peers/${name}/node_modules/.installed`));
 const out = mkdtempSync(join(tmpdir(), "bench-"));
 afterAll(() => rmSync(out, { recursive: true }));
@@ -31,7 +31,7 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
   expect(readFileSync(join(out, "speed.svg"), "utf8")).toMatch(/^<svg [^]*>this service<[^]*<\/svg>\n$/);
 });
 
-it("tells answers apart by what they say, and not by how it is written", () => {
+it("compares answers by their content, not by their form", () => {
   const reply = (text: string, type = "application/json; charset=utf-8") => ({ status: 200, type, text });
   const answer = reply('{"data":{"memory":{"id":"a","createdAt":"2026-01-01T00:00:00.000Z"}}}');
   const alike = reply(

@@ -1,7 +1,7 @@
 /**
- * The floor: what the cases cost at the least. A server written by hand for these requests alone, on the same SQL
- * statements, with the same look at the key, the same checks of the input and the same answers, and with nothing else:
- * no framework, no GraphQL (it knows the five documents by their texts), no rate limit, no log.
+ * The floor: the lowest possible cost of the cases. A server written by hand for only these requests, with the same SQL
+ * statements, the same look-up of the key, the same checks of the input and the same answers, and nothing else: no
+ * framework, no GraphQL (it knows the five documents by their texts), no rate limit, no log.
  */
 import { isUtf8 } from "node:buffer";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
@@ -86,7 +86,7 @@ async function jsonOf(request: IncomingMessage): Promise<Record<string, unknown>
     const body: unknown = JSON.parse(bytes.toString());
     if (isObject(body)) return body;
   } catch {
-    // Refused just below.
+    // Refused by the check just below.
   }
   throw new Refusal(400);
 }
@@ -118,7 +118,7 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
   }
 }
 
-/** A statement for each level. */
+/** One statement for each level. */
 async function nested(caller: Caller, id: unknown): Promise<object> {
   const memory = await work.memoryAt(caller, id, "memoryWithRelationships");
   const ids = [...new Set(memory.relationships.map((item) => item.memory.id))];

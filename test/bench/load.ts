@@ -7,16 +7,13 @@ export interface Reply {
   readonly text: string;
 }
 
-/** The service bounds what one address may do at once, so more connections are those of several clients. */
+/** The service limits what one address may do at once, so more connections come from several addresses. */
 const CONNECTIONS_OF_ADDRESS = 32;
 
-/**
- * Asks one server, over so many connections that are kept. More than 32 need Linux, where 127.0.0.2 is this machine
- * too.
- */
+/** A client with this many open connections. More than 32 need Linux, where 127.0.0.2 is this machine, too. */
 export class Client {
   readonly #agent: Agent;
-  /** How far each case's requests have been sent; they are sent round and round. */
+  /** How many of each case's requests were sent; they are repeated in a circle. */
   readonly #sent = new Map<Case, number>();
 
   constructor(
@@ -26,7 +23,7 @@ export class Client {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Asks from one of the addresses of this machine: the first is number 0. */
+  /** Sends a request from one of this machine's addresses: the first is number 0. */
   ask({ method, path, key, body }: Ask, address = 0): Promise<Reply> {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -51,7 +48,7 @@ export class Client {
     });
   }
 
-  /** Asks without a pause for this long; answers with how long each request took, in milliseconds. */
+  /** Sends requests without a pause for this long. Returns how long each took, in milliseconds. */
   async load(bench: Case, durationMs: number): Promise<{ readonly elapsedMs: number; readonly latenciesMs: number[] }> {
     const latenciesMs: number[] = [];
     const startedAt = performance.now();
@@ -62,15 +59,13 @@ export class Client {
     return { elapsedMs: performance.now() - startedAt, latenciesMs };
   }
 
-  /** Asks at least so many times. */
+  /** Sends at least this many requests. */
   async send(bench: Case, times: number): Promise<void> {
     let done = 0;
     await this.#work(bench, () => ++done < times);
   }
 
-  /**
-   * Asks on all connections, each time until told to stop. Throws at the first answer that is not what it should be.
-   */
+  /** Sends requests on all connections until each is told to stop. Throws at the first unexpected answer. */
   async #work(bench: Case, goesOn: (begin: number, end: number) => boolean): Promise<void> {
     const worker = async (_none: unknown, index: number) => {
       const address = Math.floor(index / CONNECTIONS_OF_ADDRESS);

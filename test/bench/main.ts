@@ -113,7 +113,7 @@ async function benchServers(serverUrl: string, options: Options, say: (message: 
   const plan: Plan = { ...(quick ? QUICK : FULL), ...(rounds === undefined ? {} : { rounds }), connections };
   const wishes = { cases, plan, inserts, peers: peers ? PEERS : [], onlyAnswers: options.compare ?? false };
   const out = options.out ?? (peers && !quick && cases === CASES ? join(PROJECT, "docs") : undefined);
-  // Before the measurement, which takes long: a folder that cannot be made ends it at once.
+  // Before the long measurement: a folder that cannot be created ends the program at once.
   if (out !== undefined) mkdirSync(out, { recursive: true });
   const report = await compare(serverUrl, wishes, say);
   if (!report) return;

@@ -9,38 +9,38 @@ export interface Plan {
   readonly rounds: number;
   readonly turnMs: number;
   readonly warmUpMs: number;
-  /** How many requests are under way at once, each on a connection of its own that is kept. */
+  /** How many requests run at once, each on its own kept-alive connection. */
   readonly connections: number;
 }
 
-/** One of the servers that take turns, and the case as it is asked. */
+/** One of the servers that take turns, and the case in the form that this server accepts. */
 export interface Contender {
   readonly name: string;
   readonly server: Server;
   readonly asked: Case;
 }
 
-/** What one of the servers took for the requests of one case. */
+/** What one server needed for the requests of one case. */
 export interface Figures {
-  /** In each round. */
+  /** The speed in each round. */
   readonly requestsPerSecond: readonly number[];
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly nodeCpuMicroseconds: number;
-  /** Undefined where it cannot be told. */
+  /** Undefined if it is not known. */
   readonly postgresCpuMicroseconds: number | undefined;
 }
 
 export interface Result {
   readonly name: string;
   readonly target: number;
-  /** By the servers' names. */
+  /** The figures by server name. */
   readonly servers: Readonly<Record<string, Figures>>;
 }
 
 const COMPARED = 40;
 
-/** @throws Error when a server answers otherwise than the floor: then their times say nothing. */
+/** @throws Error when a server answers differently from the floor: then its times mean nothing. */
 export async function compareAnswers(floor: Contender, other: Contender): Promise<void> {
   for (const [index, ask] of floor.asked.requests.slice(0, COMPARED).entries()) {
     const asked = other.asked.requests[index] ?? ask;
@@ -57,8 +57,8 @@ const OWN = /"(id|created_?at|updated_?at)":"[^"]+"/gi;
 const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"/g;
 
 /**
- * An answer's text without what may differ: ids and times of what was just made, the form of times, the spelling of the
- * media type, and the line break at the end of Apollo's.
+ * An answer's text without the parts that may differ: ids and times of new objects, the form of times, the spelling of
+ * the media type, and the line break at the end of Apollo's answers.
  */
 export function comparable({ status, type = "", text }: Reply, isNew: boolean): string {
   const old = isNew ? text.replace(OWN, '"$1":"…"') : text;
@@ -66,7 +66,7 @@ export function comparable({ status, type = "", text }: Reply, isNew: boolean): 
   return `${status} ${type.toLowerCase().replace(/;\s*/, "; ")} ${sameTimes.trimEnd()}`;
 }
 
-/** @throws Error when the floor spares itself a check that the service makes. */
+/** @throws Error when the floor omits a check that the service makes. */
 export async function compareRefusals(service: Server, floor: Server, asks: readonly Ask[]): Promise<void> {
   for (const ask of asks) {
     const statuses = [(await service.ask(ask)).status, (await floor.ask(ask)).status];
@@ -82,7 +82,7 @@ interface Turn {
   readonly postgresCpuMicroseconds: number | undefined;
 }
 
-/** Lets them take turns, so that whatever else the machine does meets all; who begins changes with each round. */
+/** Lets the servers take turns, so other load on the machine affects all; each round begins with another server. */
 export async function measure(
   { name, target }: Case,
   contenders: readonly Contender[],
@@ -127,7 +127,7 @@ function figuresOf(turns: readonly Turn[]): Figures {
   };
 }
 
-/** The speed of one server as a share of another's, in each round. */
+/** One server's speed as a share of another's, in each round. */
 export const ratios = (one: Figures, other: Figures): number[] =>
   one.requestsPerSecond.map((rate, round) => rate / (other.requestsPerSecond[round] ?? NaN));
 

@@ -3,9 +3,7 @@ import type { GraphQLResolveInfo, SelectionNode } from "graphql";
 import { newMemory } from "./floor-input.js";
 import type { Caller, Memory, Related, Relationship, Work } from "./floor-work.js";
 
-/**
- * What the cases' documents need of the service's schema; defaults are the resolvers', since graphql-jit knows none.
- */
+/** The part of the service's schema that the cases need. Resolvers apply defaults, because graphql-jit does not. */
 export const SCHEMA = `
 scalar DateTimeISO
 scalar JSONObject
@@ -67,7 +65,7 @@ type Query {
 type Mutation { createMemory(input: CreateMemoryInput!): Memory }
 `;
 
-/** What resolvers get; made for each request, since each looks its key up. */
+/** The context of resolvers, made for each request, because each request looks its key up. */
 export interface PeerContext {
   readonly caller: Caller;
   readonly others: DataLoader<string, Memory>;
@@ -86,7 +84,7 @@ export async function contextOf(work: Work, authorization: string | undefined | 
 
 type Asked<Arguments> = (root: unknown, given: Arguments, context: PeerContext, info: GraphQLResolveInfo) => unknown;
 
-/** The same statements as the floor's: with relationships only where they are asked for, and one for each level. */
+/** The floor's statements: relationships are read only if requested, with one statement for each level. */
 export function resolversOf(work: Work) {
   const memory: Asked<{ id: string }> = (_root, { id }, { caller }, info) =>
     work.memoryAt(caller, id, selectedOf(info).has("relationships") ? "memoryWithRelationships" : "memoryAlone");

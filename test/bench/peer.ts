@@ -3,7 +3,7 @@ import { openWork } from "./floor-work.js";
 import { SCHEMA, contextOf, resolversOf } from "./peer-schema.js";
 import type { PeerParts } from "./peers.js";
 
-/** One of the peers: what it is to serve is given to it, and only its door is its own. */
+/** One of the peers: it gets everything from the shared code, and only its door is its own. */
 serve(async (order: Order) => {
   const work = openWork(order);
   const parts: PeerParts = {

@@ -9,7 +9,7 @@ import type { Work } from "./floor-work.js";
 
 const { PROJECT } = await built<typeof import("../../src/platform/project.js")>("platform/project.js");
 
-/** What a peer's `server.mjs` gets to serve; it answers with the port that it listens on. */
+/** What a peer's `server.mjs` gets to serve; it returns the port on which it listens. */
 export interface PeerParts {
   readonly databaseUrl: string;
   readonly connections: number | null | undefined;
@@ -23,9 +23,9 @@ export interface Peer {
   /** Its folder in `test/bench/peers`. */
   readonly name: string;
   readonly title: string;
-  /** What it is asked instead of the cases' own documents; cases without one are left out. */
+  /** Documents that replace the cases' own; if given, cases without one are left out. */
   readonly documents?: Readonly<Record<string, string>>;
-  /** Why cases are left out, or are not quite alike. */
+  /** Why cases are left out or not quite the same. */
   readonly note?: string;
 }
 
@@ -54,7 +54,7 @@ export const PEERS: readonly Peer[] = [
 const folderOf = ({ name }: Peer): string => join(PROJECT, "test", "bench", "peers", name);
 export const serverFileOf = (peer: Peer): string => join(folderOf(peer), "server.mjs");
 
-/** Written when an installation is complete, with what was installed. */
+/** Written when an installation is complete, with the installed packages. */
 const stampOf = (peer: Peer): string => join(folderOf(peer), "node_modules", ".installed");
 const lockOf = (peer: Peer): string =>
   createHash("sha256")
@@ -64,7 +64,7 @@ const lockOf = (peer: Peer): string =>
 export const isInstalled = (peer: Peer): boolean =>
   existsSync(stampOf(peer)) && readFileSync(stampOf(peer), "utf8") === lockOf(peer);
 
-/** Installs each peer's packages into its own folder, unless they are there. No package runs scripts. */
+/** Installs each peer's packages into its own folder, unless they are installed. Packages run no scripts. */
 export function installPeers(peers: readonly Peer[], say: (message: string) => void): void {
   for (const peer of peers.filter((one) => !isInstalled(one))) {
     say(`Installing ${peer.title} (once) …`);
@@ -78,7 +78,7 @@ export function installPeers(peers: readonly Peer[], say: (message: string) => v
   }
 }
 
-/** The case as this peer is asked; undefined where it takes no part. */
+/** The case in the form for this peer; undefined if the peer cannot take part. */
 export function caseFor({ documents }: Peer, bench: Case): Case | undefined {
   if (!bench.name.startsWith("graphql-")) return undefined;
   if (!documents) return bench;

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 
-/** The kernel tells times in hundredths of a second, whatever it counts in itself. */
+/** The kernel reports times in hundredths of a second, whatever its internal unit. */
 const TICK_MICROSECONDS = 10_000;
 
-/** What each backend of the database has used of the CPU so far, in microseconds. */
+/** The CPU time that each backend of the database has used so far, in microseconds. */
 export type BackendTimes = ReadonlyMap<number, number>;
 
-/** Undefined where it cannot be told: off Linux, or when PostgreSQL runs on another machine. */
+/** Undefined if it is not known: on other systems than Linux, or if PostgreSQL runs on another machine. */
 export async function backendTimes(monitor: pg.Client): Promise<BackendTimes | undefined> {
   if (process.platform !== "linux") return undefined;
   const { rows } = await monitor.query<{ pid: number }>(
@@ -21,10 +21,7 @@ export async function backendTimes(monitor: pg.Client): Promise<BackendTimes | u
   }
 }
 
-/**
- * proc_pid_stat(5): after the name in parentheses come the state and the numbers, user and system time the 12th and
- * 13th.
- */
+/** proc_pid_stat(5): numbers follow the name in parentheses and the state; user and system time are 12th and 13th. */
 function timeOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   if (!stat.includes("(postgres)")) throw new Error("The process is another's.");
@@ -32,7 +29,7 @@ function timeOf(pid: number): number {
   return (Number(numbers[11]) + Number(numbers[12])) * TICK_MICROSECONDS;
 }
 
-/** What all of them used between two looks. One that ended in between is left out, one that began counts in full. */
+/** The CPU time of all backends between two readings. A backend that ended is left out, a new one counts in full. */
 export function usedBetween(before: BackendTimes | undefined, after: BackendTimes | undefined): number | undefined {
   if (!before || !after) return undefined;
   return [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);

@@ -10,11 +10,11 @@ const create = (changes: object): Ask => ({
   body: JSON.stringify({ ...memory, ...changes }),
 });
 
-/** What both must refuse, with the same status: the floor has the same checks. */
+/** Requests that the service and the floor must refuse with the same status: the floor has the same checks. */
 export const REFUSED: readonly Ask[] = [
   { method: "GET", path: `/v1/memories/${memoryId(0)}`, key: "mg_live_unknown" },
   { method: "GET", path: "/v1/memories/none", key },
-  // Another user's.
+  // Another user's memory.
   { method: "GET", path: `/v1/memories/${memoryId(1)}`, key },
   { method: "GET", path: `/v1/memories/${memoryId(1)}/related`, key },
   { method: "GET", path: `/v1/memories/${memoryId(0)}?unknown=1`, key },

@@ -10,31 +10,31 @@ export interface Report {
     readonly cores: number;
     readonly node: string;
     readonly postgres: string;
-    /** The mean number of processes that wanted to run, over the last minute. */
+    /** The average number of runnable processes in the last minute. */
     readonly load: number;
     readonly shares: string;
     readonly data: { readonly memories: number; readonly relationships: number; readonly graphs: number };
   };
   readonly plan: Plan;
   readonly results: readonly Result[];
-  /** Resident memory at the end, by the servers' names. */
+  /** Resident memory at the end, by server name. */
   readonly memoryMb: Readonly<Record<string, number>>;
 }
 
-/** What a server is called where people read it. */
+/** The names of servers as people read them. */
 export const titleOf = (name: string): string =>
   ({ floor: "written by hand", service: "this service" })[name] ??
   PEERS.find((peer) => peer.name === name)?.title ??
   name;
 
-/** The service's speed as a share of the floor's: the median of the rounds. */
+/** The service's speed as a share of the floor's: the median of all rounds. */
 export const sayRatio = ({ servers: { floor, service } }: Result): string =>
   floor && service ? median(ratios(service, floor)).toFixed(2) : "?";
 
 const rangeOf = (values: readonly number[], digits: number): string =>
   `${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)}`;
 
-/** What a table says of each server of a case: the last ratio is the service's speed as a share of this server's. */
+/** The columns for each server of a case: the last ratio is the service's speed as a share of this server's. */
 function rowsOf({ results }: Report): string[][] {
   return results.flatMap(({ name, target, servers }) =>
     Object.entries(servers).map(([server, figures]) => {
@@ -64,7 +64,7 @@ const HEAD = [
   ...["p50 ms", "p99 ms", "Node µs", "PostgreSQL µs", "CPU by service's"],
 ];
 
-/** This server's CPU for a request by the service's: above 1 the service needs less. */
+/** This server's CPU time for a request divided by the service's: above 1 the service needs less. */
 function cpuRatio(service: Figures, other: Figures): string {
   const used = [other, service].map((one) => one.nodeCpuMicroseconds + (one.postgresCpuMicroseconds ?? NaN));
   return used.every(Number.isFinite) ? ((used[0] ?? NaN) / (used[1] ?? NaN)).toFixed(2) : "?";
@@ -78,7 +78,7 @@ const circumstances = ({ machine, plan }: Report): string[] => [
   machine.shares,
 ];
 
-/** For a terminal. */
+/** The report for a terminal. */
 export const reportOf = (report: Report): string =>
   [
     ...circumstances(report),
@@ -94,7 +94,7 @@ const memoryOf = ({ memoryMb }: Report): string =>
     .map(([name, used]) => `${titleOf(name)} ${used} MB`)
     .join(", ");
 
-/** For `docs/`. */
+/** The report for `docs/`. */
 export function documentOf(report: Report): string {
   const asRow = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const notes = PEERS.filter(({ name }) => name in report.memoryMb).flatMap(({ title, note }) =>
@@ -125,12 +125,12 @@ export function documentOf(report: Report): string {
     .replace(/\n+$/, "\n");
 }
 
-/** An item of a list. */
+/** A list item. */
 const asItem = (text: string): string[] => inLines(text).map((line, at) => `${at === 0 ? "-" : " "} ${line}`);
 
 const COLUMNS = 115;
 
-/** Breaks a text into lines. */
+/** Wraps a text into lines. */
 function inLines(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

@@ -5,7 +5,7 @@ export interface SearchGraph {
   readonly graphId: string;
 }
 
-/** A database with one graph of so many memories; made once for each state of what makes it, and kept. */
+/** A database with one graph of this many memories; made once for each state of the code that makes it, and kept. */
 export async function openSearchGraph(
   serverUrl: string,
   memories: number,
@@ -17,7 +17,7 @@ export async function openSearchGraph(
     if ((await databases(server)).includes(name)) return;
     say(`Making a graph of ${memories.toLocaleString("en")} memories (once, minutes) …`);
     await dropUnused(server, (known) => known.startsWith(prefix));
-    // Under another name until it is whole, so that a run that is cut off leaves no half of it.
+    // Under another name until it is complete, so that an interrupted run leaves no incomplete database.
     await server.query(`CREATE DATABASE ${name}_new`);
     await fillOneGraph(databaseOn(serverUrl, `${name}_new`), memories);
     await server.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`);

@@ -1,7 +1,7 @@
 import { chanceOf, oneOf, prose, rareWords, subjectWords, whole } from "./text.js";
 import { RARE_WORD, memoryAt } from "./dataset.js";
 
-/** What somebody asks a graph, and how. */
+/** A query and the options of the search. */
 export interface SearchQuestion {
   readonly name: string;
   readonly query: string;
@@ -14,7 +14,7 @@ export interface SearchQuestion {
 
 const chance = chanceOf(11, 0);
 const words = (count: number): string[] => subjectWords(chance, count);
-/** With two letters swapped. */
+/** The word with two letters swapped. */
 const misspell = (word: string): string => {
   const at = 1 + whole(chance, Math.max(1, word.length - 2));
   return `${word.slice(0, at)}${word.charAt(at + 1)}${word.charAt(at)}${word.slice(at + 2)}`;
@@ -25,10 +25,10 @@ const longWords = (count: number): string[] =>
     .slice(0, count);
 const sentence = (): string => prose(chance, 9).replace(".", "").split(".")[0] ?? "";
 const seldom = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_000));
-/** The most common words of the texts, which hardly anybody looks for alone. */
+/** The most common words of the texts, which hardly anybody searches for alone. */
 const COMMON = "request server cache query client error retry timeout index connection table token release build test";
 
-/** Likely questions, then hostile ones. */
+/** Likely queries, then hostile ones. */
 export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a rare word", query: RARE_WORD },
   { name: "a word of 1 memory in 600", query: seldom() },

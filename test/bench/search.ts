@@ -14,21 +14,21 @@ const { tableOf } = await built<typeof import("../../src/commands/table.js")>("c
 
 const YARDSTICK_NAME = "(20,000 times md5)";
 const TIMES = 20;
-/** PostgreSQL makes a statement's plan at its first calls on a connection. */
+/** PostgreSQL plans a statement during its first executions on a connection. */
 const WARM_UP = 6;
 
-/** Takes 16 ms of CPU on the machine of the numbers in the documents while that does nothing else. */
+/** Takes 16 ms of CPU on the machine of the documented numbers when that is idle. */
 const YARDSTICK = "SELECT sum(length(md5(n::text))) FROM generate_series(1, 20000) AS n";
 
 export interface SearchCost {
   readonly name: string;
   readonly hits: number;
-  /** Milliseconds of PostgreSQL's CPU. */
+  /** Milliseconds of PostgreSQL's CPU time. */
   readonly median: number;
   readonly worst: number;
 }
 
-/** What searches cost PostgreSQL, in graphs of these sizes. */
+/** Measures what searches cost PostgreSQL in graphs of these sizes. */
 export async function benchSearch(
   serverUrl: string,
   sizes: readonly number[],
@@ -70,7 +70,7 @@ async function measureQuestions(client: pg.Client, graphId: string): Promise<Sea
   return costs;
 }
 
-/** Something that always costs the same: how much slower everything is while the machine does other things as well. */
+/** Work of constant cost: shows how much slower everything is while the machine does other work as well. */
 async function measureYardstick(client: pg.Client, pid: number): Promise<SearchCost> {
   const times: number[] = [];
   for (let time = 0; time < TIMES; time++) {
@@ -86,9 +86,7 @@ const wishesOf = ({ name: _name, limit = 20, ...wishes }: SearchQuestion): Searc
   ...wishes,
 });
 
-/**
- * How long a process has run on a CPU, by the scheduler's own count; the other counts are in hundredths of a second.
- */
+/** How long a process has run, by the scheduler's own count; the other counters are in hundredths of a second. */
 const cpuMs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
 
 export function tableOfCosts(results: ReadonlyMap<number, readonly SearchCost[]>): string {

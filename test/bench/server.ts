@@ -6,16 +6,16 @@ import type { Answer, Order, Question, Usage } from "./child.js";
 import type { Ask } from "./cases.js";
 import { Client, type Reply } from "./load.js";
 
-/** One of the servers that are compared, in a process of its own. */
+/** One of the compared servers, in a process of its own. */
 export interface Server extends AsyncDisposable {
   readonly pid: number;
   ask(ask: Ask): Promise<Reply>;
-  /** The client that asks it over so many connections; the same one each time. */
+  /** The client with this many connections to the server; the same one each time. */
   client(plan: { readonly connections: number }): Client;
   usage(): Promise<Usage>;
 }
 
-/** Starts `service`, `floor` or a `peer` with its arguments, as in production; what it logs goes to the file. */
+/** Starts `service`, `floor` or a `peer` with its arguments, as in production; its log goes to the file. */
 export async function startServer(
   name: "service" | "floor" | "peer",
   order: Order,

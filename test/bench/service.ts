@@ -8,8 +8,8 @@ const { createLogger } = await built<typeof import("../../src/platform/logger.js
 const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
 
 /**
- * The limits are those of production, and every request is counted. Only, who has used up a budget gets another: the
- * load is that of many users, of whom each uses all that their plan allows.
+ * The limits are those of production, and every request is counted. But whoever has used up a budget gets a new one:
+ * the load is that of many users who each use all that their plan allows.
  */
 class RenewedBudgets implements Budgets {
   readonly #budgets = new ProcessBudgets();
@@ -23,12 +23,12 @@ class RenewedBudgets implements Budgets {
     return this.#budgets.take(`${name}/${renewals + 1}`, charge);
   }
 
-  /** What the benchmark asks for has no limits of its own. */
+  /** The requests of the benchmark have no use limits. */
   use: Budgets["use"] = (name, allowance) => this.#budgets.use(name, allowance);
   close = (): Promise<void> => this.#budgets.close();
 }
 
-/** The service as production starts it, but for the budgets. */
+/** The service as production starts it, except for the budgets. */
 serve(async ({ databaseUrl }: Order) => {
   const log = createLogger("info", { buffered: true });
   const config = readConfig({ NODE_ENV: "production", PORT: "0" });

@@ -18,7 +18,7 @@ const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>(
 const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
 const { callerOf } = await built<typeof import("../../src/features/access/caller.js")>("features/access/caller.js");
 
-/** What the cases run in the database, by whoever serves them. */
+/** The statements that the cases run in the database, for every server. */
 export interface Statements {
   readonly caller: Statement<object>;
   readonly memoryAlone: Statement<object>;
@@ -28,7 +28,7 @@ export interface Statements {
   readonly related: Statement<object>;
 }
 
-/** Taken from the operations themselves, by letting them run: nothing is written down twice, so nothing drifts. */
+/** Recorded from the operations themselves by running them: nothing is written twice, so nothing drifts. */
 export async function statements(): Promise<Statements> {
   const newMemory = {
     type: "fix",
@@ -59,7 +59,7 @@ function isWhole(found: Found): found is Statements {
   return Object.values(found).every((statement) => statement !== undefined);
 }
 
-/** What the work runs in a database where it finds one row, in which everything it may need is missing. */
+/** The statements that the work runs in a database in which it finds one row with all fields missing. */
 async function recorded(work: (database: Database) => Promise<unknown>): Promise<Statement<object>[]> {
   const seen: Statement<object>[] = [];
   const database: Database = {
@@ -75,7 +75,7 @@ async function recorded(work: (database: Database) => Promise<unknown>): Promise
     transaction: (inner) => inner(database),
     waitedInVain: () => undefined,
   };
-  // What it makes of such a row does not matter.
+  // The result for such a row does not matter.
   await work(database).catch(() => {});
   return seen;
 }
@@ -103,7 +103,7 @@ const NO_BILLING: Billing = {
 
 const OTHERS = { budgets: new ProcessBudgets(), log: loggerTo(process.stderr, "warn"), publicUrl: () => "" };
 
-/** The caller will see these fields of the answer; all of them unless given. */
+/** The caller will see these fields of the answer; all fields unless given. */
 const recording = (database: Database, ...fields: readonly string[]): Context =>
   contextOf(createServices({ database, billing: NO_BILLING, ...OTHERS }), {
     caller: NOBODY,

@@ -1,7 +1,7 @@
-/** Numbers from 0 to 1 that look random and are the same in every run. */
+/** Numbers from 0 to 1 that look random but are the same in every run. */
 export type Chance = () => number;
 
-/** The numbers of one thing, independent of those of any other (mulberry32). */
+/** The numbers for one purpose, independent of those for any other (mulberry32). */
 export function chanceOf(kind: number, index: number): Chance {
   let state = Math.imul(kind, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b);
   return () => {
@@ -40,7 +40,7 @@ const SUBJECT_WORDS = `request server cache query client error retry timeout ind
 
 const VOCABULARY_SIZE = 12_000;
 
-/** Words by how common they are: function words, words of the trade, then names that somebody gave to something. */
+/** Words by frequency: function words, words of the field, then invented names. */
 const VOCABULARY: readonly string[] = makeVocabulary();
 
 function makeVocabulary(): string[] {
@@ -78,9 +78,7 @@ function makeVocabulary(): string[] {
   return [...words];
 }
 
-/**
- * How much of all text the words up to each rank are: the word of rank n is about 1/n as common as the first (Zipf).
- */
+/** The share of all text that words up to each rank make up: rank n is 1/n as common as the first (Zipf). */
 const SHARES: readonly number[] = makeShares();
 
 function makeShares(): number[] {
@@ -89,7 +87,7 @@ function makeShares(): number[] {
   return sums.map((share) => share / sum);
 }
 
-/** The rank of the word at which this much of all text is reached. */
+/** The rank of the word at which this share of all text is reached. */
 function rankAt(share: number): number {
   let [low, high] = [0, SHARES.length - 1];
   while (low < high) {
@@ -100,20 +98,20 @@ function rankAt(share: number): number {
   return low;
 }
 
-/** A word as common as its share of all text, among those rarer than the `rarer` most common ones. */
+/** A word drawn by its share of all text, from those rarer than the `rarer` most common ones. */
 function word(chance: Chance, rarer = 0): string {
   const skipped = rarer === 0 ? 0 : (SHARES[rarer - 1] ?? 0);
   return VOCABULARY[rankAt(skipped + chance() * (1 - skipped))] ?? "";
 }
 
-/** The first word that is no function word. */
+/** The first word that is not a function word. */
 const FIRST_SUBJECT = FUNCTION_WORDS.split(/\s+/).length;
 
-/** Words that say something, as in a title or a tag. */
+/** Words with a meaning of their own, as in a title or a tag. */
 export const subjectWords = (chance: Chance, count: number): string[] =>
   Array.from({ length: count }, () => word(chance, FIRST_SUBJECT));
 
-/** Sentences of so many words in all. */
+/** Sentences with this many words in all. */
 export function prose(chance: Chance, words: number): string {
   const sentences: string[] = [];
   for (let left = words; left > 0;) {
@@ -128,6 +126,6 @@ export const capital = (text: string): string => text.charAt(0).toUpperCase() + 
 
 const ranks = new Map(VOCABULARY.map((known, rank) => [known, rank]));
 
-/** The words of a text that are rarer than the `rarer` most common words that say something. */
+/** The words of a text that are rarer than the `rarer` most common words with a meaning of their own. */
 export const rareWords = (text: string, rarer: number): string[] =>
   (text.toLowerCase().match(/[a-z]+/g) ?? []).filter((known) => (ranks.get(known) ?? 0) >= FIRST_SUBJECT + rarer);

@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import mercurius from "mercurius";
 
-/** Fastify with mercurius, which compiles a document with graphql-jit when it has come once. */
+/** Fastify with mercurius, which compiles a document with graphql-jit after its first use. */
 export async function start({ schema, resolvers, contextOf }) {
   const app = Fastify();
   const context = (request) => contextOf(request.headers.authorization);

@@ -7,14 +7,14 @@ import { grafserv } from "postgraphile/grafserv/node";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { extendSchema } from "postgraphile/utils";
 
-// PostGraphile wants Node 22; this is all that it misses on Node 20 to answer the cases.
+// PostGraphile requires Node 22; this is all that it needs on Node 20 to answer the cases.
 Promise.withResolvers ??= function withResolvers() {
   let settle = {};
   const promise = new this((resolve, reject) => (settle = { resolve, reject }));
   return { promise, ...settle };
 };
 
-/** The tables as they are; only what finds the caller's own memory is added, since its graph comes from the key. */
+/** The tables as they are, plus a function that finds the caller's own memory, because the key decides the graph. */
 const ownMemory = extendSchema(({ pgResources: { memory } }) => ({
   typeDefs: "extend type Query { ownMemory(id: UUID!): Memory }",
   objects: {

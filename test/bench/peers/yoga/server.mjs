@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createSchema, createYoga } from "graphql-yoga";
 
-/** GraphQL Yoga on node:http, with the caches of documents that it has by itself. */
+/** GraphQL Yoga on node:http, with its default document caches. */
 export async function start({ schema, resolvers, contextOf }) {
   const yoga = createYoga({
     schema: createSchema({ typeDefs: schema, resolvers }),
