@@ -4,13 +4,13 @@ import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
 describe("the documentation", () => {
-  it("needs no key, and is sent again only when it has changed", async () => {
+  it("needs no key, and is sent again only if it has changed", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     for (const path of ["/openapi.json", "/docs"]) {
       const first = await ask(url + path);
       const etag = first.headers.get("etag") ?? "";
-      // Without `cache-control`, fetch would ask for a new copy whatever the tag says.
+      // Without `cache-control`, fetch would request a new copy in spite of the ETag.
       const again = await ask(url + path, { headers: { "if-none-match": etag, "cache-control": "max-age=0" } });
 
       expect(first.status).toBe(200);
@@ -20,7 +20,7 @@ describe("the documentation", () => {
     }
   });
 
-  it("names the address that clients are to use", async () => {
+  it("names the URL that clients should use", async () => {
     await using world = await createWorld();
     const serversOf = async (environment: Record<string, string>) => {
       const { url } = await world.serve(environment);
@@ -34,7 +34,7 @@ describe("the documentation", () => {
     ]);
   });
 
-  it("serves assets that browsers may keep for good, and nothing else of their package", async () => {
+  it("serves assets that browsers may cache forever, and no other files of their package", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const { body } = await ask(`${url}/docs`);
@@ -56,7 +56,7 @@ describe("the documentation", () => {
 });
 
 describeInBrowser("the REST reference", (browser) => {
-  it("shows every subject and runs a request with a key, asking no other host for anything", async () => {
+  it("shows every subject and runs a request with a key, without requests to other hosts", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
     const { url } = await world.serve();
@@ -83,7 +83,7 @@ describeInBrowser("the REST reference", (browser) => {
     expect(world.bugs).toEqual([]);
   });
 
-  it("fits a phone with an operation open, and says how to give a key", async () => {
+  it("fits a phone with an open operation, and says how to enter a key", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const page = await browser().newPage({ viewport: { width: 390, height: 844 } });

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 
-/** Prints as JSON what two independent readers of OpenAPI have against the document whose path is given. */
+/** Prints as JSON what two independent OpenAPI linters report about the document at the given path. */
 const [path = ""] = process.argv.slice(2);
 const source = readFileSync(path, "utf8");
 const config = await createConfig({
   extends: ["recommended"],
   rules: {
-    // `/v1/memories/search` beside `/v1/memories/{id}` is the interface that was asked for; the service tries it first.
+    // `/v1/memories/search` beside `/v1/memories/{id}` is the required interface; the service tries the former first.
     "no-ambiguous-paths": "off",
   },
 });
@@ -17,7 +17,7 @@ const problems = linted.map(({ ruleId, severity, message, location }) => {
   const [{ pointer = "" } = {}] = location;
   return { rule: ruleId, severity, message, pointer };
 });
-// Health checks take nothing that could be wrong.
+// Health checks take no input that could be wrong.
 const isHealth = ({ rule, pointer }) =>
   rule === "operation-4xx-response" && /^#\/paths\/~1(healthz|readyz)\//.test(pointer);
 const { valid, errors } = await new Validator().validate(JSON.parse(source));

@@ -4,7 +4,7 @@ import { createWorld } from "../support/world.js";
 import { runTool } from "./tools.js";
 
 it.each(["handshake", "stateless"])(
-  "the SDK's client by %s connects without a key: it registers, asks a person, calls tools and renews its token",
+  "lets the SDK's client connect without a key by %s: it registers, asks a person, calls tools, refreshes",
   { timeout: 400_000 },
   async (client) => {
     await using world = await createWorld();

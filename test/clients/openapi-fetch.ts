@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./node_modules/.cache/openapi.js";
 
-// What a client's own code looks like with types made from /openapi.json: that it compiles is half of the test.
+// A client's code with types generated from /openapi.json: that it compiles is half of the test.
 const [baseUrl = "", key = ""] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 

@@ -10,10 +10,10 @@ import { runTool } from "./tools.js";
 
 const FOLDER = fileURLToPath(new URL("node_modules/.cache/snippets/", import.meta.url));
 
-/** The snippet of this title as a page's reader has it, with their own address and key; answers with its folder. */
+/** The snippet with this title as a reader would use it, with their own URL and key. Returns its folder. */
 async function write(title: string, url: string, key: string): Promise<string> {
   const { files } = SNIPPETS.find((known) => known.title === title) as Snippet;
-  // Installing empties the folder, so it comes first.
+  // Installing empties the folder, so do it first.
   await runTool("--version");
   const folder = join(FOLDER, title.replaceAll(/\W+/g, "-"));
   rmSync(folder, { recursive: true, force: true });
@@ -26,7 +26,7 @@ async function write(title: string, url: string, key: string): Promise<string> {
   return folder;
 }
 
-/** A server with two memories and a relationship, and a key to them. */
+/** A server with two memories and a relationship, and a key for them. */
 async function served() {
   const world = await createWorld();
   const { url } = await world.serve();
@@ -67,12 +67,12 @@ it("runs as the page shows it: Relay", { timeout: 400_000 }, async () => {
   expect(printed).toContain("Retry with backoff");
 });
 
-it("makes types as the page shows it, none of which is any", { timeout: 400_000 }, async () => {
+it("generates types as the page shows it, without `any`", { timeout: 400_000 }, async () => {
   await using server = await served();
   const folder = await write("Types by GraphQL Code Generator", server.url, server.key);
   const cli = fileURLToPath(new URL("node_modules/@graphql-codegen/cli/esm/bin.js", import.meta.url));
 
-  // It looks for everything below the folder it is started in.
+  // The tool searches everything below the folder in which it is started.
   const start = `process.chdir(${JSON.stringify(folder)}); process.argv.splice(1, 0, "codegen"); import(${JSON.stringify(cli)})`;
   await runTool("--eval", start, "--", "--config", "codegen.ts");
 
@@ -81,12 +81,12 @@ it("makes types as the page shows it, none of which is any", { timeout: 400_000 
   expect(types).not.toMatch(/\bany\b/);
 });
 
-it("has every snippet run here", () => {
+it("runs every snippet of the page", () => {
   const others = ["Relay", "Types by GraphQL Code Generator"];
   expect([...CASES.map(([title]) => title), ...others]).toEqual(SNIPPETS.map(({ title }) => title));
 });
 
-it("shows the snippets at /docs/graphql, to whoever comes", async () => {
+it("shows the snippets at /docs/graphql without a key", async () => {
   await using server = await served();
 
   const { status, body } = await ask(`${server.url}/docs/graphql`);

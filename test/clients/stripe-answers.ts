@@ -1,6 +1,6 @@
 import type { Stripe } from "../../node_modules/stripe/esm/stripe.esm.node.js";
 
-/** What the stand-in answers, by kind, as the `stripe` package declares it. */
+/** The stand-in's answers, by kind, as the `stripe` package declares them. */
 export interface Answers {
   readonly customer: Stripe.Customer;
   readonly product: Stripe.Product;

@@ -1,12 +1,12 @@
 /**
- * Prints as JSON a schema of what the `stripe` package declares, with a definition for each type that is reached from
- * the type of the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer holds
- * are made to match nothing, which keeps it small.
+ * Prints as JSON a schema of the `stripe` package's declarations, with a definition for each type that is reached from
+ * the type in the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer
+ * contains match nothing, which keeps the schema small.
  */
 import { fileURLToPath } from "node:url";
 import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";
 
-/** The resources that answers hold. */
+/** The resources that answers contain. */
 const HELD = new Set([
   "resources/Customers:Customer",
   "resources/InvoiceLineItems:InvoiceLineItem",
@@ -22,7 +22,7 @@ const HELD = new Set([
   "resources/WebhookEndpoints:WebhookEndpoint",
 ]);
 
-// Several of Stripe's resources declare types of the same name: that of the file tells them apart.
+// Several Stripe resources declare types of the same name; the file's name distinguishes them.
 ExposeNodeParser.prototype.getDefinitionName = function nameOf(node, context) {
   const name = this.typeChecker.getFullyQualifiedName(symbolAtNode(node)).replace(/^".*"\./, "");
   const [, file = ""] = /([^/]+\/[^/]+?)(?:\.d)?\.ts$/.exec(node.getSourceFile().fileName) ?? [];
@@ -43,7 +43,7 @@ const generator = createGenerator({
 });
 const { definitions } = generator.createSchema(type);
 
-/** A decimal is a class to the SDK, and text on the wire. Values that only a later version knows are not answered. */
+/** The SDK has a class for decimals, which are text on the wire. Values of later API versions are never returned. */
 const schemaOf = (name) => {
   if (name === "esm/shared:OtherString") return false;
   if (name === "esm/Decimal:Decimal") return { type: "string", pattern: "^-?\\d+(\\.\\d+)?$" };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** Where others' clients and tools are, with packages and a lockfile of their own. */
+/** The folder of third-party clients and tools, with its own packages and lockfile. */
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const INSTALLED = `${FOLDER}node_modules/.installed`;
 const LOCK = fileURLToPath(new URL("../../node_modules/.cache/clients-installing", import.meta.url));
@@ -15,8 +15,8 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
 /**
- * Runs a script of this folder, or a command's script in its node_modules, and answers with what it prints. What it
- * prints on the way to failing is in the error's message. The packages are installed first, if they are not yet.
+ * Runs a script of this folder, or a command of its node_modules, and returns its output. If it fails, the error's
+ * message contains the output. Installs the packages first if needed.
  */
 export async function runTool(script: string, ...args: readonly string[]): Promise<string> {
   await installed();
@@ -29,7 +29,7 @@ export async function runTool(script: string, ...args: readonly string[]): Promi
   }
 }
 
-/** Test files run side by side, and only one of them may install. */
+/** Test files run in parallel, and only one of them may install. */
 async function installed(): Promise<void> {
   const wanted = createHash("sha256")
     .update(readFileSync(`${FOLDER}package-lock.json`))
@@ -42,7 +42,7 @@ async function installed(): Promise<void> {
     }
     try {
       if (isInstalled()) return;
-      // No package here has a script that it needs to run.
+      // No package here needs its install scripts.
       const npm = process.platform === "win32" ? "npm.cmd" : "npm";
       const options = { cwd: FOLDER, timeout: INSTALL_TIMEOUT_MS, shell: process.platform === "win32" };
       await run(npm, ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], options);
@@ -53,7 +53,7 @@ async function installed(): Promise<void> {
   }
 }
 
-/** A lock that outlived its time belongs to a run that was cut off. */
+/** A lock older than its time belongs to an interrupted run. */
 function takeLock(): boolean {
   mkdirSync(dirname(LOCK), { recursive: true });
   try {

@@ -32,7 +32,7 @@ export function connect(url, key) {
   };
 }
 
-/** Queries go by GET as their hash alone, and once with their text, when the server asks for it. */
+/** Sends queries by GET with only their hash, and once with their text when the server asks for it. */
 export function check() {
   const [unknown, registering, known] = sent.filter((request) => request.includes("flowListQuery"));
   assert.match(registering, /^POST .*"sha256Hash".*"query":"query flowListQuery/);

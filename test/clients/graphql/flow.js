@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-/** Relay's compiler finds documents by this tag, and wants the file's name before theirs. */
+/** Relay's compiler finds documents by this tag, and requires their names to begin with the file's name. */
 const graphql = String.raw;
 
 /** The same documents for every client. */
@@ -128,8 +128,8 @@ export const documents = {
 export const isQuery = (name) => documents[name].trimStart().startsWith("query");
 
 /**
- * What an application does, by whatever client: `connect(url, key)` answers with a function that runs one of the
- * documents, caches as the client does, and answers with `{ data }` or `{ errors }` as the client tells them.
+ * What an application does, with any client: `connect(url, key)` returns a function that runs one of the documents,
+ * caches as the client does, and returns `{ data }` or `{ errors }` as the client reports them.
  */
 export async function flow(connect, url, key) {
   const ask = connect(url, key);
@@ -164,7 +164,7 @@ export async function flow(connect, url, key) {
   assert.deepEqual([back.relationshipId, back.direction, back.memory.id], [step.relationshipId, "IN", solution]);
   assert.deepEqual(back.relationship, step.relationship);
 
-  // What depends on from where one looks is kept apart, by a cache that keeps what has the same id as one object.
+  // Caches that keep one object for each id must not mix values that depend on the starting memory.
   const [fromSolution, fromProblem] = [await done("related", { id: solution }), await done("related", { id: problem })];
   const [again] = (await done("related", { id: solution })).relatedMemories.memories;
   const ways = [fromSolution, fromProblem].map(({ relatedMemories }) => relatedMemories.memories[0]);

@@ -6,7 +6,7 @@ import { documents } from "./flow.js";
 
 const { Environment, Network, RecordSource, Store, commitMutation, fetchQuery } = relay;
 
-/** What Relay's compiler makes of the documents; it runs none that the schema has no place for. */
+/** The artifacts that Relay's compiler makes of the documents. It rejects documents that do not fit the schema. */
 const artifacts = await compiled();
 
 async function compiled() {

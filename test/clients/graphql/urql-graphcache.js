@@ -4,12 +4,12 @@ import { cacheExchange } from "@urql/exchange-graphcache";
 import { buildSchema, isObjectType } from "graphql";
 import { documents, isQuery } from "./flow.js";
 
-/** It warns of every type without an `id`, unless told that this is meant. */
+/** It warns of every type without an `id` that is not declared as intended. */
 const schema = buildSchema(readFileSync(new URL("../../../schema.graphql", import.meta.url), "utf8"));
 const withoutId = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.getFields().id);
 const keys = Object.fromEntries(withoutId.map(({ name }) => [name, () => null]));
 
-/** urql with its normalising cache, which keeps what has the same type and id as one object. */
+/** urql with its normalizing cache, which keeps one object for each type and id. */
 export function connect(url, key) {
   const client = new Client({
     url: `${url}/graphql`,

@@ -22,7 +22,7 @@ export function connect(url, key) {
   };
 }
 
-/** Queries go by GET. */
+/** Sends queries by GET. */
 export function check() {
   const gets = sent.filter((request) => request.startsWith("GET "));
   for (const name of ["Search", "Walk", "List"]) {

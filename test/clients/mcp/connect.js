@@ -1,6 +1,6 @@
 /**
- * How the SDKs' own clients connect: the one that ends at 2025-11-25, by HTTP
- * and by a program that passes messages on, and the newest, which looks what a server speaks.
+ * How the SDKs' clients connect: the older one, up to revision 2025-11-25, by HTTP and by a program that forwards
+ * messages; and the newest one, which finds out what a server supports.
  */
 export const CLIENTS = {
   async handshake(url, headers) {

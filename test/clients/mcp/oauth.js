@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 
 /**
- * A program that takes no key, by one SDK: it finds the authorization server, registers, sends its person to the page,
- * and gets tokens: `node oauth.js <client> <url> <email> <code>`.
+ * A program without a key, with one of the SDKs. It finds the authorization server, registers, sends its user to the
+ * page, and gets tokens: `node oauth.js <client> <url> <email> <code>`.
  */
 const [name, url, email, code] = process.argv.slice(2);
 const SDKS = {
@@ -14,7 +14,7 @@ const SDKS = {
 };
 const { Client, StreamableHTTPClientTransport } = await SDKS[name]();
 
-/** What a program keeps, and where it sends its person. */
+/** What the program stores, and where it sends its user. */
 class Kept {
   redirectUrl = "http://localhost:8123/callback";
   clientMetadata = {
@@ -36,7 +36,7 @@ class Kept {
   redirectToAuthorization = (page) => void (this.page = page);
 }
 
-/** The person, in a browser without scripts. */
+/** The user, in a browser without scripts. */
 const cookies = new Map();
 async function visit(address, form) {
   const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
@@ -82,7 +82,7 @@ const note = { type: "general", title: "By OAuth", content: "No key was needed."
 const { structuredContent } = await client.callTool({ name: "store_memory", arguments: note });
 assert.equal(structuredContent.title, note.title);
 
-// The next request finds its token refused, and gets another one.
+// The next request has its token refused, and gets a new one.
 const { refresh_token: used } = kept.saved;
 kept.saved = { ...kept.saved, access_token: "expired" };
 const found = await client.callTool({ name: "search_memories", arguments: { query: "key" } });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CLIENTS } from "./connect.js";
 
-/** What an agent does, by one client: `node run.js <client> <url> <key>`. */
+/** What an agent does, with one client: `node run.js <client> <url> <key>`. */
 const [name, url, key] = process.argv.slice(2);
 const client = await CLIENTS[name](url, { Authorization: `Bearer ${key}` });
 
@@ -13,7 +13,7 @@ async function call(tool, args) {
   return structuredContent;
 }
 
-/** Calls a tool that refuses. */
+/** Calls a tool and expects a refusal. */
 async function refused(tool, args) {
   const { content, isError } = await client.callTool({ name: tool, arguments: args });
   assert.equal(isError, true);
@@ -81,5 +81,5 @@ assert.equal((await refused("get_memory", { id: solution.id })).code, "not_found
 await assert.rejects(client.callTool({ name: "create_team", arguments: {} }), /Unknown tool/);
 await client.close();
 
-// A key that is wrong is told as such, not as a missing authorization server.
+// A wrong key must be reported as such, not as a missing authorization server.
 await assert.rejects(CLIENTS[name](url, { Authorization: "Bearer mg_live_wrong" }), /API key|401|Unauthorized/i);
