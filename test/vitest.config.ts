@@ -5,14 +5,14 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Tests of what stands in the code: they need no database and take seconds. */
+/** Tests of the code itself: they need no database and take seconds. */
 const STATIC = [
   "test/contract/{aliases,boundaries,documentation,input-errors,openapi,operations,schema,tools}.test.ts",
 ];
 
 /**
- * What another PostgreSQL, a Redis or a browser can tell anew: statements, races and faults of services. The strict run
- * comes after one in which every test ran, and asks these alone, with all their rounds.
+ * Tests whose result depends on PostgreSQL's version, on Redis or on a browser: statements, races and faults of
+ * services. The strict run follows a run of every test, so it runs only these, with all their rounds.
  */
 const STRICT = [
   "test/contract/{database,statement-types,statements,upgrade,use-limits}.test.ts",
@@ -25,7 +25,7 @@ const STRICT = [
 ];
 const CORES = availableParallelism();
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** What a test says that starts processes: parts of the support, others' clients and tools, or Node's module. */
+/** The source of a test that starts processes contains one of these: support code, clients' tools, or Node's module. */
 const STARTS_PROCESSES = [
   /support\/(?:server-process|embedded|browser|pgbouncer|replica)\.js/,
   /(?:clients|"\.)\/tools\.js|runProcess|node:child_process|platform\/embedded\//,
@@ -42,7 +42,7 @@ function startsProcesses(file: string): boolean {
 
 const isStrict = process.env["CI_STRICT"] === "1";
 
-/** Small files that take long: begun last, they would keep one core waiting for the other. */
+/** Small files that take long: started last, they would leave one core idle. */
 const LONG =
   /\/(?:honest-use|hostile-requests|embedded-supervision|faults|killed|lifecycle|start-process|tour)\.test\.ts$/;
 
@@ -59,14 +59,14 @@ export default defineConfig({
   // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
   resolve: { alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }] },
   test: {
-    // All cores are busy: collecting garbage less often, and in no further threads, saves a sixth of the CPU.
+    // All cores are busy: collecting garbage less often and without further threads saves a sixth of the CPU.
     execArgv: ["--single-threaded-gc", "--max-semi-space-size=64"],
-    // Files share what a worker has loaded: loading it anew for each took a quarter of the time.
+    // Files share the modules that a worker has loaded: loading them for each file took a quarter of the time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["reflect-metadata", "test/support/matchers.ts", "test/support/seed.ts"],
-    // A worker waits for a sixth of its time, and each further one loads the same modules and compiles their functions
-    // anew, for 5 to 10 s of CPU. A given PostgreSQL may have fewer connections than the embedded one.
+    // A worker is idle for a sixth of its time, and each further one loads and compiles the same modules again, for
+    // 5 to 10 s of CPU. A given PostgreSQL may have fewer connections than the embedded one.
     maxWorkers: process.env["DATABASE_URL"] ? CORES : CORES + 1,
     // Nothing is measured by it: a machine that does other things as well may take its time.
     testTimeout: 600_000,

@@ -9,13 +9,13 @@ import { stranger } from "./strangers.js";
 
 const MEMORIES = 10_000;
 const TOP = 10;
-/** Looks at everything: no bound cuts anything off, and every candidate's words are read. */
+/** Reads everything: no limit cuts anything off, and every candidate's words are read. */
 const ALL = {
   ...{ concepts: 64, commonConcepts: 64, candidates: MEMORIES * 100, commonCandidates: MEMORIES * 100 },
   readBytes: 1_000_000_000,
 };
 
-it("finds what it would find if it looked at every memory", async () => {
+it("finds the same as if it read every memory", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const memories = Array.from({ length: MEMORIES }, (_, index) => stranger(index));
@@ -31,7 +31,7 @@ it("finds what it would find if it looked at every memory", async () => {
     const query = randomQuery(memories, chanceOf(91, round));
     const exhaustive = (await ask(query, 1_000, ALL)).hits;
     const best = exhaustive.slice(0, TOP);
-    // What is as good as the tenth is as right.
+    // A hit with the same relevance as the tenth is equally right.
     const least = best.at(-1)?.relevance ?? 0;
     const right = new Set(exhaustive.filter(({ relevance }) => relevance >= least).map(({ id }) => id));
     const found = (await ask(query, TOP)).hits.filter(({ id }) => right.has(id)).length;
@@ -47,7 +47,7 @@ it("finds what it would find if it looked at every memory", async () => {
   expect(mean).toBeGreaterThanOrEqual(0.9);
 });
 
-/** One to six words of a memory, common ones among them. */
+/** One to six words of a memory, including common ones. */
 function randomQuery(memories: readonly LabelledMemory[], chance: Chance): string {
   const { title, content } = oneOf(chance, memories);
   const words = `${title} ${content}`.match(/[a-z]{3,}/gi) ?? ["timeout"];

@@ -15,7 +15,7 @@ export interface LabelledQuery {
   readonly class: string;
   readonly query: string;
   readonly relevant: readonly string[];
-  /** Not to be looked at while search is improved: it shows whether that helps queries nobody has seen. */
+  /** Never read while search is improved: it shows whether changes help queries that nobody has seen. */
   readonly held?: boolean;
 }
 

@@ -25,7 +25,7 @@ async function measure({ misses = false, embeddings = false }) {
   const { env } = process;
   if (embeddings && !(env.EMBEDDINGS_URL && env.EMBEDDINGS_MODEL))
     throw new WrongUse("--embeddings needs EMBEDDINGS_URL and EMBEDDINGS_MODEL.");
-  // By words alone, whatever the environment of a server is.
+  // By words only, whatever the environment contains.
   if (!embeddings) delete env.EMBEDDINGS_URL;
   if (misses) env.SEARCH_MISSES = "1";
   const vitest = await startVitest("test", [], { config: "test/vitest.config.ts", run: true, project: ["quality"] });

@@ -5,9 +5,9 @@ import type { LabelledMemory, LabelledQuery } from "./labelled.js";
 
 export interface Quality {
   readonly queries: number;
-  /** How many of the memories that answer are among the first five hits. */
+  /** The share of the right memories that are among the first five hits. */
   readonly recall: number;
-  /** The mean of one by the place of the first hit that answers, 0 where none of the first ten does. */
+  /** The mean of 1 / position of the first right hit; 0 for a query without one among the first ten. */
   readonly reciprocalRank: number;
   /** Queries that found nothing. */
   readonly empty: readonly string[];
@@ -18,18 +18,18 @@ export interface Outcome {
   readonly recall: number;
   readonly reciprocalRank: number;
   readonly isEmpty: boolean;
-  /** The place of each memory that answers, from 1; 0 where it is not among the first `FOUND_MAX`. */
+  /** The position of each right memory, from 1; 0 if it is not among the first `FOUND_MAX`. */
   readonly places: readonly number[];
 }
 
-/** The same for a label at every run, as ids decide between hits that are worth the same. */
+/** The same for a label in every run, because ids decide between hits of equal relevance. */
 const idOf = (label: string): string =>
   createHash("md5")
     .update(label)
     .digest("hex")
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 
-/** Puts memories into somebody's graph as the service would, many at a time; answers with their labels by their ids. */
+/** Stores memories in a user's graph as the service would, many at a time. Returns their labels by their ids. */
 export async function storeMemories({ database }: World, { caller }: Actor, memories: readonly LabelledMemory[]) {
   const labels = new Map<string, string>();
   for (let first = 0; first < memories.length; first += 500) {
@@ -49,10 +49,10 @@ export async function storeMemories({ database }: World, { caller }: Actor, memo
   return labels;
 }
 
-/** How many hits are looked through: to see how far those that answer are from the first five. */
+/** How many hits are read, to see how far the right ones are from the first five. */
 const FOUND_MAX = 100;
 
-/** Asks every query and compares what it finds with its labels. */
+/** Runs every query and compares the hits with its labels. */
 export async function measureQuality(
   actor: Actor,
   labels: ReadonlyMap<string, string>,
@@ -85,7 +85,7 @@ export const summarize = (outcomes: readonly Outcome[]): Quality => ({
   empty: outcomes.filter(({ isEmpty }) => isEmpty).map(({ query }) => query.query),
 });
 
-/** By class, and all of them. */
+/** By class, and in total. */
 export function summarizeByClass(outcomes: readonly Outcome[]): ReadonlyMap<string, Quality> {
   const classes = [...new Set(outcomes.map(({ query }) => query.class))];
   const each = classes.map((name): [string, Quality] => [

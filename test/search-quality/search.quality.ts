@@ -9,14 +9,14 @@ import { stranger } from "./strangers.js";
 
 const STRANGERS = Array.from({ length: 6_000 }, (_, index) => stranger(index));
 
-it("finds what was meant among the memories of others", { timeout: 600_000 }, async () => {
+it("finds the labelled memories among other users' memories", { timeout: 600_000 }, async () => {
   const { EMBEDDINGS_URL: url, EMBEDDINGS_MODEL: model = "", EMBEDDINGS_KEY: key } = process.env;
   const meaning = url
     ? new Meaning(new EmbeddingsServer({ url, model, key }), undefined, { searchMs: 60_000 })
     : undefined;
   await using world = await createWorld(meaning && { meaning });
   const [first, own] = [labelledSet("first"), labelledSet("own")];
-  // Both know of the same things, so in one graph each would have answers to the other's queries.
+  // Both sets are about the same topics, so in one graph each would have answers to the other's queries.
   const measuredFirst = await measure(world, first);
   const measuredOwn = await measure(world, own);
   const [open, held] = [false, true].map((isHeld) => measuredOwn.filter(({ query }) => query.held === isHeld));
@@ -44,7 +44,7 @@ it("finds what was meant among the memories of others", { timeout: 600_000 }, as
   expect(of(unseen, "prefix").reciprocalRank).toBeGreaterThanOrEqual(0.8);
 });
 
-/** In a graph of its own, among 6,000 memories of others. */
+/** In a graph of its own, with 6,000 unrelated memories. */
 async function measure(world: World, { memories, queries }: LabelledSet): Promise<Outcome[]> {
   const actor = await world.user();
   const labels = await storeMemories(world, actor, [...memories, ...STRANGERS]);
@@ -52,7 +52,7 @@ async function measure(world: World, { memories, queries }: LabelledSet): Promis
   return measureQuality(actor, labels, queries);
 }
 
-/** What the background jobs do, where an embeddings server is given. */
+/** Does the work of the background jobs if an embeddings server is given. */
 async function embedAll({ services }: World): Promise<void> {
   const { meaning } = services;
   if (!meaning) return;
@@ -76,14 +76,14 @@ function print(title: string, outcomes: readonly Outcome[]): ReadonlyMap<string,
   return qualities;
 }
 
-/** What to look at when search is improved; never the held half. */
+/** The misses to look at when search is improved; never those of the held-back half. */
 function listMisses(outcomes: readonly Outcome[]): void {
   for (const { query, recall, reciprocalRank, places } of outcomes) {
     if (recall < 1 || reciprocalRank < 1) console.log(query.class, JSON.stringify(query.query), query.relevant, places);
   }
 }
 
-/** Those of some queries that have a word, in any form, of a memory that answers them. */
+/** The queries that share a word, in any form, with a memory that answers them. */
 async function sharingWords(
   { database }: World,
   outcomes: readonly Outcome[],

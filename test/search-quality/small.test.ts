@@ -3,7 +3,7 @@ import { createWorld } from "../support/world.js";
 import { labelledSet } from "./labelled.js";
 import { measureQuality, storeMemories, summarizeByClass } from "./measure.js";
 
-it("finds what was meant, in a small part of the labelled set", async () => {
+it("finds the labelled memories, in a small part of the labelled set", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const { memories, queries } = labelledSet("first");

@@ -55,7 +55,7 @@ const TYPES = [
 
 const pick = (chance: Chance, list: readonly string[]): string => oneOf(chance, list);
 
-/** A name as it stands in code. */
+/** A name as it appears in code. */
 function identifier(chance: Chance): string {
   const parts = [pick(chance, PARTS), pick(chance, ["get", "load", "handle", "on", "make", "is"])]
     .join(" ")
@@ -88,7 +88,7 @@ const TITLES: ReadonlyArray<(chance: Chance) => string> = [
   (c) => `Notes on the ${pick(c, PARTS)} with ${pick(c, TOOLS)}`,
 ];
 
-/** What others noted of the same trade: the same numbers give the same texts. */
+/** Notes of other users in the same field: the same numbers give the same texts. */
 export function stranger(index: number): LabelledMemory {
   const chance = chanceOf(77, index);
   const content = Array.from({ length: 2 + whole(chance, 5) }, () => oneOf(chance, SENTENCES)(chance)).join(" ");
