@@ -27,13 +27,13 @@ import { MethodNotAllowed, NoSuchPath } from "./surfaces/plain-errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
-export interface Raised {
+export interface RaisedFailure {
   readonly failure: Failure;
   readonly by: readonly Operation[] | string;
 }
 
 /** For the documentation: an example of each failure that a client may get, at any door, with what raises it. */
-export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): Raised[] {
+export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): RaisedFailure[] {
   const declared = new Set(operations.flatMap(({ failures }) => failures));
   const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));
   return [
@@ -65,4 +65,5 @@ export function raisedFailures(operations: readonly Operation[], relations: read
   ];
 }
 
-const raisedBy = (by: string, failures: readonly Failure[]): Raised[] => failures.map((failure) => ({ failure, by }));
+const raisedBy = (by: string, failures: readonly Failure[]): RaisedFailure[] =>
+  failures.map((failure) => ({ failure, by }));

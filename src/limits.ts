@@ -237,8 +237,8 @@ export const LIMITS = {
     /** Vectors that are loaded by one statement. */
     loaded: 2_000,
     /** The best hits by words and by meaning that are merged: pages beyond them are by words alone. */
-    mergedWords: 100,
-    mergedMeant: 50,
+    mergedByWords: 100,
+    mergedByMeaning: 50,
   },
   /** The search for memories similar to one that is stored. Its limits mean the same as those of `search`. */
   similar: {

@@ -58,7 +58,7 @@ export function followRelation(relation: Relation, context: Context, source: obj
 }
 
 /** The error for the answer: a failure that is not declared becomes a bug. */
-export function thrownBy(relation: Relation, error: unknown): unknown {
+export function toRelationError(relation: Relation, error: unknown): unknown {
   try {
     if (error instanceof Failure) assertDeclared(relation, error);
     return error;

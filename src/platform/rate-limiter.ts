@@ -6,7 +6,7 @@ import type { Meter } from "./meter.js";
 import { UseLog } from "./use-log.js";
 
 /** The state of a budget when it was charged. */
-export interface Taken {
+export interface BudgetState {
   /** How much of the window's budget was used before. */
   readonly used: number;
   /** In how many milliseconds the window ends; at most its length. */
@@ -26,7 +26,7 @@ export interface Budgets {
    * Takes `cost` if the budget has enough left, otherwise nothing, in one atomic step. The cost was taken if, and only
    * if, `used + cost <= limit`.
    */
-  take(name: string, charge: Charge): Promise<Taken>;
+  take(name: string, charge: Charge): Promise<BudgetState>;
   /**
    * How many milliseconds ago each use of the last `windowMs` was, oldest first. Notes another use, in the same atomic
    * step, if there were fewer than `limit`.
@@ -56,7 +56,7 @@ export class ProcessBudgets implements Budgets {
     this.#clock = clock;
   }
 
-  async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Charge): Promise<Taken> {
+  async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Charge): Promise<BudgetState> {
     // Whole milliseconds: with fractions, rounding could make a window longer than it is.
     const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
@@ -157,7 +157,7 @@ export class RedisBudgets implements Budgets {
     this.#redis = redis as RedisWithBudgets;
   }
 
-  async take(name: string, charge: Charge): Promise<Taken> {
+  async take(name: string, charge: Charge): Promise<BudgetState> {
     const { limit, cost, windowMs = WINDOW_MS } = charge;
     const taken = await this.#ask((redis) => redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs));
     if (taken) return { used: taken[0], resetMs: taken[1] };

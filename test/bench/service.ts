@@ -1,4 +1,4 @@
-import type { Budgets, Taken, Charge } from "../../src/platform/rate-limiter.js";
+import type { BudgetState, Budgets, Charge } from "../../src/platform/rate-limiter.js";
 import { built } from "./built.js";
 import { type Order, serve } from "./child.js";
 
@@ -15,7 +15,7 @@ class RenewedBudgets implements Budgets {
   readonly #budgets = new ProcessBudgets();
   readonly #renewals = new Map<string, number>();
 
-  async take(name: string, charge: Charge): Promise<Taken> {
+  async take(name: string, charge: Charge): Promise<BudgetState> {
     const renewals = this.#renewals.get(name) ?? 0;
     const taken = await this.#budgets.take(`${name}/${renewals}`, charge);
     if (taken.used + Math.max(1, charge.cost) <= charge.limit) return taken;

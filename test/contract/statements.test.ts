@@ -15,7 +15,7 @@ const STATEMENTS = [
   "features/memories/graph-room-statements.ts: emptyGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
-  "features/memories/many-statements.ts: meantMemories",
+  "features/memories/many-statements.ts: memoriesByIds",
   "features/memories/many-statements.ts: relationshipsOfAll",
   "features/memories/many-statements.ts: relationshipsOfEach",
   "features/memories/many-statements.ts: removeMemories",

@@ -15,7 +15,7 @@ import {
   assertHolds,
   chosenGraphId,
   contentsOf,
-  idsMeant,
+  resolveMemoryIds,
   linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
@@ -149,7 +149,7 @@ async function endsOf(
 ): Promise<Ends[]> {
   const names = relationships.flatMap(({ fromMemoryId, toMemoryId }) => [fromMemoryId, toMemoryId]);
   const others = [...new Set(names.filter((name) => !refs.has(name)))];
-  const known = others.length > 0 ? await idsMeant(context, graphId, others) : new Map<string, string>();
+  const known = others.length > 0 ? await resolveMemoryIds(context, graphId, others) : new Map<string, string>();
   return relationships.map(({ fromMemoryId, toMemoryId }, index) => {
     const fromId = refs.get(fromMemoryId) ?? known.get(fromMemoryId);
     const toId = refs.get(toMemoryId) ?? known.get(toMemoryId);

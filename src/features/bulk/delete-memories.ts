@@ -13,7 +13,7 @@ import {
   chosenTeamId,
   filterOf,
   findNarrowed,
-  idsMeant,
+  resolveMemoryIds,
   measure,
   relationshipsOfAll,
   removeMemories,
@@ -102,8 +102,8 @@ export const deleteMemories = defineOperation({
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
-      const meant = new Set((await chosenMemories(context, graphId, input)).memoryIds);
-      if (memoryIds.every((id) => meant.has(id))) {
+      const chosen = new Set((await chosenMemories(context, graphId, input)).memoryIds);
+      if (memoryIds.every((id) => chosen.has(id))) {
         await database.run(removeMemories, deleting);
         await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
         return { memoryIds, relationships, remaining };
@@ -126,9 +126,9 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
 /** Chooses the memories to delete, and counts how many more the filter finds. */
 async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) {
-    const meant = await idsMeant(context, graphId, input.ids);
-    if (input.ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
-    return { memoryIds: [...new Set(meant.values())].sort(), remaining: 0 };
+    const resolved = await resolveMemoryIds(context, graphId, input.ids);
+    if (input.ids.some((id) => !resolved.has(id))) throw new MemoryNotFound();
+    return { memoryIds: [...new Set(resolved.values())].sort(), remaining: 0 };
   }
   const words = wordsOf(input);
   if (words !== null) {

@@ -19,7 +19,7 @@ import {
   linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
-import { SaidOfRelationship, TooManyRelationships } from "../relationships/index.js";
+import { RelationshipContents, TooManyRelationships } from "../relationships/index.js";
 import { costOfItems } from "./create-memories.js";
 import { storeAll } from "./store-all.js";
 
@@ -64,7 +64,7 @@ export class RestoredMemoryInput extends NewMemory(Object) {
 }
 
 @InputType({ description: "A relationship as an export has it." })
-export class RestoredRelationshipInput extends SaidOfRelationship(Object) {
+export class RestoredRelationshipInput extends RelationshipContents(Object) {
   @Field(() => ID, { description: "The id that it had." })
   @Form(UUID, NOT_A_UUID)
   id!: string;

@@ -8,7 +8,7 @@ import {
   MemoryNotFound,
   assertRoom,
   linkBytes,
-  meantMemories,
+  memoriesByIds,
   relationshipsOfEach,
   memoryBytes,
   refuseWithoutRoom,
@@ -65,7 +65,7 @@ export async function storeAll(
     if (!keepsExisting) throw new MemoryExists();
     const ids = others.map(({ id }) => id);
     // A memory whose external id belongs to another memory must not be left out silently.
-    if ((await database.run(meantMemories, { graphId, ids, externalIds: [] })).length < ids.length)
+    if ((await database.run(memoriesByIds, { graphId, ids, externalIds: [] })).length < ids.length)
       throw new MemoryExists();
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }

@@ -6,7 +6,7 @@ import { assertRoom, settle } from "./graph-room.js";
 import type { Memory } from "./memory.js";
 import { type Contents, SELECT_CONTENTS, UNREAD, bytesOf, jsonOf, memoryBytes } from "./memory-columns.js";
 import { keepVersion, writeContext } from "./memory-statements.js";
-import type { MeantPlace } from "./meant-memory.js";
+import type { ResolvedPlace } from "./resolve-memory-id.js";
 import type { Place } from "./read-memories.js";
 
 export class VersionMismatch extends Failure {
@@ -34,7 +34,7 @@ export interface Change {
  */
 export async function changeMemory(
   context: Context,
-  place: MeantPlace,
+  place: ResolvedPlace,
   { changes, expectedVersion }: Change,
 ): Promise<Memory | undefined> {
   const { caller, database, now } = context;
@@ -65,7 +65,7 @@ export async function changeMemory(
 }
 
 /** @throws VersionMismatch if the memory exists: then `keepVersion` skipped it for its version. */
-async function assertNotThere({ database }: Context, place: MeantPlace): Promise<void> {
+async function assertNotThere({ database }: Context, place: ResolvedPlace): Promise<void> {
   const found = await database.models.memory.findFirst({ where: { ...place }, select: { version: true } });
   if (found) throw new VersionMismatch(found.version);
 }

@@ -4,7 +4,7 @@ import { Deletion, defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId } from "./graph.js";
 import { measure, settle } from "./graph-room.js";
 import { MemoryNotFound } from "./memory.js";
-import { withMemory } from "./meant-memory.js";
+import { withResolvedId } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @InputType({ description: "Which memory to delete." })
@@ -36,11 +36,11 @@ export const deleteMemory = defineOperation({
   audit: ({ caller }, input, { id }) => ({ teamId: chosenTeamId(caller, input), subject: id }),
   async handle(context, input) {
     const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
-    const deleted = await withMemory(context, place, async (meant) => {
-      const { graphId, id } = meant;
+    const deleted = await withResolvedId(context, place, async (resolved) => {
+      const { graphId, id } = resolved;
       const { memories, bytes } = await measure(context, graphId, [id]);
       // Its relationships and versions are deleted by their foreign keys.
-      const { count } = await context.database.models.memory.deleteMany({ where: { ...meant } });
+      const { count } = await context.database.models.memory.deleteMany({ where: { ...resolved } });
       if (count === 0) return undefined;
       await settle(context, graphId, { memories: -memories, bytes: -bytes });
       return { id };

@@ -4,8 +4,8 @@ import type { Context } from "../../operation/context.js";
 import { isTimeout } from "../../platform/database.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
 import { piecesOf } from "./embed-memories.js";
-import { findMeant } from "./find-meant.js";
-import { memoriesMeant } from "./merge-meant.js";
+import { findByMeaning } from "./find-by-meaning.js";
+import { readNearMemories } from "./merge-by-rank.js";
 import { type Hit, type SearchWishes, findMemories } from "./search.js";
 import { TUNING } from "./search-tuning.js";
 import type { SimilarMemory } from "./similar-memory.js";
@@ -43,12 +43,12 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
     expired: context.now(),
   };
   try {
-    const [{ hits }, meant] = await Promise.all([
+    const [{ hits }, byMeaning] = await Promise.all([
       context.shares.of(context.caller.userId).search((run) => findMemories(run, graphId, wishes, bounds)),
-      findMeantAlike(context, graphId, memory, wishes),
+      findSimilarByMeaning(context, graphId, memory, wishes),
     ]);
     const alike = hits.filter(({ relevance }) => relevance >= scoreMin);
-    return [...alike, ...meant.filter(({ id }) => !alike.some((hit) => hit.id === id))]
+    return [...alike, ...byMeaning.filter(({ id }) => !alike.some((hit) => hit.id === id))]
       .map(({ id: memoryId, title, relevance: score }) => ({ memoryId, title, score }))
       .toSorted((one, other) => other.score - one.score)
       .slice(0, most);
@@ -60,14 +60,14 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
 }
 
 /** Finds memories whose text means the same as the beginning of this one. */
-async function findMeantAlike(
+async function findSimilarByMeaning(
   context: Context,
   graphId: string,
   memory: MemoryText,
   wishes: SearchWishes,
 ): Promise<Hit[]> {
   const [beginning = memory.title] = piecesOf(memory);
-  const meant = (await findMeant(context, graphId, beginning)) ?? [];
-  const near = meant.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);
-  return [...(await memoriesMeant(context, graphId, near, wishes)).values()];
+  const nearest = (await findByMeaning(context, graphId, beginning)) ?? [];
+  const near = nearest.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);
+  return [...(await readNearMemories(context, graphId, near, wishes)).values()];
 }

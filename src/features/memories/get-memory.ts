@@ -6,7 +6,7 @@ import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./grap
 import { Memory, MemoryNotFound, type MemoryRelationship } from "./memory.js";
 import { CONTENTS } from "./memory-columns.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
-import { withMemory } from "./meant-memory.js";
+import { withResolvedId } from "./resolve-memory-id.js";
 import { LONG_FIELDS, readMemories, readSuperseding } from "./read-memories.js";
 
 @ArgsType()
@@ -50,8 +50,8 @@ export const memory = defineOperation({
   },
   async handle(context, input) {
     const place = { graphId: chosenGraphId(context.caller, input), id: input.id };
-    const found = await withMemory(context, place, async (meant) => {
-      const [memory] = await readMemories(context, [meant], {
+    const found = await withResolvedId(context, place, async (resolved) => {
+      const [memory] = await readMemories(context, [resolved], {
         withContent: LONG_FIELDS.some((field) => context.selects(field)),
         withRelationships: OF_RELATIONSHIPS.some((field) => context.selects(field)),
         withLinks: context.selects("context", "relationships"),

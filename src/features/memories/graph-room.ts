@@ -53,7 +53,7 @@ export async function assertRoom(
   { memories = 0, bytes }: Growth,
 ): Promise<void> {
   const held = await context.database.models.graphUsage.findUnique({ where: { graphId } });
-  if (!held) throw goneWith(context.caller, graphId);
+  if (!held) throw deletedGraphFailure(context.caller, graphId);
   const bounds = boundsOf(context, graphId);
   const isFull =
     (memories > 0 && held.memories + memories > bounds.memories) ||
@@ -101,10 +101,10 @@ export function refuseWithoutRoom(
 ): never {
   const state = sqlStateOf(error);
   if (state === TOO_MANY_MEMORIES || state === TOO_MANY_BYTES) throw new GraphFull(boundsOf(context, graphId));
-  if (state === FOREIGN_KEY_VIOLATION) throw goneWith(context.caller, graphId);
+  if (state === FOREIGN_KEY_VIOLATION) throw deletedGraphFailure(context.caller, graphId);
   throw error;
 }
 
 /** The failure for a graph that was deleted with its team or user. */
-export const goneWith = ({ personalGraphId }: Caller, graphId: string): Failure =>
+export const deletedGraphFailure = ({ personalGraphId }: Caller, graphId: string): Failure =>
   graphId === personalGraphId ? new Unauthorized() : new NoTeamGraph();

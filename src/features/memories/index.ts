@@ -11,7 +11,7 @@ import {
 } from "./memory-relations.js";
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
-import { memoryReached } from "./related-memory.js";
+import { memoryOfRelatedMemory } from "./related-memory.js";
 import { searchMemories } from "./search-memories.js";
 import { memoryOfHit } from "./search-hit.js";
 import { shareMemories } from "./share-memories.js";
@@ -56,8 +56,8 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { among, meantMemories, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
-export { idsMeant, withMemory } from "./meant-memory.js";
+export { among, memoriesByIds, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
+export { resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
@@ -85,5 +85,5 @@ export const memoryRelations = [
   supersededByOfMemory,
   supersededByOfOtherEnd,
   memoryOfHit,
-  memoryReached,
+  memoryOfRelatedMemory,
 ] as const;

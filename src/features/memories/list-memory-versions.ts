@@ -5,7 +5,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
-import { withMemory } from "./meant-memory.js";
+import { withResolvedId } from "./resolve-memory-id.js";
 import { SELECT_CONTENTS } from "./memory-columns.js";
 import { ShowsContents } from "./memory-contents.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
@@ -63,7 +63,7 @@ export const memoryVersions = defineOperation({
     const cursor = placeOf(input.cursor, /^\d{1,9}$/);
     const before = cursor === null ? Infinity : Number(cursor);
     const { memory, memoryVersion } = database.models;
-    const found = await withMemory({ database }, { graphId, id: input.id }, async ({ id }) => {
+    const found = await withResolvedId({ database }, { graphId, id: input.id }, async ({ id }) => {
       const row = await memory.findUnique({
         where: { graphId_id: { graphId, id } },
         select: { ...SELECT_CONTENTS, id: true, version: true, updatedBy: true, updatedAt: true },

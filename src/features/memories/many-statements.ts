@@ -22,7 +22,7 @@ const eachOf = (list: string, table: "memory" | "relationship", column: string):
     CROSS JOIN LATERAL (${rowsWith(table, column, "wanted.value")}) own`;
 
 /** The memories that have one of these ids, or one of these external ids. SQL for `rowsWith`. */
-export const meantMemories = defineStatement({
+export const memoriesByIds = defineStatement({
   name: "meant_memories",
   values: { ...OF_MANY, externalIds: "text[]" },
   row: { id: "uuid", externalId: "text?" },

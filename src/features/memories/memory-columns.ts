@@ -1,4 +1,4 @@
-import { type Whole, changedOf, saidOf } from "../../operation/said.js";
+import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
 import type { SqlType } from "../../platform/statement.js";
 
@@ -60,12 +60,13 @@ export const MEMORY_COLUMNS: ReadonlyMap<string, string> = new Map(
 export const SELECT_CONTENTS = Object.fromEntries(CONTENTS.map((name) => [name, true])) as Record<ContentName, true>;
 
 /** The contents of a new memory. Fields that are left out are null. */
-export const contentsOf = <Input extends Partial<Contents>>(input: Input & Whole<Contents, Input>): Contents =>
-  withNormalTags(saidOf<Contents>(CONTENTS, input));
+export const contentsOf = <Input extends Partial<Contents>>(input: Input & MissingFields<Contents, Input>): Contents =>
+  withNormalTags(pickOrNull<Contents>(CONTENTS, input));
 
 /** The contents that a change sets. Fields that are left out stay as they are. */
-export const changesOf = <Input extends Partial<Contents>>(input: Input & Whole<Contents, Input>): Partial<Contents> =>
-  withNormalTags(changedOf<Contents>(CONTENTS, input));
+export const changesOf = <Input extends Partial<Contents>>(
+  input: Input & MissingFields<Contents, Input>,
+): Partial<Contents> => withNormalTags(pickGiven<Contents>(CONTENTS, input));
 
 /**
  * The contents as values for a statement. JSON is sent as the text that was measured; Prisma would serialize it in
@@ -77,8 +78,8 @@ export const forStatement = (contents: Contents) => ({ ...contents, context: jso
 export const jsonOf = (context: Contents["context"]): string | null =>
   context === null ? null : JSON.stringify(context);
 
-const withNormalTags = <Said extends Partial<Contents>>(said: Said): Said =>
-  said.tags ? { ...said, tags: normalTags(said.tags) } : said;
+const withNormalTags = <Values extends Partial<Contents>>(values: Values): Values =>
+  values.tags ? { ...values, tags: normalTags(values.tags) } : values;
 
 /** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
 export function normalTags(tags: readonly string[]): string[] {

@@ -14,7 +14,7 @@ import {
 } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
-import { saidField } from "../../operation/said.js";
+import { inputField } from "../../operation/input-fields.js";
 import type { Contents } from "./memory-columns.js";
 import {
   CONTENT_MAX,
@@ -30,38 +30,41 @@ import {
 // oxlint-disable-next-line typescript/no-explicit-any
 type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
 
-function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
-  const Said = saidField(of);
+function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+  const InputField = inputField(of);
 
   @InputType()
   abstract class ContentsInput extends base {
-    @Said(() => String, { description: TYPE_DESCRIPTION })
+    @InputField(() => String, { description: TYPE_DESCRIPTION })
     @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
     type!: string;
 
-    @Said(() => String, { description: "A short name for it." })
+    @InputField(() => String, { description: "A short name for it." })
     @NotBlank()
     @TextLength(1, TITLE_MAX)
     title!: string;
 
-    @Said(() => String, { description: "The note itself." })
+    @InputField(() => String, { description: "The note itself." })
     @TextLength(1, CONTENT_MAX)
     content!: string;
 
-    @Said(() => String, { nullable: true, description: "The note in a few words." })
+    @InputField(() => String, { nullable: true, description: "The note in a few words." })
     @Nullable()
     @TextLength(0, SUMMARY_MAX)
     summary?: string | null;
 
-    @Said(() => [String], { defaultValue: [], description: "Labels to find it by; stored trimmed and in lower case." })
+    @InputField(() => [String], {
+      defaultValue: [],
+      description: "Labels to find it by; stored trimmed and in lower case.",
+    })
     @ListSize(0, TAGS_MAX, TAG_MAX)
     tags!: string[];
 
-    @Said(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
+    @InputField(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })
     @Between(0, 1)
     importance!: number;
 
-    @Said(() => GraphQLJSONObject, {
+    @InputField(() => GraphQLJSONObject, {
       nullable: true,
       description: "What a client keeps with it, such as `project_path`: any JSON object.",
     })
@@ -69,12 +72,12 @@ function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "cha
     @JsonSize(LIMITS.memory.contextBytes, LIMITS.memory.contextDepth)
     context?: Contents["context"];
 
-    @Said(() => Float, { defaultValue: 0.8, description: "How sure it is, from 0 to 1." })
+    @InputField(() => Float, { defaultValue: 0.8, description: "How sure it is, from 0 to 1." })
     @Between(0, 1)
     @Marked("notForAgents")
     confidence!: number;
 
-    @Said(() => Date, { nullable: true, description: "Until when it holds; then it is found no more." })
+    @InputField(() => Date, { nullable: true, description: "Until when it holds; then it is found no more." })
     @Nullable()
     @Era()
     expiresAt?: Date | null;
@@ -83,13 +86,13 @@ function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "cha
 }
 
 /** Adds the contents of a new memory to an input, except a client's own id, which each input declares itself. */
-export const NewMemory = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
+export const NewMemory = <Base extends ClassOf<object>>(base: Base) => addContents(base, "new");
 
-type ContentsInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
+type ContentsInput = InstanceType<ReturnType<typeof addContents<ClassOf<object>>>>;
 
 /** Adds the contents for a change to an input: every field may be left out. */
 export const ChangedMemory = <Base extends ClassOf<object>>(base: Base) =>
-  takeContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
+  addContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
 
 /** @throws InvalidInput if a new memory has expired already: nobody would find it. */
 export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Expiring, path = "expiresAt"): void {

@@ -5,7 +5,7 @@ import { changeMemory } from "./change-memory.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
 import { insertMemory } from "./insert-memory.js";
-import { idsMeant } from "./meant-memory.js";
+import { resolveMemoryIds } from "./resolve-memory-id.js";
 import { Memory } from "./memory.js";
 import { contentsOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
@@ -43,7 +43,7 @@ export const putMemory = defineOperation({
     const { externalId } = input;
     const { externalId: _had, ...changes } = contents;
     for (;;) {
-      const id = (await idsMeant(context, graphId, [externalId])).get(externalId);
+      const id = (await resolveMemoryIds(context, graphId, [externalId])).get(externalId);
       const place = id && { graphId, id, ...(id !== externalId.toLowerCase() && { externalId }) };
       // Tries again if another request has stored, renamed or deleted it at the same moment: the database decides.
       const stored = place

@@ -7,7 +7,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { withinPage } from "../../operation/page.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
-import { withMemory } from "./meant-memory.js";
+import { withResolvedId } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, PROBLEM_EXAMPLE } from "./memory-example.js";
 import { expiryFor } from "./memory-filter.js";
 import { withMemories } from "./memory-relations.js";
@@ -150,7 +150,7 @@ export const relatedMemories = defineOperation({
     // REST selects no fields: there, they come only with `eachRelationship`.
     const isLinked = context.door !== "rest" && LINKED.some((field) => context.selects(field, "memories"));
     const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : isLinked ? "linked" : "memories");
-    const rows = await withMemory(context, { graphId, id: input.id }, async ({ id: start }) => {
+    const rows = await withResolvedId(context, { graphId, id: input.id }, async ({ id: start }) => {
       // One row above the limit tells whether there are more.
       const values = {
         graphId,

@@ -63,7 +63,7 @@ export class RelatedMemory extends MemoryHead {
   graphId!: string;
 }
 
-export const memoryReached = defineMemoryRelation({
+export const memoryOfRelatedMemory = defineMemoryRelation({
   of: RelatedMemory,
   name: "memory",
   description: WHOLE_MEMORY,

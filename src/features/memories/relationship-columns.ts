@@ -1,5 +1,5 @@
 import { Prisma, type Relationship } from "../../platform/prisma/client.js";
-import { type Whole, changedOf, saidOf } from "../../operation/said.js";
+import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import type { SqlType } from "../../platform/statement.js";
 import { bytesOf, columnOf } from "./memory-columns.js";
 
@@ -37,12 +37,13 @@ export const LINK_COLUMNS: ReadonlyMap<string, string> = new Map(
 );
 
 /** The contents of a new relationship. Fields that are left out are null. */
-export const linkContentsOf = <Input extends Partial<LinkContents>>(input: Input & Whole<LinkContents, Input>) =>
-  saidOf<LinkContents>(LINK_CONTENTS, input);
+export const linkContentsOf = <Input extends Partial<LinkContents>>(
+  input: Input & MissingFields<LinkContents, Input>,
+) => pickOrNull<LinkContents>(LINK_CONTENTS, input);
 
 /** The contents that a change sets. Fields that are left out stay as they are. */
-export const linkChangesOf = <Input extends Partial<LinkContents>>(input: Input & Whole<LinkContents, Input>) =>
-  changedOf<LinkContents>(LINK_CONTENTS, input);
+export const linkChangesOf = <Input extends Partial<LinkContents>>(input: Input & MissingFields<LinkContents, Input>) =>
+  pickGiven<LinkContents>(LINK_CONTENTS, input);
 
 /** The bytes that a relationship counts for. `relationship_bytes` of the database computes the same. */
 export const linkBytes = (link: Pick<Relationship, "type"> & LinkContents): number =>

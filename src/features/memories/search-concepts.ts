@@ -243,10 +243,10 @@ interface Finds {
 
 function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
   const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
-  const meant = variantsOf(word, known);
+  const wordVariants = variantsOf(word, known);
   const isName =
-    word.parts.length > 0 && (longer.length > 0 || meant.some(({ way, isKnown }) => way === "word" && isKnown));
-  const variants: Variant[] = meant.map((variant) =>
+    word.parts.length > 0 && (longer.length > 0 || wordVariants.some(({ way, isKnown }) => way === "word" && isKnown));
+  const variants: Variant[] = wordVariants.map((variant) =>
     isName && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
   );
   const spelt = new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));

@@ -9,8 +9,8 @@ import { withinPage } from "../../operation/page.js";
 import { isTimeout } from "../../platform/database.js";
 import { GRAPH_FOR_AGENTS, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
-import { findMeant } from "./find-meant.js";
-import { isMerged, mergeMeant } from "./merge-meant.js";
+import { findByMeaning } from "./find-by-meaning.js";
+import { isMerged, mergeByRank } from "./merge-by-rank.js";
 import { MemoryFilterInput, expiryFor } from "./memory-filter.js";
 import { withMemories } from "./memory-relations.js";
 import { type SearchWishes, TOTAL_MAX, findMemories } from "./search.js";
@@ -19,7 +19,7 @@ import { finderOf } from "./search-occurrences.js";
 import { snippetOf } from "./search-snippet.js";
 import type { SupersedingMemory } from "./superseding-memory.js";
 
-const { mergedWords } = LIMITS.embeddings;
+const { mergedByWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
 
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
@@ -89,7 +89,7 @@ export class SearchResult {
 
   @Field(() => Boolean, {
     description:
-      `Whether hits were found by meaning, too: where the operator has a model for it, among the best ${mergedWords}. ` +
+      `Whether hits were found by meaning, too: where the operator has a model for it, among the best ${mergedByWords}. ` +
       "False where it did not answer in time, so this search was by words alone.",
   })
   meaning!: boolean;
@@ -202,8 +202,8 @@ export const searchMemories = defineOperation({
       const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer } = hit;
       const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn: continues === true }, find) };
       const supersededBy = newer as SupersedingMemory | null;
-      const said = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
-      found.push({ ...said, ...snippet });
+      const fields = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
+      found.push({ ...fields, ...snippet });
       characters += text?.length ?? 0;
       const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
       if (!isEnough || found.length === hits.length) continue;
@@ -226,14 +226,18 @@ export const searchMemories = defineOperation({
 async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
   const { limit, offset, query } = wishes;
   const merges = context.meaning !== undefined && isMerged(wishes);
-  const nearest = merges ? findMeant(context, graphId, query) : null;
-  const page = merges ? { limit: mergedWords, offset: 0 } : { limit, offset };
+  const byMeaning = merges ? findByMeaning(context, graphId, query) : null;
+  const page = merges ? { limit: mergedByWords, offset: 0 } : { limit, offset };
   const found = await context.database
     .search((run) => findMemories(run, graphId, { ...wishes, ...page }))
     .catch((error: unknown) => {
       throw isTimeout(error) ? new SearchTooSlow() : error;
     });
-  const meant = await nearest;
-  const merged = meant ? await mergeMeant(context, graphId, { found, meant }, wishes) : found;
-  return { ...merged, meaning: meant !== null, hits: merges ? merged.hits.slice(offset, offset + limit) : merged.hits };
+  const nearest = await byMeaning;
+  const merged = nearest ? await mergeByRank(context, graphId, { found, nearest }, wishes) : found;
+  return {
+    ...merged,
+    meaning: nearest !== null,
+    hits: merges ? merged.hits.slice(offset, offset + limit) : merged.hits,
+  };
 }

@@ -8,8 +8,8 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import { meantMemories, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
-import { idsMeant } from "./meant-memory.js";
+import { memoriesByIds, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
+import { resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
@@ -116,7 +116,7 @@ export const shareMemories = defineOperation({
     const lost = await countLeadingAway(context, sharing);
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
-    const taken = await database.run(meantMemories, { graphId: shared, ids: wanted, externalIds: [] });
+    const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, externalIds: [] });
     if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
@@ -157,9 +157,9 @@ async function wantedMemories(
   ids: readonly string[] | null | undefined,
 ): Promise<string[]> {
   if (ids) {
-    const meant = await idsMeant(context, graphId, ids);
-    if (ids.some((id) => !meant.has(id))) throw new MemoryNotFound();
-    return [...new Set(meant.values())].sort();
+    const resolved = await resolveMemoryIds(context, graphId, ids);
+    if (ids.some((id) => !resolved.has(id))) throw new MemoryNotFound();
+    return [...new Set(resolved.values())].sort();
   }
   const found = await context.database.models.memory.findMany({
     where: { graphId },
@@ -185,5 +185,5 @@ async function countLeadingAway(
 
 /** The memories that no other request moved or deleted before they were locked. */
 async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
-  return (await database.run(meantMemories, { graphId, ids, externalIds: [] })).map(({ id }) => id);
+  return (await database.run(memoriesByIds, { graphId, ids, externalIds: [] })).map(({ id }) => id);
 }

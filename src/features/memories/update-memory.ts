@@ -9,7 +9,7 @@ import { GraphFull } from "./graph-room.js";
 import { Memory, MemoryNotFound } from "./memory.js";
 import { VersionMismatch, changeMemory } from "./change-memory.js";
 import { ExternalIdExists } from "./external-id-exists.js";
-import { withMemory } from "./meant-memory.js";
+import { withResolvedId } from "./resolve-memory-id.js";
 import { changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { ChangedMemory } from "./memory-input.js";
@@ -79,7 +79,7 @@ export const updateMemory = defineOperation({
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
     const { expectedVersion = null } = input;
-    const changed = await withMemory(context, { graphId: chosenGraphId(caller, input), id: input.id }, (place) =>
+    const changed = await withResolvedId(context, { graphId: chosenGraphId(caller, input), id: input.id }, (place) =>
       changeMemory(context, place, { changes, expectedVersion }),
     );
     if (!changed) throw new MemoryNotFound();

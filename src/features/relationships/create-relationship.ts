@@ -12,7 +12,7 @@ import {
   NoTeamGraph,
   OPEN_TYPES,
   chosenGraphId,
-  idsMeant,
+  resolveMemoryIds,
   relationshipsOfEach,
   linkBytes,
   linkContentsOf,
@@ -136,8 +136,8 @@ export const createRelationship = defineOperation({
  * @throws MemoryNotFound if one of them does not exist; InvalidInput if both are the same.
  */
 async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
-  const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
-  const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
+  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
   if (from === undefined) throw new MemoryNotFound("the id that the relationship starts from");
   if (to === undefined) throw new MemoryNotFound("the id that it leads to");
   if (from === to)

@@ -3,12 +3,17 @@ import { deleteRelationship } from "./delete-relationship.js";
 import { relationship } from "./get-relationship.js";
 import { relationships } from "./list-relationships.js";
 import { relationshipTypes } from "./list-relationship-types.js";
-import { memoryItLeadsTo, memoryItStartsFrom, contextSeen, relationshipSeen } from "./relationship.js";
+import {
+  toMemoryOfRelationship,
+  fromMemoryOfRelationship,
+  contextOfMemoryRelationship,
+  relationshipOfMemoryRelationship,
+} from "./relationship.js";
 import { updateRelationship } from "./update-relationship.js";
 
 export { TooManyRelationships } from "./create-relationship.js";
 export { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
-export { NewRelationship, SaidOfRelationship } from "./relationship-input.js";
+export { NewRelationship, RelationshipContents } from "./relationship-input.js";
 
 export const relationshipOperations = [
   createRelationship,
@@ -19,4 +24,9 @@ export const relationshipOperations = [
   relationshipTypes,
 ] as const;
 
-export const relationshipRelations = [memoryItStartsFrom, memoryItLeadsTo, contextSeen, relationshipSeen] as const;
+export const relationshipRelations = [
+  fromMemoryOfRelationship,
+  toMemoryOfRelationship,
+  contextOfMemoryRelationship,
+  relationshipOfMemoryRelationship,
+] as const;

@@ -3,7 +3,7 @@ import { Marked, Nullable, UUID } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database.js";
-import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withMemory } from "../memories/index.js";
+import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withResolvedId } from "../memories/index.js";
 import { newestAtMemory } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
@@ -52,7 +52,7 @@ export const relationships = defineOperation({
     const rows =
       memoryId == null
         ? await readNewest(database, limit + 1, ofTypes(all, types))
-        : await withMemory({ database }, { graphId: all.graphId, id: memoryId }, async ({ graphId, id }) => {
+        : await withResolvedId({ database }, { graphId: all.graphId, id: memoryId }, async ({ graphId, id }) => {
             const values = { graphId, memoryId: id, before, types: types ?? null, take: limit + 1 };
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;

@@ -1,7 +1,7 @@
 import { Field, Float, InputType } from "type-graphql";
 import { Between, Form, Nullable, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
-import { saidField } from "../../operation/said.js";
+import { inputField } from "../../operation/input-fields.js";
 import { CONTEXT_MAX } from "./relationship.js";
 import { RELATIONSHIP_FORM } from "../memories/index.js";
 
@@ -9,40 +9,40 @@ import { RELATIONSHIP_FORM } from "../memories/index.js";
 // oxlint-disable-next-line typescript/no-explicit-any
 type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
 
-function takeContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
-  const Said = saidField(of);
+function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+  const InputField = inputField(of);
 
   @InputType()
-  abstract class SaidOfRelationshipInput extends base {
-    @Said(() => Float, { defaultValue: 0.5, description: "How strong the link is, from 0 to 1." })
+  abstract class RelationshipContentsInput extends base {
+    @InputField(() => Float, { defaultValue: 0.5, description: "How strong the link is, from 0 to 1." })
     @Between(0, 1)
     strength!: number;
 
-    @Said(() => Float, { defaultValue: 0.8, description: "How sure the link is, from 0 to 1." })
+    @InputField(() => Float, { defaultValue: 0.8, description: "How sure the link is, from 0 to 1." })
     @Between(0, 1)
     confidence!: number;
 
-    @Said(() => String, { nullable: true, description: "Where or why it applies." })
+    @InputField(() => String, { nullable: true, description: "Where or why it applies." })
     @Nullable()
     @TextLength(0, CONTEXT_MAX)
     context?: string | null;
   }
-  return SaidOfRelationshipInput;
+  return RelationshipContentsInput;
 }
 
 /** Adds the contents of a relationship to an input, without its ends and its type. */
-export const SaidOfRelationship = <Base extends ClassOf<object>>(base: Base) => takeContents(base, "new");
+export const RelationshipContents = <Base extends ClassOf<object>>(base: Base) => addContents(base, "new");
 
-type SaidInput = InstanceType<ReturnType<typeof takeContents<ClassOf<object>>>>;
+type ContentsInput = InstanceType<ReturnType<typeof addContents<ClassOf<object>>>>;
 
 /** Adds the contents for a change to an input: every field may be left out. */
 export const ChangedRelationship = <Base extends ClassOf<object>>(base: Base) =>
-  takeContents(base, "change") as Base & ClassOf<Partial<SaidInput>>;
+  addContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
 
 /** Adds the ends, the type and the contents of a new relationship to an input. */
 export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
   @InputType()
-  abstract class NewRelationshipInput extends SaidOfRelationship(base) {
+  abstract class NewRelationshipInput extends RelationshipContents(base) {
     @MemoryIdField("The id of the memory it starts from, or its external id.")
     fromMemoryId!: string;
 

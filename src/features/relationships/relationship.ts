@@ -59,14 +59,14 @@ export const RELATIONSHIP_EXAMPLE: Relationship = {
   createdAt: MEMORY_RELATIONSHIP_EXAMPLE.createdAt,
 };
 
-export const memoryItStartsFrom = defineMemoryRelation({
+export const fromMemoryOfRelationship = defineMemoryRelation({
   of: Relationship,
   name: "fromMemory",
   description: "The memory it starts from.",
   placeOf: ({ graphId, from: id }) => ({ graphId, id }),
 });
 
-export const memoryItLeadsTo = defineMemoryRelation({
+export const toMemoryOfRelationship = defineMemoryRelation({
   of: Relationship,
   name: "toMemory",
   description: "The memory it leads to.",
@@ -84,7 +84,7 @@ export class RelationshipNotFound extends Failure {
 }
 
 /** A memory shows its relationships from its own point of view; this leads to the relationship itself. */
-export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>({
+export const relationshipOfMemoryRelationship = defineRelation<MemoryRelationship, Relationship>({
   of: MemoryRelationship,
   name: "relationship",
   to: () => Relationship,
@@ -96,19 +96,19 @@ export const relationshipSeen = defineRelation<MemoryRelationship, Relationship>
     if (LINK_CONTENTS.some((name) => seen[name] === undefined && asked().has(name))) {
       return loadRelationship(context, { graphId, id });
     }
-    const { from, to, type, strength, confidence, context: said = null, createdAt } = seen;
-    return { ...linkContentsOf({ strength, confidence, context: said }), graphId, id, from, to, type, createdAt };
+    const { from, to, type, strength, confidence, context: stored = null, createdAt } = seen;
+    return { ...linkContentsOf({ strength, confidence, context: stored }), graphId, id, from, to, type, createdAt };
   },
 });
 
-export const contextSeen = defineRelation<MemoryRelationship, string | null>({
+export const contextOfMemoryRelationship = defineRelation<MemoryRelationship, string | null>({
   of: MemoryRelationship,
   name: "context",
   to: () => String,
   permission: "memories:read",
   failures: [RelationshipNotFound],
-  follow: async (context, { relationshipId: id, memory: { graphId }, context: said }) =>
-    said === undefined ? (await loadRelationship(context, { graphId, id })).context : said,
+  follow: async (context, { relationshipId: id, memory: { graphId }, context: stored }) =>
+    stored === undefined ? (await loadRelationship(context, { graphId, id })).context : stored,
 });
 
 async function loadRelationship(context: Context, place: Place): Promise<Relationship> {

@@ -1,6 +1,6 @@
 import { type Change, tellChanges } from "../../operation/audit.js";
 import { snakeCase } from "../../operation/names.js";
-import { type Whole, changedOf, saidOf } from "../../operation/said.js";
+import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import { Prisma, type Team } from "../../platform/prisma/client.js";
 
 /** The columns of a team that its owner does not set. */
@@ -18,11 +18,12 @@ export const TEAM_SETTINGS: readonly (keyof TeamSettings)[] = Object.values(Pris
   (name): name is keyof TeamSettings => !(name in NOT_SETTINGS),
 );
 
-export const settingsOf = <Input extends Partial<TeamSettings>>(input: Input & Whole<TeamSettings, Input>) =>
-  saidOf<TeamSettings>(TEAM_SETTINGS, input);
+export const settingsOf = <Input extends Partial<TeamSettings>>(input: Input & MissingFields<TeamSettings, Input>) =>
+  pickOrNull<TeamSettings>(TEAM_SETTINGS, input);
 
-export const changedSettingsOf = <Input extends Partial<TeamSettings>>(input: Input & Whole<TeamSettings, Input>) =>
-  changedOf<TeamSettings>(TEAM_SETTINGS, input);
+export const changedSettingsOf = <Input extends Partial<TeamSettings>>(
+  input: Input & MissingFields<TeamSettings, Input>,
+) => pickGiven<TeamSettings>(TEAM_SETTINGS, input);
 
 /** The changed settings with their old and new values, for the audit. */
 export const tellSettings = (was: TeamSettings, is: TeamSettings): string | undefined =>

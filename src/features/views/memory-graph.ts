@@ -12,7 +12,7 @@ import {
   MemoryNotFound,
   NoTeamGraph,
   chosenGraphId,
-  idsMeant,
+  resolveMemoryIds,
 } from "../memories/index.js";
 import { surroundings } from "./surroundings.js";
 import { drawing } from "./walk-statements.js";
@@ -122,7 +122,7 @@ export const memoryGraph = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const { memoryId, maxDepth, limit } = input;
-    const start = memoryId == null ? undefined : (await idsMeant(context, graphId, [memoryId])).get(memoryId);
+    const start = memoryId == null ? undefined : (await resolveMemoryIds(context, graphId, [memoryId])).get(memoryId);
     if (memoryId != null && start === undefined) throw new MemoryNotFound();
     const chosen =
       start === undefined

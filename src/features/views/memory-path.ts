@@ -19,7 +19,7 @@ import {
   RelationshipTypesField,
   chosenGraphId,
   defineMemoryRelation,
-  idsMeant,
+  resolveMemoryIds,
 } from "../memories/index.js";
 import { findPath } from "./find-path.js";
 
@@ -168,8 +168,8 @@ const ATTEMPTS = 3;
 
 /** @throws MemoryNotFound unless both memories exist. */
 async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
-  const meant = await idsMeant(context, graphId, [fromMemoryId, toMemoryId]);
-  const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
+  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
   if (from === undefined || to === undefined) throw new MemoryNotFound();
   return { from, to };
 }

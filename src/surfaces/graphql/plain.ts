@@ -6,7 +6,7 @@ import type { RequestContext } from "./context.js";
 import type { Documents } from "./documents.js";
 import { formatError } from "./errors.js";
 import { isIntrospection } from "./introspection.js";
-import { type AdmissionParts, type Asked, admit, finishResult, noteErrors } from "./request.js";
+import { type AdmissionParts, type ValidRequest, admit, finishResult, noteErrors } from "./request.js";
 import { resolvePlainField } from "./schema.js";
 
 /** The media types of answers, the same as Apollo's. The client's `Accept` selects one. */
@@ -40,7 +40,7 @@ interface Answer {
 export async function plainRequestOf(
   request: Request,
   documents: Documents,
-): Promise<(Asked & { readonly mediaType: string }) | undefined> {
+): Promise<(ValidRequest & { readonly mediaType: string }) | undefined> {
   if (request.method !== "POST") return undefined;
   const { query: source, operationName, variables, extensions } = request.body as Partial<Record<string, unknown>>;
   if (typeof source !== "string" || source === "" || extensions !== undefined) return undefined;
@@ -50,7 +50,7 @@ export async function plainRequestOf(
   if (!document) return undefined;
   // `assertParameters` has checked their types; GraphQL over HTTP: an empty name means none.
   const name = (operationName as string | null | undefined) || undefined;
-  const given = (variables as Asked["variables"] | null | undefined) ?? undefined;
+  const given = (variables as ValidRequest["variables"] | null | undefined) ?? undefined;
   const operation = getOperationAST(document, name);
   if (!operation || operation.operation === "subscription") return undefined;
   if (isIntrospection({ operation, request: { variables: given } })) return undefined;
@@ -71,11 +71,11 @@ export async function plainRequestOf(
 export async function answerPlain(
   parts: AdmissionParts,
   context: RequestContext,
-  asked: Asked & { readonly mediaType: string },
+  request: ValidRequest & { readonly mediaType: string },
 ): Promise<Answer> {
-  const headers = new Map([["content-type", asked.mediaType]]);
+  const headers = new Map([["content-type", request.mediaType]]);
   try {
-    await admit(parts, context, asked);
+    await admit(parts, context, request);
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     const { status, headers: more } = error.extensions["http"] as { status: number; headers: Map<string, string> };
@@ -84,10 +84,10 @@ export async function answerPlain(
   }
   const { errors, data } = await execute({
     schema: parts.schema,
-    document: asked.document,
+    document: request.document,
     contextValue: context,
-    variableValues: asked.variables,
-    operationName: asked.operationName,
+    variableValues: request.variables,
+    operationName: request.operationName,
     fieldResolver: resolvePlainField,
     options: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
   });

@@ -30,7 +30,7 @@ export class NoSubscriptions extends Failure {
 }
 
 /** What a request asks for, once its document is parsed and valid. */
-export interface Asked {
+export interface ValidRequest {
   readonly document: DocumentNode;
   /** Undefined where the request names none of several, or an unknown one. */
   readonly operation: OperationDefinitionNode | undefined;
@@ -53,7 +53,7 @@ export interface AdmissionParts {
 export async function admit(
   { schema, budgets, isPublic }: AdmissionParts,
   context: RequestContext,
-  { document, operation, source, operationName, variables }: Asked,
+  { document, operation, source, operationName, variables }: ValidRequest,
 ): Promise<void> {
   const { scope } = context;
   if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());

@@ -25,7 +25,7 @@ import {
 } from "type-graphql";
 import { execute } from "../../operation/execute.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
-import { type Relation, followRelation, isNullable, relationAt, thrownBy } from "../../operation/relation.js";
+import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
 import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
@@ -89,7 +89,7 @@ const countField =
       const value: unknown = resolve(source, args, context, info);
       return value instanceof Promise ? countSettled(value, relation, context, info) : count(value, context, info);
     } catch (error) {
-      throw context.errors.locate(relation ? thrownBy(relation, error) : error, info);
+      throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
     }
   };
 
@@ -105,7 +105,7 @@ async function countSettled(
     await context.pause();
     return count(settled, context, info);
   } catch (error) {
-    throw context.errors.locate(relation ? thrownBy(relation, error) : error, info);
+    throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
   }
 }
 

@@ -10,13 +10,13 @@ import { PAGE_HEADERS, documentationPage } from "./layout.js";
 const PATH = "/docs/errors";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
-export interface Raised {
+export interface RaisedFailure {
   readonly failure: Failure;
   readonly by: readonly Pick<Operation, "name">[] | string;
 }
 
 interface Source {
-  readonly failures: readonly Raised[];
+  readonly failures: readonly RaisedFailure[];
   /** REST's names for operations. */
   readonly routes: Routes;
   /** Codes that GraphQL alone has, and what they mean. */
@@ -61,7 +61,7 @@ function section(kind: FailureKind, { failures, routes }: Source): Html {
     ${rows.length === 0 ? html`<p>The message is: ${BUG_MESSAGE}</p>` : tableOf(rows, routes)}`;
 }
 
-const tableOf = (rows: readonly Raised[], routes: Routes): Html =>
+const tableOf = (rows: readonly RaisedFailure[], routes: Routes): Html =>
   html`<table>
     <thead>
       <tr>

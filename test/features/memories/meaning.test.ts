@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
-import { findMeant } from "../../../src/features/memories/find-meant.js";
+import { findByMeaning } from "../../../src/features/memories/find-by-meaning.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
@@ -150,7 +150,7 @@ it("switches to another model when that is complete, and forgets the previous on
   const queries = async (by: Meaning) => {
     const before = at.server.asked.length;
     const context = { ...at.world.services, meaning: by };
-    const found = await findMeant(context, ann.caller.personalGraphId, `vehicle ${before}`);
+    const found = await findByMeaning(context, ann.caller.personalGraphId, `vehicle ${before}`);
     return { found: found?.length, models: at.server.asked.slice(before).map(({ model }) => model) };
   };
   const context = { ...at.world.services, meaning: next };

@@ -1,13 +1,13 @@
 import { UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
-import { meantMemories } from "./many-statements.js";
+import { memoriesByIds } from "./many-statements.js";
 import type { Place } from "./read-memories.js";
 
 /**
  * Where a memory is. `externalId` is set if the client named the memory by it: a change must check that it still has
  * it.
  */
-export interface MeantPlace extends Place {
+export interface ResolvedPlace extends Place {
   readonly externalId?: string;
 }
 
@@ -17,10 +17,10 @@ export interface MeantPlace extends Place {
  * @param act returns undefined, and has changed nothing, if no memory has this id.
  * @returns undefined if the graph has no such memory.
  */
-export async function withMemory<Result>(
+export async function withResolvedId<Result>(
   context: Pick<Context, "database">,
   { graphId, id: given }: Place,
-  act: (place: MeantPlace) => Promise<Result | undefined>,
+  act: (place: ResolvedPlace) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
   const result = UUID.test(given) ? await act({ graphId, id: given.toLowerCase() }) : undefined;
   if (result !== undefined) return result;
@@ -32,13 +32,13 @@ export async function withMemory<Result>(
 }
 
 /** Maps each id or external id that a client gives to the id of its memory. Unknown ones are missing. One query. */
-export async function idsMeant(
+export async function resolveMemoryIds(
   { database }: Pick<Context, "database">,
   graphId: string,
   given: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
-  const found = await database.run(meantMemories, { graphId, ids, externalIds: given });
+  const found = await database.run(memoriesByIds, { graphId, ids, externalIds: given });
   const known = new Set(found.map(({ id }) => id));
   const byExternalId = new Map(found.map(({ id, externalId }) => [externalId, id]));
   return new Map(

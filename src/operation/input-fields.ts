@@ -1,6 +1,6 @@
 import { Field } from "type-graphql";
 
-interface SaidOptions {
+interface FieldOptions {
   readonly description: string;
   readonly nullable?: boolean;
   readonly defaultValue?: unknown;
@@ -10,23 +10,26 @@ interface SaidOptions {
  * Declares a field of two inputs: one that creates an object, and one that changes it. In a change every field may be
  * omitted, and null clears a field that may be null.
  */
-export const saidField =
+export const inputField =
   (of: "new" | "change") =>
-  (type: NonNullable<Parameters<typeof Field>[0]>, options: SaidOptions): PropertyDecorator => {
+  (type: NonNullable<Parameters<typeof Field>[0]>, options: FieldOptions): PropertyDecorator => {
     if (of === "new") return Field(type, options);
     const { description, nullable } = options;
     return Field(type, { nullable: true, description: nullable ? `${description} Null removes it.` : description });
   };
 
 /** Requires the fields that an input type lacks: passing such an input does not compile, and the error names them. */
-export type Whole<Said, Input> = Record<Exclude<keyof Said, keyof Input>, unknown>;
+export type MissingFields<Fields, Input> = Record<Exclude<keyof Fields, keyof Input>, unknown>;
 
 /** The values of these fields for a new object; null where the input omits one. */
-export const saidOf = <Said extends object>(names: readonly (keyof Said)[], input: Partial<Said>): Said =>
-  Object.fromEntries(names.map((name) => [name, input[name] ?? null])) as unknown as Said;
+export const pickOrNull = <Fields extends object>(names: readonly (keyof Fields)[], input: Partial<Fields>): Fields =>
+  Object.fromEntries(names.map((name) => [name, input[name] ?? null])) as unknown as Fields;
 
 /** The values to change: those of these fields that the input gives. */
-export const changedOf = <Said extends object>(names: readonly (keyof Said)[], input: Partial<Said>): Partial<Said> =>
+export const pickGiven = <Fields extends object>(
+  names: readonly (keyof Fields)[],
+  input: Partial<Fields>,
+): Partial<Fields> =>
   Object.fromEntries(
     names.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]),
-  ) as unknown as Partial<Said>;
+  ) as unknown as Partial<Fields>;

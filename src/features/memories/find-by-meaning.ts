@@ -5,10 +5,10 @@ import type { Meaning } from "../../platform/meaning.js";
 import type { NearVector } from "../../platform/vector-worker.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
 
-const { loaded, mergedMeant } = LIMITS.embeddings;
+const { loaded, mergedByMeaning } = LIMITS.embeddings;
 
 /** A memory whose text, in the given version, is near to the query in meaning. */
-export type MeantMemory = NearVector;
+export type NearMemory = NearVector;
 
 type Finding = Pick<Context, "database" | "log" | "meter">;
 
@@ -16,11 +16,11 @@ type Finding = Pick<Context, "database" | "log" | "meter">;
  * The memories of a graph that are nearest to a query in meaning, nearest first. Null without an embeddings server,
  * after a failure or when time is up: then the search is by words alone. Never throws.
  */
-export async function findMeant(
+export async function findByMeaning(
   { meaning, ...context }: Finding & Pick<Context, "meaning">,
   graphId: string,
   query: string,
-): Promise<readonly MeantMemory[] | null> {
+): Promise<readonly NearMemory[] | null> {
   if (!meaning) return null;
   const over = new AbortController();
   const late = sleep(meaning.bounds.searchMs, null, { signal: over.signal, ref: false }).catch(() => null);
@@ -52,7 +52,7 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
   ]);
   const matrix = matrixOf(graphId, serving);
-  const found = await meaning.index.find(matrix, vector, mergedMeant);
+  const found = await meaning.index.find(matrix, vector, mergedByMeaning);
   // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
   if (!found) meaning.loaded.delete(matrix);
   return found ?? null;

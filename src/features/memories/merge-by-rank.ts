@@ -1,32 +1,32 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
-import type { MeantMemory } from "./find-meant.js";
+import type { NearMemory } from "./find-by-meaning.js";
 import { filterOf } from "./memory-filter.js";
 import { readSuperseding } from "./read-memories.js";
 import type { Found, Hit, SearchWishes } from "./search.js";
 import { TUNING } from "./search-tuning.js";
 
-const { mergedWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
+const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
 const { exact, ranksBefore, nearness, superseded } = TUNING.meaning;
 
 type Merging = Pick<Context, "database" | "now">;
 
 /** Whether a page lies within the merged hits. */
 export const isMerged = ({ limit, offset }: Pick<SearchWishes, "limit" | "offset">): boolean =>
-  limit + offset <= mergedWords;
+  limit + offset <= mergedByWords;
 
 /**
  * Merges the hits by words with those by meaning, by reciprocal rank fusion: a hit that is high in either list is high,
  * a hit in both lists is higher. Hits that match every word well come first.
  */
-export async function mergeMeant(
+export async function mergeByRank(
   context: Merging,
   graphId: string,
-  { found, meant }: { readonly found: Found; readonly meant: readonly MeantMemory[] },
+  { found, nearest }: { readonly found: Found; readonly nearest: readonly NearMemory[] },
   wishes: SearchWishes,
 ): Promise<Found> {
-  const near = meant.filter(({ score }) => score >= nearness);
-  const known = await memoriesMeant(context, graphId, near, wishes);
+  const near = nearest.filter(({ score }) => score >= nearness);
+  const known = await readNearMemories(context, graphId, near, wishes);
   const words = new Map(found.hits.map((hit) => [hit.id, hit]));
   const scores = new Map<string, number>();
   const add = (id: string, rank: number, share: number) =>
@@ -43,13 +43,13 @@ export async function mergeMeant(
 }
 
 /** Reads the memories that are near in meaning, pass the filter, and have not changed since they were embedded. */
-export async function memoriesMeant(
+export async function readNearMemories(
   { database, now }: Merging,
   graphId: string,
-  meant: readonly MeantMemory[],
+  near: readonly NearMemory[],
   wishes: SearchWishes,
 ): Promise<ReadonlyMap<string, Hit>> {
-  const nearest = new Map(meant.map((one) => [one.owner, one]));
+  const nearest = new Map(near.map((one) => [one.owner, one]));
   if (nearest.size === 0) return new Map();
   const rows = await database.models.memory.findMany({
     where: { graphId, id: { in: [...nearest.keys()] }, ...filterOf({ now }, wishes) },
