@@ -171,6 +171,7 @@ const EXPOSED_HEADERS = [
   "RateLimit",
   "RateLimit-Policy",
   "Retry-After",
+  "WWW-Authenticate",
   "X-Read-After",
   "X-Request-Id",
 ];

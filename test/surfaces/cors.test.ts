@@ -31,7 +31,7 @@ it("lets pages of allowed origins call and read what answers tell, and no others
   expect(preflight.headers.get("access-control-max-age")).toBe("600");
   const told = ["etag", "location", "ratelimit", "ratelimit-policy", "x-request-id"];
   for (const name of told) expect(made.headers.has(name), name).toBe(true);
-  expect(shown).toEqual(expect.arrayContaining([...told, "retry-after", "x-read-after"]));
+  expect(shown).toEqual(expect.arrayContaining([...told, "retry-after", "www-authenticate", "x-read-after"]));
 });
 
 it("lets pages of allowed origins read why the head of a request is refused", async () => {

@@ -101,24 +101,3 @@ it("says what to try where hits have few of the words, and nowhere else", async 
   expect(await hint("por qué se envían tantos correos duplicados twice")).toContain("other or fewer");
   expect(await hint("mails sent twice")).toBeUndefined();
 });
-
-it("marks what was replaced at the other ends of a memory's relationships", async () => {
-  await using world = await createWorld();
-  const { ann, call } = await anAgent(world);
-  const [problem, old, now] = await memoriesTitled(ann, "It is slow", "Use Redis", "Use an index");
-  await aLink(ann, old, problem, { relationshipType: "SOLVES" });
-  await aLink(ann, now, problem, { relationshipType: "SOLVES" });
-  await aLink(ann, now, old, { relationshipType: "REPLACES" });
-
-  const { relationships } = await call("get_memory", { id: problem.id });
-
-  const solved = { type: "SOLVES", direction: "in", strength: 0.5 };
-  const end = ({ id, title }: { id: string; title: string }) => ({ id, type: "general", title });
-  expect(relationships).toEqual([
-    { id: expect.any(String) as string, ...solved, memory: end(now) },
-    {
-      ...{ id: expect.any(String) as string, ...solved, memory: end(old) },
-      superseded_by: { id: now.id, title: now.title },
-    },
-  ]);
-});

@@ -1,13 +1,12 @@
 import { ArgsType } from "type-graphql";
-import type { Context } from "../../operation/context.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
-import { Memory, MemoryNotFound, type MemoryRelationship } from "./memory.js";
+import { Memory, MemoryNotFound } from "./memory.js";
 import { CONTENTS } from "./memory-columns.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
+import { LONG_FIELDS, readMemories } from "./read-memories.js";
 import { withResolvedId } from "./resolve-memory-id.js";
-import { LONG_FIELDS, readMemories, readSuperseding } from "./read-memories.js";
 
 @ArgsType()
 export class MemoryInput extends GraphInput {
@@ -32,9 +31,7 @@ export const memory = defineOperation({
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
       ...["id", ...CONTENTS, "createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
-      ...["id", "type", "direction", "strength", "context", "memory", "supersededBy"].map(
-        (name) => `relationships.${name}`,
-      ),
+      ...["id", "type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",
     ifCut:
@@ -59,17 +56,6 @@ export const memory = defineOperation({
       return memory;
     });
     if (!found) throw new MemoryNotFound();
-    if (context.selects("supersededBy", "relationships")) await markReplaced(context, found.relationships ?? []);
     return found;
   },
 });
-
-/** A memory may lead to solutions of which only some still hold. */
-async function markReplaced(context: Context, relationships: readonly MemoryRelationship[]): Promise<void> {
-  if (relationships.length === 0) return;
-  const newer = await readSuperseding(
-    context,
-    relationships.map(({ memory: other }) => other),
-  );
-  for (const [index, relationship] of relationships.entries()) relationship.supersededBy = newer[index] ?? null;
-}

@@ -3,12 +3,7 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import {
-  relationshipsOfMemory,
-  relationshipsTotalOfMemory,
-  supersededByOfMemory,
-  supersededByOfOtherEnd,
-} from "./memory-relations.js";
+import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory } from "./memory-relations.js";
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
 import { memoryOfRelatedMemory } from "./related-memory.js";
@@ -83,7 +78,6 @@ export const memoryRelations = [
   relationshipsOfMemory,
   relationshipsTotalOfMemory,
   supersededByOfMemory,
-  supersededByOfOtherEnd,
   memoryOfHit,
   memoryOfRelatedMemory,
 ] as const;

@@ -51,16 +51,6 @@ export const supersededByOfMemory = defineRelation<Memory, SupersedingMemory | n
     memory.supersededBy === undefined ? ((await load(context, supersedingAt, memory)) ?? null) : memory.supersededBy,
 });
 
-export const supersededByOfOtherEnd = defineRelation<MemoryRelationship, SupersedingMemory | null>({
-  of: MemoryRelationship,
-  name: "supersededBy",
-  to: () => SupersedingMemory,
-  permission: "memories:read",
-  failures: [TooManyFollowed],
-  follow: async (context, { supersededBy, memory }) =>
-    supersededBy === undefined ? ((await load(context, supersedingAt, memory)) ?? null) : supersededBy,
-});
-
 /** Fields of the memory at the other end that need no reading: the relationship has them, or they are relations. */
 const KNOWN_OF_OTHER_END = new Set(["id", "type", "title", "relationships", "relationshipsTotal", "__typename"]);
 

@@ -103,14 +103,6 @@ export class MemoryRelationship {
 
   @Field(() => Date, { description: "When it was made." })
   createdAt!: Date;
-
-  @Field(() => SupersedingMemory, {
-    nullable: true,
-    description: "What to read instead of the memory at the other end; null unless that was replaced.",
-  })
-  @Embedded()
-  @NullWhereNothing
-  supersededBy?: SupersedingMemory | null;
 }
 
 export class MemoryNotFound extends Failure {
