@@ -14,7 +14,6 @@ import {
   TooManyApiKeys,
   assertHeld,
   assertRoomForKey,
-  notEnded,
   storeNewApiKey,
   toApiKey,
 } from "./api-key.js";
@@ -106,7 +105,7 @@ export const rotateApiKey = defineOperation({
     });
     const { apiKey } = database.models;
     if (keepsPlace) {
-      const theirs = { userId: caller.userId, createdByKey: id, ...notEnded(time) };
+      const theirs = { userId: caller.userId, createdByKey: id };
       await apiKey.updateMany({ where: theirs, data: { createdByKey: made.id } });
     }
     await apiKey.update({ where: { id }, data: { replacedById: made.id } });

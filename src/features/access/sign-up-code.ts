@@ -145,11 +145,11 @@ function takeTry(database: Database, { email, hash, asker }: Try): Promise<boole
   });
 }
 
-/** Deletes the code if it is right: of several requests at the same time, one succeeds. */
+/** Deletes a code that `isCodeRight` has accepted: of several requests at the same time, one succeeds. */
 export async function useRightCode(database: Database, email: string, code: string): Promise<boolean> {
   const hash = hashCode(email, code);
-  const isRight = { OR: [{ hash }, { longHash: hash }], expiresAt: { gt: await timeOf(database) } };
-  return (await database.models.signUpCode.deleteMany({ where: { email, ...isRight } })).count > 0;
+  const where = { email, OR: [{ hash }, { longHash: hash }] };
+  return (await database.models.signUpCode.deleteMany({ where })).count > 0;
 }
 
 /** Deletes a batch of expired codes; returns whether there may be more. */
