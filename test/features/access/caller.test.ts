@@ -97,6 +97,30 @@ it("records when a key was last used, at most once a minute", async () => {
   expect(ear.heard(/^UPDATE\b.*\bapi_key\b/s)).toHaveLength(1);
 });
 
+it("keeps the last use that another server records at the same moment", async () => {
+  await using world = await createWorld();
+  const { id, key } = await (await world.user()).did(createApiKey, { name: "CI" });
+  const { pool } = world.database;
+  const isRecording = async () => {
+    const recording = "datname = current_database() AND state = 'active' AND query LIKE 'UPDATE %api_key%'";
+    return (await pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${recording}`)).rows.length > 0;
+  };
+  const other = await pool.connect();
+  await other.query("BEGIN");
+  const { rows } = await other.query(
+    "UPDATE api_key SET last_used_at = now() - interval '1 second' WHERE id = $1 RETURNING last_used_at",
+    [id],
+  );
+
+  await callerOf(`Bearer ${key}`, world.database);
+  await expect.poll(isRecording).toBe(true);
+  await other.query("COMMIT");
+  other.release();
+  await expect.poll(isRecording).toBe(false);
+
+  expect(await pool.query("SELECT last_used_at FROM api_key WHERE id = $1", [id])).toMatchObject({ rows });
+});
+
 it("finds a caller while all connections of other statements are in use", async () => {
   await using world = await createWorld();
   const ann = await world.user();

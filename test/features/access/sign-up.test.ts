@@ -137,6 +137,9 @@ describe("a code", () => {
     const after = await user.findUniqueOrThrow({ where: { email: EMAIL } });
     expect(after.plan).toBe("pro");
     expect(after.emailVerifiedAt).toBeInstanceOf(Date);
+    await world.giveCode(EMAIL, CODE);
+    await confirmed(world, { email: EMAIL, code: CODE });
+    expect(await user.findUniqueOrThrow({ where: { email: EMAIL } })).toEqual(after);
     expect(await world.database.models.graph.count()).toBe(1);
   });
 
@@ -145,10 +148,16 @@ describe("a code", () => {
     const { signUpCode } = world.database.models;
     for (const email of ["wrong", "ended", "used"]) await world.giveCode(`${email}@example.com`, CODE);
     const past = new Date(Date.now() - 1_000);
-    await signUpCode.updateMany({ where: { email: "ended@example.com" }, data: { expiresAt: past } });
+    const ended = { email: "overdue@example.com" };
+    await asAnybody(world, signUp, ended);
+    const [overdue] = await deliver(world);
+    await signUpCode.updateMany({
+      where: { email: { in: ["ended@example.com", ended.email] } },
+      data: { expiresAt: past },
+    });
     await confirmed(world, { email: "used@example.com", code: CODE });
 
-    const attempts = { wrong: "87654321", ended: CODE, used: CODE, never: CODE };
+    const attempts = { wrong: "87654321", ended: CODE, overdue: overdue?.long ?? "", used: CODE, never: CODE };
     const verdicts = [];
     for (const [name, code] of Object.entries(attempts)) {
       verdicts.push(await asAnybody(world, confirmSignUp, { email: `${name}@example.com`, code }));
@@ -176,6 +185,17 @@ describe("a code", () => {
     ]);
     const late = await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE }, ANN);
     expect(late).toBeRefused("bad_request", "code_invalid");
+  });
+
+  it("has all its guesses when its mail is sent again, since the first one may have come and been typed", async () => {
+    await using world = await createWorld();
+    await asAnybody(world, signUp, { email: EMAIL });
+    const { id } = await world.database.models.mail.findFirstOrThrow();
+    await newSignUpCode(world.database, EMAIL, id);
+    for (let guess = 0; guess < 5; guess++) await asAnybody(world, confirmSignUp, { email: EMAIL, code: "x" });
+    const again = await newSignUpCode(world.database, EMAIL, id);
+
+    expect((await confirmed(world, { email: EMAIL, code: again?.short ?? "" })).key).toMatch(/^mg_live_/);
   });
 
   it("works after four wrong guesses", async () => {

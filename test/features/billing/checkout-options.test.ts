@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { callerOf } from "../../../src/features/access/caller.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
@@ -94,6 +95,7 @@ it("gives a team's first subscription a trial, which counts as paid and is then 
   await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
 
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "trialing", plan: "team", seats: 5 });
+  expect((await callerOf(`Bearer ${owner.key}`, world.database)).plan).toBe("team");
   expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ status: "trialing", seats: 6 });
   expect((await owner.did(teamInvoices)).invoices.map(({ amount }) => amount)).toEqual([0, 0]);
   await pass(world, 15 * DAY_MS);
