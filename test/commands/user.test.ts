@@ -54,6 +54,7 @@ it("suspends, unsuspends, revokes keys and deletes", async () => {
   expect(unsure).toMatchObject({ code: 2, output: "" });
   expect(unsure.errors).toMatch(/^Nothing was done\. This would revoke 1 key of .*--yes/);
   expect((await run(world, "user", "revoke-keys", ...OF_ANN, "--yes")).json()).toEqual({ email: EMAIL, revoked: 1 });
+  expect((await run(world, "user", "revoke-keys", ...OF_ANN, "--yes")).json()).toEqual({ email: EMAIL, revoked: 0 });
   expect(await mayEnter()).toBe(false);
   const asked = await run(world, "user", "delete", ...OF_ANN);
   expect(asked).toMatchObject({ code: 2, output: "" });

@@ -68,6 +68,24 @@ it("deletes all personal data in every column of every table, and keeps the team
   expect(world.bugs).toEqual([]);
 });
 
+it("deletes the address from requests to the payment provider, but for one that may have to be resent", async () => {
+  await using world = await createWorld();
+  const { member, teamId } = await aTeam(world);
+  const { billingAccount, billingRequest } = world.database.models;
+  await billingAccount.create({ data: { teamId } });
+  const request = { params: { email: member.email } };
+  const asked = { teamId, kind: "customer", request, actorId: member.caller.userId, door: "rest" };
+  await billingRequest.create({ data: { ...asked, id: world.services.newId() } });
+  await billingRequest.create({
+    data: { ...asked, id: world.services.newId(), outcome: "done", endedAt: new Date() },
+  });
+
+  await member.did(deleteAccount, { email: member.email });
+
+  const requests = await billingRequest.findMany({ orderBy: { id: "asc" } });
+  expect(requests.map((row) => row.request)).toEqual([request, {}]);
+});
+
 it("needs the caller's own address, in any case, and changes nothing for another one", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user({ email: "ann@example.com" }), await world.user()];

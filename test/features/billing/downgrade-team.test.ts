@@ -59,9 +59,13 @@ it.each([
   expect(await owner.does(downgradeTeam, { maxMembers: wanted })).toBeRefused("payment_provider_error");
   await world.stripe.advance(MONTH_MS);
   await world.stripe.delivered();
-  // The provider does it, but its answers get lost.
-  world.stripe.fail({ kind: "cut-after", times: 2, method: "POST", path: /subscriptions\/sub_/ });
+  const change = { method: "POST", path: /subscriptions\/sub_/ };
+  // The provider does it, but its answers get lost; then it does not undo it at once.
+  world.stripe.fail({ kind: "cut-after", times: 2, ...change });
+  world.stripe.fail({ kind: "slow", delayMs: 1, ...change });
+  world.stripe.fail({ kind: "cut-before", times: 2, ...change });
 
+  await owner.does(teamSubscription);
   await owner.does(teamSubscription);
   await owner.does(teamSubscription);
 

@@ -47,3 +47,13 @@ it("refuses a size below the number of members, and says this number", async () 
   expect(!verdict.ok && verdict.failure.details).toEqual({ memberCount: 3, pendingInvitations: 0 });
   expect(await owner.did(team, { teamId })).toMatchObject({ name: "Team", maxMembers: 10 });
 });
+
+it("lets maxMembers alone limit a team whose service no longer has a payment provider", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  await world.database.models.billingAccount.create({
+    data: { teamId, subscriptionId: "sub_1", status: "active", seats: 10 },
+  });
+
+  expect(await owner.did(updateTeam, { teamId, maxMembers: 20 })).toMatchObject({ maxMembers: 20 });
+});

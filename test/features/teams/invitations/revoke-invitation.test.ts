@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { acceptInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
+import { markBounced } from "../../../../src/features/teams/invitations/mark-bounced.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { ask } from "../../../support/http.js";
 import { aTeam, anInvitee } from "../../../support/teams.js";
@@ -19,6 +20,18 @@ it("revokes the invitation, so that its token no longer works", async () => {
   expect(again.status).toBe(409);
   expect(again.body).toMatchObject({ error: { code: "conflict", reason: "invitation_revoked" } });
   expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "invitation_revoked");
+});
+
+it("keeps it from bouncing afterwards, so that nobody is told of a mail that no longer counts", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { invitation } = await anInvitee(world, staff);
+  await staff.owner.did(revokeInvitation, { teamId: staff.teamId, invitationId: invitation.id });
+
+  await markBounced(world.services, invitation.id);
+
+  expect(await world.database.models.invitation.findMany()).toMatchObject([{ status: "revoked", bouncedAt: null }]);
+  expect(await world.database.models.mail.count({ where: { kind: "notice" } })).toBe(0);
 });
 
 it("accepts only the id of an invitation of this team, not its token", async () => {
