@@ -116,8 +116,8 @@ describe("importing into the service", () => {
     const text = JSON.stringify({
       memories: ["A", "B", "C"].map((title) => ({ title, content: "x" })),
       relationships: [
-        { from: "A", to: "B", type: "SOLVES", created_at: later, context: "why", strength: 0.7 },
-        { from: "B", to: "C", type: "CAUSES" },
+        { from: "A", to: "B", type: "SOLVES", created_at: later, context: "why", strength: 0.7, confidence: 0.9 },
+        { from: "B", to: "C", type: "CAUSES", context: "how", strength: 0.2, confidence: 0.1 },
         { from: "A", to: "C", type: "FIXES", created_at: earlier },
         { from: "A", to: "C", type: "FIXES", created_at: later },
         { from: "C", to: "A", type: "FIXES", created_at: "soon" },
@@ -133,8 +133,10 @@ describe("importing into the service", () => {
     const stored = await world.database.models.relationship.findMany({ orderBy: { createdAt: "asc" } });
     expect(stored.slice(0, 2)).toMatchObject([
       { type: "FIXES", createdAt: new Date(earlier) },
-      { type: "SOLVES", createdAt: new Date(later), context: "why", strength: 0.7 },
+      { type: "SOLVES", createdAt: new Date(later), context: "why", strength: 0.7, confidence: 0.9 },
     ]);
+    const undated = { context: "how", strength: 0.2, confidence: 0.1 };
+    expect(stored.find(({ type }) => type === "CAUSES")).toMatchObject(undated);
     expect(stored.slice(2).map(({ createdAt }) => createdAt >= begun)).toEqual([true, true, true]);
   });
 

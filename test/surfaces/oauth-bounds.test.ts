@@ -119,14 +119,21 @@ describe("strangers", () => {
     const { clientId, ...tokens } = await walker.connect();
     await world.database.pool.query(
       `INSERT INTO oauth_record (kind, hash, payload, expires_at)
-       SELECT 'Client', sha256(n::text::bytea), '{}', now() + n * interval '1 second'
+       SELECT 'Client', sha256(n::text::bytea), '{}'::json, now() + n * interval '1 second'
+       FROM generate_series(1, $1::int) n
+       UNION ALL SELECT 'Client', sha256(('connected ' || n)::bytea), '{}'::json, now() + interval '300 days'
        FROM generate_series(1, $1::int) n`,
       [waiting],
     );
     const { body: newest } = await walker.register();
 
     const { oAuthRecord } = world.database.models;
-    expect(await oAuthRecord.count({ where: { kind: "Client" } })).toBeLessThanOrEqual(waiting + 100);
+    // Those that somebody connected last longer: they neither give way nor take the room of others.
+    expect(await oAuthRecord.count({ where: { kind: "Client" } })).toBeLessThanOrEqual(2 * waiting + 100);
+    const second = await world.database.pool.query("SELECT 1 FROM oauth_record WHERE hash = sha256($1)", [
+      String(waiting),
+    ]);
+    expect(second.rowCount).toBe(1);
     const first = await world.database.pool.query("SELECT 1 FROM oauth_record WHERE hash = sha256('1')");
     expect(first.rowCount).toBe(0);
     expect((await walker.begin(newest.client_id)).status).toBe(303);

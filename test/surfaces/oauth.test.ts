@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { OAuthRecords } from "../../src/features/oauth/index.js";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
@@ -198,6 +199,8 @@ describe("a connected client", () => {
     const daysUntil = (end: Date | null) => Math.round(((end?.getTime() ?? 0) - Date.now()) / 86_400_000);
 
     expect(daysUntil(key.expiresAt)).toBe(LIMITS.oauth.refreshDays);
+    await new OAuthRecords(world.services).store("AccessToken", "a further one", { grantId: key.id }, 60);
+    expect((await newestKey()).expiresAt).toEqual(key.expiresAt);
     expect(daysUntil(known.expiresAt)).toBe(LIMITS.oauth.grantDays);
   });
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { costOfItems, createMemories } from "../../../src/features/bulk/create-memories.js";
+import { DeleteMemoriesInput, deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
@@ -199,4 +200,15 @@ it("costs budget by its size at both doors, and runs once under an Idempotency-K
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await world.database.models.memory.count()).toBe(2 * ITEMS);
+});
+
+it("costs a request for each part of a request's items, at least one", () => {
+  const few = [0, 1, itemsPerRequest, itemsPerRequest + 1, 2 * itemsPerRequest].map(costOfItems);
+  const ids = Array.from({ length: itemsPerRequest + 1 }, () => "x");
+  const deletions = [{ ids }, { ids, dryRun: true }, { tags: ["x"] }, { tags: ["x"], dryRun: true }];
+
+  expect(few).toEqual([1, 1, 1, 2, 2]);
+  expect(deletions.map((each) => deleteMemories.cost?.(Object.assign(new DeleteMemoriesInput(), each)))).toEqual([
+    ...[2, 1, LIMITS.bulk.items / itemsPerRequest, 1],
+  ]);
 });

@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { exportGraph } from "../../../src/features/bulk/export-graph.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { memories } from "../../../src/features/memories/list-memories.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
@@ -109,6 +110,13 @@ it("keeps authors in the team when its owner restores, and otherwise names the c
   expect(await authorAfter(owner, member.caller.userId)).toBe(member.caller.userId);
   expect(await authorAfter(owner, stranger.caller.userId)).toBe(owner.caller.userId);
   expect(await authorAfter(member, owner.caller.userId)).toBe(member.caller.userId);
+  // In their own graph nobody else has stored anything.
+  const past = "2026-01-01T00:00:00.000Z";
+  const note = { ...NOTE, id: newId(), createdAt: past, updatedAt: past, createdBy: member.caller.userId };
+  await owner.did(restoreMemories, { memories: [note], graph: "personal" });
+  expect(await owner.did(memories, { graph: "personal" })).toMatchObject({
+    memories: [{ createdBy: owner.caller.userId }],
+  });
 });
 
 let ids = 0;
@@ -140,8 +148,14 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
   expect(await ann.does(restoreMemories, { memories: [clash] })).toBeRefused("conflict", "memory_exists");
   const link = { id: newId(), from: note.id, to: newId(), type: "SOLVES", createdAt: past };
   expect(await ann.does(restoreMemories, { relationships: [link] })).toBeRefused("not_found");
-  const unnamed = { ...link, id: "00000000-0000-0000-0000-000000000000", to: other.id };
-  expect(await ann.does(restoreMemories, { relationships: [unnamed] })).toBeRefused("bad_request");
+  for (const wrong of [
+    { createdAt: soon },
+    { id: "00000000-0000-0000-0000-000000000000" },
+    { id: "f0000000-0000-4000-8000-000000000000" },
+  ]) {
+    const relationships = [{ ...link, to: other.id, ...wrong }];
+    expect(await ann.does(restoreMemories, { relationships })).toBeRefused("bad_request");
+  }
   expect(await miscounted(world)).toEqual([]);
 });
 

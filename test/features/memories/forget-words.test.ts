@@ -100,3 +100,15 @@ it("keeps the words of memories that are stored while words are forgotten", asyn
   await forgetAll(world);
   expect(words.has("secret0y")).toBe(true);
 });
+
+it("looks at a graph from which something is taken all the time, too", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [one, two] = [await ann.did(createMemory, note("One.")), await ann.did(createMemory, note("Two."))];
+  await ann.did(deleteMemory, { id: one.id });
+  await world.database.pool.query("UPDATE graph_usage SET words_doubted_at = now() - interval '5 hours'");
+  await ann.did(deleteMemory, { id: two.id });
+
+  expect(await forgetAll(world, 4)).toBeGreaterThan(0);
+  expect((await wordsOf(world, ann)).has("two")).toBe(false);
+});

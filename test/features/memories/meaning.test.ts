@@ -265,3 +265,18 @@ it("embeds memories and finds them by meaning on a running server", async () => 
   const search = async () => (await ask(`${url}/v1/memories/search?query=vehicle`, { key })).body;
   await expect.poll(search).toMatchObject({ memories: [{ title: "The automobile" }], meaning: true });
 });
+
+it("queues nothing when no server has used a model for a week", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  const { embeddingDue, embeddingModel } = at.world.database.models;
+  const queued = [];
+  for (const days of [6, 8]) {
+    await embeddingModel.updateMany({ data: { usedAt: new Date(Date.now() - days * 86_400_000) } });
+    await memoriesTitled(ann, `After ${days} days`);
+    queued.push(await embeddingDue.count());
+  }
+
+  expect(queued).toEqual([1, 1]);
+});
