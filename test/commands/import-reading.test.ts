@@ -176,6 +176,47 @@ describe("reading", () => {
     ]);
   });
 
+  it("merges two memories and two relationships that say the same, and reports what only the second says otherwise", () => {
+    const [one, other] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b-58cc-4372-a567-0e02b2c3d480"];
+    const note = { title: "Retry", content: "Wait." };
+    const link = { from: "Retry", to: "Timeout", type: "SOLVES" };
+    const graph = readText(
+      JSON.stringify({
+        memories: [
+          { ...note, id: one, summary: "First", importance: 0.9, tags: ["a"], context: { project_path: "/a" } },
+          {
+            ...note,
+            id: other,
+            summary: "Second",
+            importance: 0.1,
+            tags: ["b"],
+            context: { project_path: "/b", of: "b" },
+          },
+          { title: "Timeout", content: "Too slow." },
+        ],
+        relationships: [
+          { ...link, strength: 0.9, confidence: 0.7 },
+          { ...link, strength: 0.2, confidence: 0.1 },
+        ],
+      }),
+    );
+
+    expect([...graph.notes.values()][0]).toMatchObject({
+      ...{ summary: "First", importance: 0.9, tags: ["a", "b"] },
+      kept: { externalId: one, context: { project_path: "/a", of: "b" } },
+    });
+    expect([...graph.links.values()]).toMatchObject([
+      { strength: 0.9, confidence: 0.7, context: "strength: 0.2; confidence: 0.1" },
+    ]);
+    expect([graph.memories.merged, graph.relationships.merged]).toEqual([1, 1]);
+    expect([...graph.notCarried]).toEqual([["id", 1]]);
+    expect(leftOut(graph)).toEqual([
+      'the summary of a repeat of memory "Retry": Second: the first one is kept',
+      'the importance of a repeat of memory "Retry": 0.1: the first one is kept',
+      'the context of a repeat of memory "Retry": "{\\"project_path\\":\\"/b\\"}": the first one is kept',
+    ]);
+  });
+
   it("cuts a context that is too long, and says so", () => {
     const relationships = [{ ...EXPORT.relationships[0], properties: { context: "🎈".repeat(10_001) } }];
     const graph = readText(JSON.stringify({ ...EXPORT, relationships }));
