@@ -7,7 +7,7 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { aSubscriber, changesAsked, createBillingWorld, customerOf, seatsOf } from "../../support/billing.js";
-import { aTeam, anInvitee, manyOf, tally } from "../../support/teams.js";
+import { aTeam, anInvitee, letExpire, manyOf, tally } from "../../support/teams.js";
 
 const MONTH_MS = 32 * 24 * 3_600_000;
 
@@ -80,6 +80,9 @@ it("leaves a seat for every member and pending invitation, and lets nobody join 
   const { owner, teamId } = payer;
   await world.seat(await world.user(), teamId);
   await owner.did(inviteMember, { teamId, email: "ann@example.com", role: "member" });
+
+  const { id } = await owner.did(inviteMember, { teamId, email: "bob@example.com", role: "member" });
+  await letExpire(world, id);
 
   expect(await owner.does(downgradeTeam, { maxMembers: 2 })).toBeRefused("conflict", "seats_in_use");
   expect(await seatsOf(world, payer)).toBe(8);

@@ -3,6 +3,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { aPayer, aSubscriber, changesAsked, createBillingWorld, customerOf, seatsOf } from "../../support/billing.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { aTeam, tally } from "../../support/teams.js";
@@ -24,6 +25,8 @@ it("buys more seats, which count as soon as they are paid", async () => {
     proration_behavior: "always_invoice",
     payment_behavior: "pending_if_incomplete",
   });
+  const { events } = await payer.owner.did(teamAudit, { teamId: payer.teamId, action: "upgradeTeam" });
+  expect(events).toMatchObject([{ subject: upgraded.id, detail: "seats: 5 → 8" }]);
 });
 
 it("grants the seats when the invoice is paid, not before", async () => {

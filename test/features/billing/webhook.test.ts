@@ -297,7 +297,7 @@ describe("a subscription that must not exist", () => {
   });
 });
 
-it("deletes events after a month", async () => {
+it("deletes events after a month, and requests with an outcome after three", async () => {
   await using world = await createBillingWorld({ deaf: true });
   await send(world, eventOf("evt_old", "cus_x"));
   await send(world, eventOf("evt_new", "cus_x"));
@@ -305,8 +305,22 @@ it("deletes events after a month", async () => {
     "UPDATE payment_event SET received_at = now() - interval '31 days' WHERE id = 'evt_old'",
   );
 
+  const { billingAccount, billingRequest } = world.database.models;
+  const [teamId, newId] = [world.services.newId(), () => world.services.newId()];
+  await billingAccount.create({ data: { teamId } });
+  const asked = { teamId, kind: "expire", request: {} };
+  const [old, done] = [{ createdAt: new Date(Date.now() - 91 * 86_400_000) }, { outcome: "done", endedAt: new Date() }];
+  await billingRequest.createMany({
+    data: [
+      { ...asked, ...old, ...done, id: newId(), door: "old" },
+      { ...asked, ...old, id: newId(), door: "open" },
+      { ...asked, ...done, id: newId(), door: "new" },
+    ],
+  });
+
   await forgetBillingHistory(world.services);
 
+  expect((await billingRequest.findMany()).map(({ door }) => door).sort()).toEqual(["new", "open"]);
   const { rows } = await world.database.pool.query("SELECT id FROM payment_event");
   expect(rows).toEqual([{ id: "evt_new" }]);
 });
