@@ -3,7 +3,7 @@ import { IdField } from "../../operation/id.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { defineOperation } from "../../operation/operation.js";
 import { API_KEY_EXAMPLE, ApiKeyNotFound, ScopeNotHeld, assertHeld, toApiKey } from "./api-key.js";
-import { revokeWithDescendants } from "./key-lineage.js";
+import { endOfKeyInUse, revokeWithDescendants } from "./key-lineage.js";
 
 @InputType({ description: "Which API key to revoke." })
 export class RevokeApiKeyInput {
@@ -45,6 +45,8 @@ export const revokeApiKey = defineOperation({
     await lockRow(database, "user_account", { id: caller.userId });
     const key = await database.models.apiKey.findFirst({ where: { id, userId: caller.userId } });
     if (!key) throw new ApiKeyNotFound();
+    // Of two keys that revoke each other at the same moment, the second has ended by now.
+    await endOfKeyInUse(context);
     if (id !== caller.keyId) assertHeld(context, toApiKey(key).scopes);
     const revoked = await revokeWithDescendants(context, id);
     return { id, alsoRevoked: revoked.filter((other) => other !== id) };

@@ -4,6 +4,7 @@ import { apiKeys } from "../../../src/features/access/list-api-keys.js";
 import { revokeApiKey } from "../../../src/features/access/revoke-api-key.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
+import { roundsOf } from "../../support/rounds.js";
 import { createWorld } from "../../support/world.js";
 
 it("takes effect with the next request, at every server", async () => {
@@ -39,6 +40,22 @@ it("can revoke the key in use", async () => {
   await ann.did(revokeApiKey, { id: ann.caller.keyId });
 
   expect(await opens(world, ann.key)).toBe(false);
+});
+
+it("lets one of two keys win that revoke each other at the same moment", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let round = 0; round < roundsOf(50); round++) {
+    const keys = await Promise.all([1, 2].map((name) => ann.did(createApiKey, { name: `${name}` })));
+    const actors = await Promise.all(keys.map(({ key }) => ann.withKey(key)));
+    await Promise.all(actors.map((actor, index) => actor.does(revokeApiKey, { id: keys[1 - index]?.id })));
+
+    const open = await Promise.all(keys.map(({ key }) => opens(world, key)));
+
+    expect(open.filter(Boolean)).toHaveLength(1);
+    await Promise.all(keys.map(({ id }) => ann.did(revokeApiKey, { id })));
+    await world.database.pool.query("DELETE FROM api_key WHERE revoked_at IS NOT NULL");
+  }
 });
 
 it("refuses keys of other users", async () => {
