@@ -6,6 +6,7 @@ import type Stripe from "stripe";
 import { type Config, assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
+import { LIMITS } from "../limits.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
 import { verifyMailServer } from "../platform/mailer.js";
 import { isMigrated } from "../platform/migrations.js";
@@ -179,12 +180,27 @@ async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {
   }
 }
 
+const tooSlow = (ms: number): string =>
+  `The embeddings server takes ${ms} ms for a query, and a search waits ${LIMITS.embeddings.searchMs} ms: new queries are ` +
+  "searched by words alone. Use a smaller model or a nearer server.";
+
 async function embeddingsWork({ embeddings }: Config): Promise<string | undefined> {
   if (!embeddings) return undefined;
   try {
-    const [vector] = await new EmbeddingsServer(embeddings).embed(["A memory."], 10_000);
-    return `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions.`;
+    const server = new EmbeddingsServer(embeddings);
+    // The first request may load the model.
+    const [vector] = await server.embed(["A memory."], 10_000);
+    const took: number[] = [];
+    for (let query = 0; query < 3; query++) {
+      const asked = performance.now();
+      await server.embed([`A query, number ${query}`], 10_000);
+      took.push(performance.now() - asked);
+    }
+    const fastest = Math.ceil(Math.min(...took));
+    if (fastest > LIMITS.embeddings.searchMs) throw new Problem(tooSlow(fastest));
+    return `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions; a query in ${fastest} ms.`;
   } catch (error) {
+    if (error instanceof Problem) throw error;
     const { message } = error as Error;
     throw new Problem(`The embeddings server cannot be used: ${message}. Check EMBEDDINGS_URL, _MODEL and _KEY.`);
   }

@@ -5,6 +5,7 @@ import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/payments.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
+import { LIMITS } from "../../src/limits.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { startMailServer } from "../support/mail-server.js";
 import { createWorld } from "../support/world.js";
@@ -46,6 +47,15 @@ it("finds no problem in a healthy installation, and says what is not configured"
   expect(by.get("embeddings")?.says).toContain("20 dimensions");
   expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
+});
+
+it("says that an embeddings server is too slow for searches to wait for it", async () => {
+  await using embeddings = await startEmbeddingsServer();
+  embeddings.delayMs = LIMITS.embeddings.searchMs + 50;
+  const { code, by } = await examined({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
+
+  expect(code).toBe(1);
+  expect(by.get("embeddings")).toMatchObject({ state: "wrong", says: expect.stringContaining("by words alone") });
 });
 
 it("says what is wrong with each part and what to do, and exits with 1", async () => {

@@ -62,12 +62,40 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
   const claimed = await claimDueMemories(context);
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
-  let failures = 0;
+  let failed = false;
   for (const group of groups) {
     if (group.length === 0 || (await embedTogether(context, group))) continue;
-    if (++failures === FAILURES_MAX) break;
+    failed = true;
+    if (await isWorking(context)) await giveUp(context, group);
+    else {
+      await forgive(context, claimed);
+      break;
+    }
   }
-  return failures === 0 && claimed.length === batch;
+  return !failed && claimed.length === batch;
+}
+
+/** Whether the server embeds anything at all: else it is at fault, and no text. */
+const isWorking = async ({ meaning: { server } }: Embedding): Promise<boolean> =>
+  server.embed(["A memory."], requestMs).then(
+    () => true,
+    () => false,
+  );
+
+/** Forgets those of a group that were refused too often. */
+async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
+  for (const due of group) if (due.attempts >= ATTEMPTS_MAX) await settleDue(context, due);
+}
+
+/**
+ * An outage uses up no attempts, however long it lasts. What was tried before is still tried alone: one text may be what
+ * ends the server.
+ */
+async function forgive({ database: { models } }: Embedding, claimed: readonly DueMemory[]): Promise<void> {
+  for (const { graphId, memoryId, dueAt, attempts } of claimed) {
+    if (attempts <= FORGIVEN_TO) continue;
+    await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: { attempts: FORGIVEN_TO } });
+  }
 }
 
 /** A queued memory, as this server claimed it. */
@@ -100,8 +128,8 @@ async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
 const waitMsAfter = (attempts: number): number =>
   Math.min(longestWaitMs, Math.max(shortestWaitMs, 5_000 * 2 ** (attempts - 1)));
 
-/** After this many failures in one run, the server is at fault and not a text: the run ends. */
-const FAILURES_MAX = 3;
+/** Attempts after an outage: fewer than those after which a new model does not wait for a memory (`fill_embeddings`). */
+const FORGIVEN_TO = 2;
 
 interface Text {
   readonly due: DueMemory;
@@ -124,7 +152,6 @@ async function embedTogether(context: Embedding, group: readonly DueMemory[]): P
     if (!(error instanceof EmbeddingsFailed)) throw error;
     meter?.embeddingsFailed();
     warnSeldom(log, "embeddings", { reason: error.message }, "memories could not be embedded; it will be tried again");
-    for (const due of group) if (due.attempts >= ATTEMPTS_MAX) await settleDue(context, due);
     return false;
   }
   let start = 0;
