@@ -7,14 +7,17 @@ import { warnSeldom } from "../../platform/warn-seldom.js";
 
 const { loaded, mergedByMeaning } = LIMITS.embeddings;
 
-/** A memory whose text, in the given version, is near to the query in meaning. */
+/**
+ * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and 0
+ * if it is as near as unrelated texts are by the same model.
+ */
 export type NearMemory = NearVector;
 
 type Finding = Pick<Context, "database" | "log" | "meter">;
 
 /**
  * The memories of a graph that are nearest to a query in meaning, nearest first. Null without an embeddings server,
- * after a failure or when time is up: then the search is by words alone. Never throws.
+ * before anything is embedded, after a failure or when time is up: then the search is by words alone. Never throws.
  */
 export async function findByMeaning(
   { meaning, ...context }: Finding & Pick<Context, "meaning">,
@@ -23,7 +26,14 @@ export async function findByMeaning(
 ): Promise<readonly NearMemory[] | null> {
   if (!meaning) return null;
   const over = new AbortController();
-  const late = sleep(meaning.bounds.searchMs, null, { signal: over.signal, ref: false }).catch(() => null);
+  const { searchMs } = meaning.bounds;
+  const late = sleep(searchMs, null, { signal: over.signal, ref: false }).then(
+    () => {
+      warnSeldom(context.log, "late meaning", { waited_ms: searchMs }, "a search did not wait longer for its meaning");
+      return null;
+    },
+    () => null,
+  );
   const found = find(context, meaning, graphId, query).catch((error: unknown) => {
     context.meter?.embeddingsFailed();
     const { message: reason } = error as Error;
@@ -44,18 +54,20 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
     graphVectors.findUnique({ where: { graphId } }),
     embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
   ]);
-  if (!stored) return [];
+  // Nothing is embedded yet.
+  if (!stored) return null;
   // A new model serves searches only after it has embedded everything.
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
-  const [vector] = await Promise.all([
+  const [vector, unrelated] = await Promise.all([
     meaning.vectorOf(query, serving),
+    meaning.unrelatedBy(serving),
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
   ]);
   const matrix = matrixOf(graphId, serving);
   const found = await meaning.index.find(matrix, vector, mergedByMeaning);
   // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
   if (!found) meaning.loaded.delete(matrix);
-  return found ?? null;
+  return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) })) ?? null;
 }
 
 const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;

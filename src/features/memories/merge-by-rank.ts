@@ -7,7 +7,15 @@ import type { Found, Hit, SearchWishes } from "./search.js";
 import { TUNING } from "./search-tuning.js";
 
 const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
-const { exact, ranksBefore, nearness, superseded } = TUNING.meaning;
+const { exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
+
+/** The last of the merged hits with every word is still before the best without: that one has `likelyShare`, and is meant. */
+const EXACT_SHARE = ((likelyShare + 1) * (ranksBefore + mergedByWords)) / ranksBefore;
+
+const shareOf = (relevance: number): number => {
+  if (relevance >= exact) return EXACT_SHARE;
+  return relevance >= likely ? likelyShare : 1;
+};
 
 type Merging = Pick<Context, "database" | "now">;
 
@@ -31,7 +39,7 @@ export async function mergeByRank(
   const scores = new Map<string, number>();
   const add = (id: string, rank: number, share: number) =>
     scores.set(id, (scores.get(id) ?? 0) + share / (ranksBefore + rank));
-  for (const [rank, { id, relevance }] of found.hits.entries()) add(id, rank, relevance >= exact ? 1 + ranksBefore : 1);
+  for (const [rank, { id, relevance }] of found.hits.entries()) add(id, rank, shareOf(relevance));
   const present = near.filter(({ owner }) => known.has(owner));
   for (const [rank, { owner }] of present.entries()) {
     add(owner, rank, known.get(owner)?.newer || words.get(owner)?.newer ? superseded : 1);

@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
 import { findByMeaning } from "../../../src/features/memories/find-by-meaning.js";
+import { readNearMemories, mergeByRank } from "../../../src/features/memories/merge-by-rank.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { readBacklog } from "../../../src/backlog.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning.js";
@@ -68,6 +70,47 @@ it("finds memories with the same meaning in other words, after those with every 
     relevance: expect.closeTo(1, 1),
   });
 });
+
+it("finds only what is nearer than unrelated texts, by a model for which all texts are near", async () => {
+  await using at = await meaningfulWorld();
+  await using narrow = new Meaning(at.server.client("narrow"), undefined, PATIENT);
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile stalls", "A physician calls");
+  await at.embed(narrow);
+  const context = { ...at.world.services, meaning: narrow };
+
+  const [nearest, other] = (await findByMeaning(context, ann.caller.personalGraphId, "vehicle")) ?? [];
+
+  expect(nearest?.score).toBeCloseTo(1, 1);
+  expect(other?.score).toBeLessThan(0.1);
+});
+
+it("puts what words find well before what is only meant, and what they hardly find behind it", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const graphId = ann.caller.personalGraphId;
+  const [physician, automobile] = await memoriesTitled(ann, "A physician calls", "The automobile stalls");
+  await at.embed();
+  const wishes = { query: "vehicle", limit: 10, offset: 0, explain: false, withText: false };
+  const nearest = (await findByMeaning({ ...at.world.services, meaning: at.meaning }, graphId, "vehicle")) ?? [];
+  const hits = await readNearMemories(at.world.services, graphId, await everyMemory(at.world), wishes);
+  const titlesWith = async (relevance: number) => {
+    const found = [physician, automobile].flatMap(({ id }) => hits.get(id) ?? []).map((hit) => ({ ...hit, relevance }));
+    const words = { hits: found.slice(0, 1), total: 1, concepts: [] };
+    const merged = await mergeByRank(at.world.services, graphId, { found: words, nearest }, wishes);
+    return merged.hits.map(({ title }) => title);
+  };
+
+  expect(await titlesWith(0.9)).toEqual(["A physician calls", "The automobile stalls"]);
+  expect(await titlesWith(0.55)).toEqual(["A physician calls", "The automobile stalls"]);
+  const both = { hits: [...hits.values()].map((hit) => ({ ...hit, relevance: 0.2 })), total: 2, concepts: [] };
+  const merged = await mergeByRank(at.world.services, graphId, { found: both, nearest }, wishes);
+  expect(merged.hits[0]?.title).toBe("The automobile stalls");
+});
+
+/** As if each were meant. */
+const everyMemory = async ({ database }: World) =>
+  (await database.models.memory.findMany()).map(({ id: owner, version }) => ({ owner, version, score: 1 }));
 
 it("follows changes of texts and relationships, and deletions, on every server", async () => {
   await using at = await meaningfulWorld();
@@ -151,7 +194,8 @@ it("switches to another model when that is complete, and forgets the previous on
     const before = at.server.asked.length;
     const context = { ...at.world.services, meaning: by };
     const found = await findByMeaning(context, ann.caller.personalGraphId, `vehicle ${before}`);
-    return { found: found?.length, models: at.server.asked.slice(before).map(({ model }) => model) };
+    const models = new Set(at.server.asked.slice(before).map(({ model }) => model));
+    return { found: found?.length, models: [...models] };
   };
   const context = { ...at.world.services, meaning: next };
 
@@ -214,6 +258,42 @@ it("retries failed texts, and is not stopped by one bad text", async () => {
   await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 19");
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
+});
+
+it("uses up no attempts while the server is down, and then embeds all", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { models } = at.world.database;
+  const context = { ...at.world.services, meaning: at.meaning };
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  at.server.trouble = "fails";
+  expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+
+  for (let attempt = 0; attempt < 25; attempt++) {
+    while (await fillModel(context));
+    await models.embeddingDue.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } });
+    await embedDueMemories(context);
+  }
+  // A model that has embedded nothing must not take over from another.
+  expect(await models.embeddingModel.findMany({ select: { complete: true } })).toEqual([{ complete: false }]);
+  expect((await readBacklog(at.world.services))["embeddings"]?.count).toBe(2);
+
+  at.server.trouble = undefined;
+  await models.embeddingDue.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } });
+  await at.embed();
+  expect((await find(ann, "vehicle")).titles.toSorted()).toEqual(["The automobile", "The wagen"]);
+});
+
+it("says that nothing is found by meaning while nothing is embedded, and in the log when the server is slow", async () => {
+  await using at = await meaningfulWorld({ searchMs: 50 });
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile");
+  expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+
+  await at.embed();
+  at.server.delayMs = 1_000;
+  expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+  expect(at.world.log.join("\n")).toContain('"waited_ms":50');
 });
 
 const waiting = ({ database }: World) => database.models.embeddingDue.count();
