@@ -26,8 +26,8 @@ export async function readBacklog({
     mails: backlog(mails._count, mails._min.createdAt),
     payment_events: backlog(events._count, events._min.receivedAt),
     billing_requests: backlog(requests._count, requests._min.createdAt),
-    // Memories are queued even without an embeddings server, for the day when there is one; until then none is late. How
-    // long one that is tried again has waited is not known.
+    // Memories are queued even without an embeddings server, for the day when there is one; until then none is late.
+    // How long one that is tried again has waited is not known.
     ...(meaning && { embeddings: backlog(memories._count, memories._min.dueAt) }),
   };
 }

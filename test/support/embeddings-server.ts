@@ -65,7 +65,9 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   return standIn;
 }
 
-/** Each model has its own number of dimensions and its own position for each concept; by `narrow` all texts are near. */
+/**
+ * Each model has its own number of dimensions and its own position for each concept; by `narrow` all texts are near.
+ */
 function vectorOf(text: string, model: string): number[] {
   if (model === "narrow") return narrowVectorOf(text);
   const [size, shift]: readonly [number, number] = model === "one" ? [20, 0] : [33, 7];

@@ -88,8 +88,8 @@ async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<
 }
 
 /**
- * An outage uses up no attempts, however long it lasts. What was tried before is still tried alone: one text may be what
- * ends the server.
+ * An outage uses up no attempts, however long it lasts. What was tried before is still tried alone: one text may be
+ * what ends the server.
  */
 async function forgive({ database: { models } }: Embedding, claimed: readonly DueMemory[]): Promise<void> {
   for (const { graphId, memoryId, dueAt, attempts } of claimed) {
@@ -128,7 +128,9 @@ async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
 const waitMsAfter = (attempts: number): number =>
   Math.min(longestWaitMs, Math.max(shortestWaitMs, 5_000 * 2 ** (attempts - 1)));
 
-/** Attempts after an outage: fewer than those after which a new model does not wait for a memory (`fill_embeddings`). */
+/**
+ * Attempts after an outage: fewer than those after which a new model does not wait for a memory (`fill_embeddings`).
+ */
 const FORGIVEN_TO = 2;
 
 interface Text {

@@ -8,8 +8,8 @@ import { warnSeldom } from "../../platform/warn-seldom.js";
 const { loaded, mergedByMeaning } = LIMITS.embeddings;
 
 /**
- * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and 0
- * if it is as near as unrelated texts are by the same model.
+ * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and
+ * 0 if it is as near as unrelated texts are by the same model.
  */
 export type NearMemory = NearVector;
 
@@ -60,7 +60,8 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
   const [vector, unrelated] = await Promise.all([
     meaning.vectorOf(query, serving),
-    meaning.unrelatedBy(serving),
+    // Cosines are compared as they are until it is measured.
+    meaning.unrelatedBy(serving).catch(() => 0),
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
   ]);
   const matrix = matrixOf(graphId, serving);

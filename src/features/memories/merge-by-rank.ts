@@ -9,7 +9,10 @@ import { TUNING } from "./search-tuning.js";
 const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
 const { exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
 
-/** The last of the merged hits with every word is still before the best without: that one has `likelyShare`, and is meant. */
+/**
+ * The last of the merged hits with every word is still before the best without: that one has `likelyShare`, and the
+ * first place by meaning.
+ */
 const EXACT_SHARE = ((likelyShare + 1) * (ranksBefore + mergedByWords)) / ranksBefore;
 
 const shareOf = (relevance: number): number => {

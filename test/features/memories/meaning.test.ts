@@ -85,6 +85,16 @@ it("finds only what is nearer than unrelated texts, by a model for which all tex
   expect(other?.score).toBeLessThan(0.1);
 });
 
+it("finds by meaning also if the server refuses the texts that tell how near unrelated ones are", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile stalls");
+  await at.embed();
+  at.server.refused = "violin";
+
+  expect(await find(ann, "vehicle")).toEqual({ titles: ["The automobile stalls"], meaning: true });
+});
+
 it("puts what words find well before what is only meant, and what they hardly find behind it", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
