@@ -84,12 +84,7 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
   const long = randomBytes(32).toString("base64url");
   const createdAt = await timeOf(database);
   const expiresAt = new Date(createdAt.getTime() + codeMinutes * 60_000);
-  const code = {
-    hash: hashCode(email, short),
-    longHash: hashCode(email, long),
-    createdAt,
-    expiresAt,
-  };
+  const code = { hash: hashCode(email, short), longHash: hashCode(email, long), createdAt, expiresAt };
   await models.signUpCode.upsert({
     where: { mailId },
     create: { mailId, email, askedBy: mail.askedBy, ...code },
@@ -127,20 +122,13 @@ function takeTry(database: Database, { email, hash, asker }: Try): Promise<boole
   return database.transaction(async (inner) => {
     const { signUpCode } = inner.models;
     const where = { email, expiresAt: { gt: await timeOf(inner) } };
-    const open = await signUpCode.findMany({
-      where,
-      select: { mailId: true },
-      orderBy: { mailId: "asc" },
-    });
+    const open = await signUpCode.findMany({ where, select: { mailId: true }, orderBy: { mailId: "asc" } });
     for (const { mailId } of open) await lockRow(inner, "sign_up_code", { mail_id: mailId });
     const locked = await signUpCode.findMany({ where: { ...where, mailId: { in: idsOf(open) } } });
     const tried = locked.filter(
       ({ triedBy }) => triedBy.length < triesPerCode && triedBy.filter((one) => one === asker).length < triesPerNetwork,
     );
-    await signUpCode.updateMany({
-      where: { mailId: { in: idsOf(tried) } },
-      data: { triedBy: { push: asker } },
-    });
+    await signUpCode.updateMany({ where: { mailId: { in: idsOf(tried) } }, data: { triedBy: { push: asker } } });
     return tried.some((code) => Buffer.compare(code.hash, hash) === 0);
   });
 }

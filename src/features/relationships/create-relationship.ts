@@ -10,7 +10,6 @@ import {
   GraphInput,
   MemoryNotFound,
   NoTeamGraph,
-  OPEN_TYPES,
   chosenGraphId,
   resolveMemoryIds,
   relationshipsOfEach,
@@ -116,10 +115,7 @@ export const createRelationship = defineOperation({
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
       const full = await fullEnd(database, link);
-      if (context.door === "mcp") {
-        await assertNotReplaced(database, link);
-        await assertHelps(database, link);
-      }
+      if (context.door === "mcp") await assertNotReplaced(database, link);
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
         await settle(context, graphId, { bytes });
         return { graphId, id, from, to, type, ...said, createdAt };
@@ -172,23 +168,6 @@ async function assertNotReplaced({ models }: Database, { graphId, fromId, type, 
     "REPLACES this memory already. Read both: update the one that is to hold, or delete the one that is wrong";
   throw new InvalidInput([{ path: "toMemoryId", message }]);
 }
-
-/**
- * What an agent says backwards would stay: the problem open, and the solution solved by it.
- * @throws InvalidInput
- */
-async function assertHelps({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
-  if (!HELPING.has(type)) return;
-  const where = { graphId, id: { in: [fromId, toId] } };
-  const ends = await models.memory.findMany({ where, select: { id: true, type: true } });
-  const [from = "", to = ""] = [fromId, toId].map((end) => ends.find(({ id }) => id === end)?.type);
-  if (!OPEN_TYPES.includes(from) || !HELPS.has(to)) return;
-  const message = `reads backwards: the ${from} would help the ${to}. Swap the two ids`;
-  throw new InvalidInput([{ path: "relationshipType", message }]);
-}
-
-const HELPING: ReadonlySet<string> = new Set(["SOLVES", "ADDRESSES"]);
-const HELPS: ReadonlySet<string> = new Set(["solution", "fix"]);
 
 interface Link {
   readonly graphId: string;
