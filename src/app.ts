@@ -47,6 +47,8 @@ export interface AppOverrides {
   readonly storage?: Services["storage"];
   readonly waits?: WaitBounds;
   readonly paymentWaits?: PaymentWaits;
+  /** How long it still serves after it was told to stop. */
+  readonly leaveMs?: number;
 }
 
 /**
@@ -60,6 +62,7 @@ export async function startApp(
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
   const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits, tracer } = overrides;
+  const { leaveMs = config.development ? 0 : LIMITS.stop.leaveMs } = overrides;
   const onErrorOf = (what: string) => (err: Error) =>
     warnSeldom(log, `${what} ${whyUnavailable(err)}`, { err }, `a connection to ${what} was lost`);
   const isOpen = typeof where === "object";
@@ -129,7 +132,7 @@ export async function startApp(
   const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
   const stop = async () => {
     stopping = true;
-    if (!config.development) await sleep(LIMITS.stop.leaveMs);
+    if (leaveMs > 0) await sleep(leaveMs);
     const drained = new AbortController();
     const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
     await Promise.all([closeServer(server), Promise.race([chores[Symbol.asyncDispose](), over])]);

@@ -1,5 +1,7 @@
 import { type RequestListener, type Server, createServer } from "node:http";
+import type { Socket } from "node:net";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { readInSlices } from "./read-in-slices.js";
 import type { MailOutcome, Meter, RequestFacts } from "./meter.js";
 
 /** A pool of connections, as node-postgres counts it. */
@@ -35,6 +37,8 @@ const BACKLOG_KEPT_MS = 10_000;
 /** Of the port for metrics: connections, and how long a request may take to arrive. */
 const CONNECTIONS = 100;
 const HEAD_MS = 10_000;
+/** Fewer than most requests have, so that hardly more than the first one is parsed. */
+const SLICE_BYTES = 64;
 
 /**
  * The metrics of one process, for Prometheus. Labels have few values: doors, operations, reasons of failures, budgets,
@@ -127,11 +131,18 @@ export class Metrics implements Meter {
 
   /**
    * Serves `GET /metrics`, on a port of its own, which only the operator's network should reach. A connection gets one
-   * answer: else thousands of requests, sent ahead on it, would all be worked on before anything else.
+   * answer, and what follows its first request is not parsed: else thousands of requests, sent ahead on it, would all
+   * be worked on before anything else.
    */
   createServer(): Server {
-    const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: HEAD_MS }, this.#answer);
-    return Object.assign(server, { maxConnections: CONNECTIONS, maxRequestsPerSocket: 1 });
+    const asked = new WeakSet<Socket>();
+    const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: HEAD_MS }, (request, response) => {
+      if (asked.has(request.socket)) return;
+      asked.add(request.socket);
+      this.#answer(request, response.setHeader("Connection", "close"));
+    });
+    readInSlices(server, { bytes: SLICE_BYTES, hasEnough: (socket) => asked.has(socket) });
+    return Object.assign(server, { maxConnections: CONNECTIONS });
   }
 
   readonly #answer: RequestListener = (request, response) => {

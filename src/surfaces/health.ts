@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { scopeOf } from "./http.js";
+import { MethodNotAllowed } from "./plain-errors.js";
 
 export interface Health {
   /** Why the server cannot serve; null if it can. */
@@ -29,8 +30,14 @@ export function healthRoutes(health: Health): Router {
   router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
   router.get("/readyz", answer({ status: "ready" }));
   router.get("/health", answer({ status: "healthy", version: PACKAGE.version }));
+  router.all(["/healthz", "/readyz", "/health"], (_request, response) => {
+    response.set("Allow", METHODS.join(", "));
+    throw new MethodNotAllowed(METHODS);
+  });
   return router;
 }
+
+const METHODS = ["GET", "HEAD"];
 
 /** Concurrent checks share one query to the database, and its result is cached for a short time. */
 export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Health {

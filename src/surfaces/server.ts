@@ -2,11 +2,11 @@ import { IncomingMessage, type Server, ServerResponse, createServer } from "node
 import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
+import { readInSlices } from "../platform/read-in-slices.js";
 import { type RefusalParts, closeAfterAnswer, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
-import { readInSlices } from "./read-in-slices.js";
 
 /** Longer than most proxies keep idle connections (60 s), so that no proxy sends a request on one that just closed. */
 const KEEP_ALIVE_MS = 65_000;

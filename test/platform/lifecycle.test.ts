@@ -121,7 +121,7 @@ it("refuses a second server on the same data folder, and says what to do", async
 });
 
 it("creates users on the command line beside a running server, and prints one JSON value", async () => {
-  const dataDir = dataFolder();
+  const dataDir = await madeFolder();
   const { url } = await start({ DATA_DIR: dataDir }).ready();
   const create = ["create", "--email", "Ann@example.com", "--verified", "--plan", "free", "--json"];
 

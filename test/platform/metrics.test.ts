@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/metrics.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
-import { exchange } from "../support/socket.js";
+import { connected, exchange, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const MONITORING = {
@@ -205,6 +207,21 @@ it("answers one request for each connection, and collects once for simultaneous 
   expect(collected).toBe(1);
   await metrics.text();
   expect(collected).toBe(2);
+});
+
+it("parses hardly more than the first request of a connection, whatever is sent ahead", async () => {
+  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const server = new Metrics({ ...nothing, isReady: async () => true }).createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  let parsed = 0;
+  server.on("request", () => parsed++);
+  await once(server, "listening");
+  const socket = connected(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+  socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000));
+
+  expect((await untilClosed(socket)).match(/^HTTP\/1\.1 200 /gm)).toHaveLength(1);
+  expect(parsed).toBeLessThan(5);
 });
 
 it("names only existing metrics in dashboard, alerts and documentation", async () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, get } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import express from "express";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
@@ -97,6 +97,42 @@ it("serves pipelined requests up to the limit, and closes the connection at one 
   };
 
   expect([await send(4), await send(5)]).toEqual([4, 0]);
+});
+
+describe("a client that sends further requests before it reads its answers", () => {
+  /** Reads nothing until its answers fill all buffers, sends the rest, and then reads everything. */
+  async function readLate(url: string, rest: string): Promise<string> {
+    const socket = opened(url);
+    socket.write(asking(LARGE).repeat(28));
+    await once(socket, "readable");
+    // When others have been served, the first answers have filled the buffers.
+    await ask(url + LARGE);
+    socket.write(rest);
+    await ask(url + LARGE);
+    return untilClosed(socket);
+  }
+
+  it("gets all of them, in their order", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const padded = asking("/docs").replace("\r\n\r\n", `\r\nX-Padding: ${"x".repeat(7_000)}\r\n\r\n`);
+
+    const answers = await readLate(url, padded.repeat(2) + padded.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+
+    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(Array(31).fill("HTTP/1.1 200"));
+  });
+
+  it("is refused a body that is too large, and the process goes on", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const head =
+      "POST /signup HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n";
+
+    const answers = await readLate(url, head + "x".repeat(100_000));
+
+    expect(answers.match(/^HTTP\/1\.1 \d+/gm)?.slice(0, 28)).toEqual(Array(28).fill("HTTP/1.1 200"));
+    expect(world.bugs).toEqual([]);
+  });
 });
 
 it("releases the slots of requests when their connection is cut, answered or not", async () => {

@@ -16,6 +16,20 @@ it("says without a key that the process is alive and ready", async () => {
   expect(seen(await ask(`${url}/readyz`))).toEqual([200, { status: "ready" }]);
 });
 
+it("answers 405 to other methods than reading, as every path of the reference", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+
+  for (const path of ["/healthz", "/readyz", "/health"]) {
+    const { status, headers, body } = await ask(url + path, { method: "POST", body: {} });
+    expect([path, status, headers.get("allow"), body]).toMatchObject([
+      ...[path, 405, "GET, HEAD"],
+      { error: { code: "method_not_allowed" } },
+    ]);
+    expect((await ask(url + path, { method: "HEAD" })).status).toBe(200);
+  }
+});
+
 it("is not ready before the database has every migration", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
