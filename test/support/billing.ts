@@ -1,3 +1,4 @@
+import { Stripe } from "stripe";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
@@ -5,6 +6,7 @@ import { PaymentProviderError } from "../../src/features/billing/failures.js";
 import { type BillingAccount, accountOf } from "../../src/features/billing/account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { type Answer, ask } from "./http.js";
 import { type Actor, type World, type WorldsWishes, createWorld } from "./world.js";
 
 /** A world with a payment provider. */
@@ -69,6 +71,32 @@ export async function aSubscriber(world: BillingWorld, wishes: { seats?: number 
   await world.stripe.pay(sessionId);
   await world.stripe.delivered();
   return payer;
+}
+
+/** An event as Stripe would send it. */
+export const eventOf = (id: string, customer: string, type = "customer.subscription.updated"): string =>
+  JSON.stringify({ id, object: "event", type, data: { object: { object: "subscription", id: "sub_x", customer } } });
+
+interface Sending {
+  readonly secret?: string;
+  readonly timestamp?: number;
+  readonly headers?: Record<string, string>;
+}
+
+/** Sends an event with its signature, as Stripe does. */
+export function sendEvent(
+  { stripe, app: { url } }: { readonly stripe: StandInStripe; readonly app: Pick<RunningApp, "url"> },
+  payload: string,
+  { secret = stripe.webhookSecret, timestamp, headers }: Sending = {},
+): Promise<Answer> {
+  const signature = Stripe.webhooks.generateTestHeaderString({
+    ...{ payload, secret },
+    ...(timestamp !== undefined && { timestamp }),
+  });
+  return ask(`${url}/billing/stripe-webhook`, {
+    headers: { ...headers, "stripe-signature": signature },
+    body: payload,
+  });
 }
 
 /** The local copy of the team's billing account. */

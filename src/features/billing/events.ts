@@ -1,5 +1,8 @@
 import { LIMITS } from "../../limits.js";
+import { TeamNotFound } from "../../operation/standing.js";
+import type { Payments } from "../../platform/payments.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
+import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { withBillingSession } from "./session.js";
 
 const DAY_MS = 86_400_000;
@@ -18,7 +21,7 @@ export interface PaymentEvent {
 /**
  * Processes an event that Stripe has signed. Its content may be outdated, so the event only says which team's copy to
  * refresh. Therefore events may come twice, late and in any order, and one that fails may be sent again.
- * @throws PaymentProviderError, or an error of the database: Stripe must send the event again.
+ * @throws PaymentProviderError, AccountBusy, or an error of the database: Stripe must send the event again.
  */
 export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {
   const { database } = services;
@@ -30,8 +33,46 @@ export async function receivePaymentEvent(services: BillingServices, event: Paym
   if (recorded?.processedAt) return;
   // Customers of other services in the same Stripe account are ignored.
   const teamId = customerId === null ? undefined : await teamOfCustomer(database, customerId);
-  if (teamId !== undefined) await withBillingSession(services, teamId, ({ copy }) => copy.refresh());
+  if (teamId !== undefined) await refreshTogether(services, teamId);
   await paymentEvent.updateMany({ where: { id, processedAt: null }, data: { processedAt: new Date() } });
+}
+
+/** A refresh that has not begun: events that come meanwhile share it. */
+interface Refresh {
+  isShared: boolean;
+  readonly done: Promise<unknown>;
+}
+
+const upcomingOf = new WeakMap<Payments, Map<string, Refresh>>();
+
+/**
+ * Refreshes a team's copy, once for all events of a burst: one session for each would take the database's connections
+ * for so long that most events fail.
+ */
+async function refreshTogether(services: BillingServices, teamId: string): Promise<void> {
+  const { payments } = services.billing;
+  if (!payments) throw new BillingNotConfigured();
+  const upcoming = upcomingOf.get(payments) ?? new Map<string, Refresh>();
+  upcomingOf.set(payments, upcoming);
+  const shared = upcoming.get(teamId);
+  if (shared) {
+    shared.isShared = true;
+    await shared.done;
+    return;
+  }
+  const begin = () => void (upcoming.get(teamId) === refresh && upcoming.delete(teamId));
+  const done = withBillingSession(services, teamId, (session) => {
+    begin();
+    // A copy that others read while this session waited may be older than an event that came later.
+    if (refresh.isShared) session.touch();
+    return session.copy.refresh();
+  }).catch((error: unknown) => {
+    // Stripe asks for no team.
+    throw error instanceof TeamNotFound ? new PaymentProviderError() : error;
+  });
+  const refresh: Refresh = { isShared: false, done: done.finally(begin) };
+  upcoming.set(teamId, refresh);
+  await refresh.done;
 }
 
 /** The customer of an event: its object, or the customer of its object. */

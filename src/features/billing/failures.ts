@@ -1,4 +1,4 @@
-import { Failure } from "../../operation/failure.js";
+import { Failure, Unavailable } from "../../operation/failure.js";
 
 /** Nothing was changed, or a retry will finish the change; nothing is charged twice. */
 export class PaymentProviderError extends Failure {
@@ -9,6 +9,13 @@ export class PaymentProviderError extends Failure {
       "The payment provider failed or did not answer. Try again in a moment: the change may still be made, but only " +
         "once.",
     );
+  }
+}
+
+/** Other changes of the team's billing took too long: nothing was done, and the turn comes with a later attempt. */
+export class AccountBusy extends Unavailable {
+  constructor() {
+    super("collision");
   }
 }
 

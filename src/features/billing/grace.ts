@@ -49,7 +49,8 @@ export async function tellOwner(
     select: { user: { select: { email: true } } },
   });
   if (!owner) return;
-  await queueNotice(inner, { id: services.newId(), email: owner.user.email, ...WORDS[mail](facts) });
+  const { teamId } = lock;
+  await queueNotice(inner, { id: services.newId(), email: owner.user.email, teamId, ...WORDS[mail](facts) });
 }
 
 interface MailFacts {

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database.js";
-import type { Deadline } from "../../platform/payments.js";
-import { PaymentProviderError } from "./failures.js";
+import { Gate } from "../../operation/gate.js";
+import type { Deadline, Payments } from "../../platform/payments.js";
+import { AccountBusy, PaymentProviderError } from "./failures.js";
 
 /** How long a lock lasts without renewal, such as that of a killed server. */
 const LEASE_MS = 3_000;
@@ -20,22 +21,58 @@ export interface AccountLock {
   now(): Date;
 }
 
+/** Where a lock is waited for, and how long. */
+interface Wait {
+  readonly teamId: string;
+  readonly deadline: Deadline;
+  /** Of this process: its sessions for one team take turns without asking the database. */
+  readonly payments: Payments;
+}
+
 /**
  * Does the work while holding the lock of the account. The lock is a row whose expiry time is renewed meanwhile. A lock
  * of the database would hold a connection while waiting for Stripe.
- * @throws PaymentProviderError when others hold it until the deadline.
+ * @throws AccountBusy when others hold it until the deadline.
  */
 export async function withAccountLock<T>(
   database: Database,
-  { teamId, deadline }: { readonly teamId: string; readonly deadline: Deadline },
+  { teamId, deadline, payments }: Wait,
+  work: (lock: AccountLock) => Promise<T>,
+): Promise<T> {
+  const now = startClock(await timeOf(database));
+  const asked = now();
+  const lines = linesOf.get(payments) ?? new Map<string, Gate>();
+  linesOf.set(payments, lines);
+  const line = lines.get(teamId) ?? new Gate(1);
+  lines.set(teamId, line);
+  const turn = line.enter(deadline.remainingMs);
+  await turn?.catch(() => {
+    throw new AccountBusy();
+  });
+  try {
+    return await holdLock(database, { teamId, deadline, now, waitedSince: turn && asked }, work);
+  } finally {
+    line.leave();
+    if (line.isIdle) lines.delete(teamId);
+  }
+}
+
+/**
+ * Only the first in a process's line asks the database for the lock. If all asked again and again, they would use up the
+ * connections that the holder needs.
+ */
+const linesOf = new WeakMap<Payments, Map<string, Gate>>();
+
+async function holdLock<T>(
+  database: Database,
+  { teamId, deadline, now, waitedSince: since }: Omit<Wait, "payments"> & Pick<AccountLock, "now" | "waitedSince">,
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
   const holder = randomUUID();
-  const now = startClock(await timeOf(database));
-  let waitedSince: Date | undefined;
+  let waitedSince = since;
   while (!(await take(database, { teamId, holder, now }))) {
     waitedSince ??= now();
-    if (deadline.remainingMs === 0) throw new PaymentProviderError();
+    if (deadline.remainingMs === 0) throw new AccountBusy();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
   }
   const lock: AccountLock = { teamId, holder, waitedSince, now };

@@ -1,7 +1,7 @@
 import { NIL_ID } from "../../operation/bounds.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
-import { PaymentProviderError } from "./failures.js";
+import { AccountBusy, PaymentProviderError } from "./failures.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
 /**
@@ -75,7 +75,7 @@ async function tryReconcile(services: BillingServices, teamId: string): Promise<
   try {
     return { after: await reconcileAccount(services, teamId) };
   } catch (error) {
-    if (error instanceof PaymentProviderError) return {};
+    if (error instanceof PaymentProviderError || error instanceof AccountBusy) return {};
     throw error;
   }
 }

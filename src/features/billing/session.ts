@@ -6,7 +6,7 @@ import { TeamNotFound } from "../../operation/standing.js";
 import type { Database } from "../../platform/database.js";
 import { Deadline, type Payments, PaymentsError, type Prices } from "../../platform/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
-import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { type AccountLock, withAccountLock } from "./lock.js";
 import { OpenCheckouts } from "./open-checkouts.js";
 import { RequestLog } from "./request-log.js";
@@ -17,6 +17,7 @@ import { SubscriptionCopy } from "./subscription-copy.js";
  * session has the time limit of an operation.
  * @throws BillingNotConfigured without a provider.
  * @throws PaymentProviderError when the provider fails; the next session then finishes the open request.
+ * @throws AccountBusy when others work for the team until the time limit.
  * @throws TeamNotFound instead, if the team was deleted meanwhile.
  */
 export async function withBillingSession<T>(
@@ -31,16 +32,16 @@ export async function withBillingSession<T>(
   await database.models.billingAccount.createMany({ data: { teamId }, skipDuplicates: true });
   const deadline = new Deadline(payments.waits[patience]);
   try {
-    return await withAccountLock(database, { teamId, deadline }, (lock) =>
+    return await withAccountLock(database, { teamId, deadline, payments }, (lock) =>
       work(new BillingSession(services, payments, lock, deadline)),
     );
   } catch (error) {
     if (error instanceof PaymentsError) {
       log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
-    } else if (!(error instanceof PaymentProviderError)) throw error;
+    } else if (!(error instanceof PaymentProviderError || error instanceof AccountBusy)) throw error;
     // If the team is deleted at the same time, the session can lose its account and fail.
     if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();
-    throw new PaymentProviderError();
+    throw error instanceof AccountBusy ? error : new PaymentProviderError();
   }
 }
 

@@ -5,7 +5,7 @@ import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/s
 import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
 import { PlanName } from "../access/index.js";
 import { type BillingAccount, accountOf, endOf, givesPlan, mayBeOutdated } from "./account.js";
-import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { REPEATABLE_MS } from "./request-kinds.js";
 import { reconcileAccount } from "./reconcile.js";
 
@@ -175,9 +175,10 @@ export const teamSubscription = defineTeamOperation({
   },
 });
 
-/** If the provider failed, the copy is unchanged. */
+/** If the provider failed, or others wait for it, the copy is unchanged. */
 function ignoreProviderFailure(error: unknown): undefined {
-  if (error instanceof PaymentProviderError || error instanceof BillingNotConfigured) return undefined;
+  if ([PaymentProviderError, AccountBusy, BillingNotConfigured].some((known) => error instanceof known))
+    return undefined;
   throw error;
 }
 

@@ -12,7 +12,8 @@ const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
 
 /**
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
- * database waits for a mail server. A mail with an error waits for its retry. SQL for `SKIP LOCKED`: a model would wait
+ * database waits for a mail server. A mail with an error waits for its retry. A mail to a team's owner is addressed
+ * only now, since the team may have another owner than when it was queued. SQL for `SKIP LOCKED`: a model would wait
  * for rows that another process is claiming.
  */
 export const claimDueMails = defineStatement({
@@ -29,7 +30,9 @@ export const claimDueMails = defineStatement({
     body: "text?",
   },
   text: `
-    UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL
+    UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL,
+      email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
+        mail.email)
     WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${LIMITS.mails.batch}
       FOR UPDATE SKIP LOCKED)
     RETURNING id, kind, email, invitation_id AS "invitationId", attempts, subject, body,

@@ -2,9 +2,9 @@ import { type Handler, Router } from "express";
 import { Failure } from "../../operation/failure.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { readBody } from "../body.js";
-import { noteFailure, scopeOf } from "../http.js";
+import { scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
-import { MethodNotAllowed, restError } from "../plain-errors.js";
+import { MethodNotAllowed } from "../plain-errors.js";
 
 /** Handles an event, given the exact bytes that were signed and the signature. */
 export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;
@@ -12,8 +12,8 @@ export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;
 const PATH = "/billing/stripe-webhook";
 
 /**
- * Stripe's webhook. It is not an operation: there is no caller, and a signature replaces the key. An event that fails
- * is answered 500, so that Stripe sends it again.
+ * Stripe's webhook. It is not an operation: there is no caller, and a signature replaces the key. Stripe sends an event
+ * again after every answer other than 2xx.
  */
 export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -45,12 +45,8 @@ const handleEvent =
     try {
       await receive(Buffer.isBuffer(body) ? body : Buffer.alloc(0), request.get("stripe-signature") ?? "");
     } catch (error) {
-      const failure = error instanceof Failure ? error : undefined;
-      if (failure?.reason === "invalid_signature") await chargeFailure(budgets, scope);
-      if (failure?.kind === "bad_request" || failure?.reason === "billing_not_configured") throw error;
-      noteFailure(error, response);
-      response.status(500).json(restError(undefined));
-      return;
+      if (error instanceof Failure && error.reason === "invalid_signature") await chargeFailure(budgets, scope);
+      throw error;
     }
     response.json({ received: true });
   };

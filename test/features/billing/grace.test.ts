@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import {
   type BillingWorld,
@@ -14,6 +15,7 @@ import {
 } from "../../support/billing.js";
 import { stripeClient } from "../../../src/platform/payments.js";
 import { ask } from "../../support/http.js";
+import { startMailServer } from "../../support/mail-server.js";
 
 const MONTH_MS = 32 * 24 * 3_600_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -57,6 +59,26 @@ it("keeps plan and seats after a failed payment, and mails the owner once", asyn
   expect(notices).toMatchObject([{ email: owner.email, subject: expect.stringContaining("failed") }]);
   expect(notices[0]?.body).toContain(shown.hostedInvoiceUrl);
   expect(notices[0]?.body).toContain(shown.graceUntil?.toISOString().slice(0, 10));
+});
+
+it("mails whoever owns the team when the mail is sent, at the address that they have then", async () => {
+  await using smtp = await startMailServer();
+  await smtp.stop();
+  await using world = await createBillingWorld({ environment: { SMTP_URL: smtp.url } });
+  const { owner, teamId } = await aDebtor(world);
+  await owner.did(teamSubscription);
+  const { mail, user } = world.database.models;
+  await expect.poll(() => mail.findMany()).toMatchObject([{ email: owner.email, lastError: expect.any(String) }]);
+  const heir = await world.user();
+  await world.seat(heir, teamId);
+  await owner.did(transferTeam, { teamId, userId: heir.caller.userId });
+  await user.update({ where: { id: heir.caller.userId }, data: { email: "heir@example.com" } });
+
+  await smtp.start();
+  await mail.updateMany({ data: { dueAt: new Date() } });
+
+  await expect.poll(() => mail.count()).toBe(0);
+  expect(smtp.mails.map(({ to }) => to)).toEqual(["heir@example.com"]);
 });
 
 it("lets the plan fall back when the grace period ends, and mails the owner once, without an event or a request", async () => {

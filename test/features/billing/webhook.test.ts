@@ -1,4 +1,3 @@
-import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -14,33 +13,14 @@ import {
   accountNow,
   createBillingWorld,
   customerOf,
+  eventOf,
   seatsOf,
+  sendEvent,
 } from "../../support/billing.js";
-import { type Answer, ask } from "../../support/http.js";
+import { ask } from "../../support/http.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
+import { listenTo } from "../../support/statements.js";
 import { createWorld } from "../../support/world.js";
-
-/** An event as Stripe would send it. */
-const eventOf = (id: string, customer: string, type = "customer.subscription.updated"): string =>
-  JSON.stringify({ id, object: "event", type, data: { object: { object: "subscription", id: "sub_x", customer } } });
-
-interface Sending {
-  readonly url?: string;
-  readonly secret?: string;
-  readonly timestamp?: number;
-}
-
-function send(world: BillingWorld, payload: string, { url, secret, timestamp }: Sending = {}): Promise<Answer> {
-  const signature = Stripe.webhooks.generateTestHeaderString({
-    payload,
-    secret: secret ?? world.stripe.webhookSecret,
-    ...(timestamp === undefined ? {} : { timestamp }),
-  });
-  return ask(`${url ?? world.app.url}/billing/stripe-webhook`, {
-    headers: { "stripe-signature": signature },
-    body: payload,
-  });
-}
 
 const listsAsked = ({ stripe }: BillingWorld): number =>
   stripe.requests.filter(({ method, path }) => method === "GET" && path === "/v1/subscriptions").length;
@@ -51,8 +31,8 @@ describe("an event from Stripe", () => {
     const payload = eventOf("evt_1", "cus_x");
     const now = Math.floor(Date.now() / 1_000);
     const refused = [
-      await send(world, payload, { secret: "whsec_other" }),
-      await send(world, payload, { timestamp: now - 400 }),
+      await sendEvent(world, payload, { secret: "whsec_other" }),
+      await sendEvent(world, payload, { timestamp: now - 400 }),
       await ask(`${world.app.url}/billing/stripe-webhook`, { body: payload }),
       await ask(`${world.app.url}/billing/stripe-webhook`, {
         headers: { "stripe-signature": "t=1,v1=x" },
@@ -64,7 +44,7 @@ describe("an event from Stripe", () => {
     for (const { status, body } of refused) {
       expect([status, body]).toMatchObject([400, { error: { code: "bad_request", reason: "invalid_signature" } }]);
     }
-    expect((await send(world, payload)).status).toBe(200);
+    expect((await sendEvent(world, payload)).status).toBe(200);
     expect(world.bugs).toEqual([]);
   });
 
@@ -79,7 +59,7 @@ describe("an event from Stripe", () => {
       '{"id":"evt_1","type":"x","data":{"object":null}}',
     ];
     for (const payload of [...odd, JSON.stringify({ id: "evt_\0", type: "x", data: { object: {} } })]) {
-      const { status, body } = await send(world, payload);
+      const { status, body } = await sendEvent(world, payload);
       expect([status, body]).toMatchObject([400, { error: { code: "bad_request" } }]);
     }
     expect(world.bugs).toEqual([]);
@@ -90,13 +70,13 @@ describe("an event from Stripe", () => {
     const url = `${world.app.url}/billing/stripe-webhook`;
     const large = JSON.stringify({ id: "evt_1", text: "x".repeat(5_000_000) });
 
-    expect((await send(world, large)).status).toBe(413);
+    expect((await sendEvent(world, large)).status).toBe(413);
     expect((await ask(url)).status).toBe(405);
     const wrong = [];
     for (let n = 0; n < 61; n++) wrong.push((await ask(url, { body: {} })).status);
     expect(wrong.slice(-2)).toEqual([400, 429]);
     // Senders with the secret are not limited by those without it.
-    expect((await send(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
+    expect((await sendEvent(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
   });
 
   it("never causes a server error, whatever its signature or content", async () => {
@@ -131,7 +111,10 @@ describe("an event from Stripe", () => {
       [refused, 400],
     ] as const) {
       for (const payload of payloads) {
-        expect([payload.slice(0, 99), (await send(world, payload)).status]).toEqual([payload.slice(0, 99), status]);
+        expect([payload.slice(0, 99), (await sendEvent(world, payload)).status]).toEqual([
+          payload.slice(0, 99),
+          status,
+        ]);
       }
     }
     expect(world.bugs).toEqual([]);
@@ -173,10 +156,10 @@ describe("an event from Stripe", () => {
     const payer = await aPayer(world);
     await payer.owner.did(createTeamCheckout);
     const payload = eventOf("evt_1", await customerOf(world, payer));
-    await send(world, payload);
+    await sendEvent(world, payload);
     const asked = listsAsked(world);
 
-    const again = await manyAtOnce(() => send(world, payload));
+    const again = await manyAtOnce(() => sendEvent(world, payload));
 
     expect(new Set(again.map(({ status }) => status))).toEqual(new Set([200]));
     expect(listsAsked(world)).toBe(asked);
@@ -193,7 +176,7 @@ describe("an event from Stripe", () => {
 
     // The deletion comes before the creation: the content of events does not matter.
     for (const type of ["deleted", "updated", "created"]) {
-      await send(world, eventOf(`evt_${type}`, customer, `customer.subscription.${type}`));
+      await sendEvent(world, eventOf(`evt_${type}`, customer, `customer.subscription.${type}`));
       expect(await accountNow(world, payer)).toMatchObject({ status: "active", seats: 6 });
     }
   });
@@ -201,12 +184,12 @@ describe("an event from Stripe", () => {
   it("is ignored when its customer belongs to another service", async () => {
     await using world = await createBillingWorld({ deaf: true });
 
-    expect((await send(world, eventOf("evt_1", "cus_of_somebody_else"))).status).toBe(200);
-    expect((await send(world, JSON.stringify({ id: "evt_2", type: "x", data: { object: {} } }))).status).toBe(200);
+    expect((await sendEvent(world, eventOf("evt_1", "cus_of_somebody_else"))).status).toBe(200);
+    expect((await sendEvent(world, JSON.stringify({ id: "evt_2", type: "x", data: { object: {} } }))).status).toBe(200);
     expect(world.stripe.requests).toEqual([]);
   });
 
-  it("gets 500 while it cannot be processed, and is processed when it comes again", async () => {
+  it("gets 502 while the provider fails, and is processed when it comes again", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
     const { sessionId } = await payer.owner.did(createTeamCheckout);
@@ -214,12 +197,53 @@ describe("an event from Stripe", () => {
     const payload = eventOf("evt_1", await customerOf(world, payer));
     world.stripe.fail({ kind: "502-json", times: 10 });
 
-    const failed = await send(world, payload);
-    expect([failed.status, failed.body]).toMatchObject([500, { error: { code: "internal_error" } }]);
+    const failed = await sendEvent(world, payload);
+    expect([failed.status, failed.body]).toMatchObject([502, { error: { code: "payment_provider_error" } }]);
     expect((await accountNow(world, payer)).status).toBe("none");
     world.stripe.clearFaults();
-    expect((await send(world, payload)).status).toBe(200);
+    expect((await sendEvent(world, payload)).status).toBe(200);
     expect((await accountNow(world, payer)).status).toBe("active");
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("gets 503 and when to come again while the database is busy or away", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    await payer.owner.did(createTeamCheckout);
+    const customer = await customerOf(world, payer);
+    await world.breakConnections();
+
+    const answers = await manyAtOnce((index) => sendEvent(world, eventOf(`evt_${index}`, customer)));
+
+    for (const { status, headers, body } of answers) {
+      expect([status, headers.get("retry-after"), body]).toMatchObject([503, "2", { error: { code: "unavailable" } }]);
+    }
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("shares its refresh with all that come at the same time, so that a burst leaves the database room", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world, { seats: 6 });
+    await payer.owner.did(teamSubscription);
+    const customer = await customerOf(world, payer);
+    using ear = listenTo(world);
+    const apps = [await ear.serve(), await ear.serve()];
+    const sendTo = (index: number, id: string) =>
+      sendEvent({ ...world, app: apps[index % 2] ?? world.app }, eventOf(id, customer));
+    // Slower than the database, so that all come while the first is being processed.
+    world.stripe.fail({ kind: "slow", times: 100, delayMs: 200 });
+    for (const index of [0, 1]) await sendTo(index, `evt_first_${index}`);
+    const asked = listsAsked(world);
+    ear.heard(/./);
+
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => sendTo(index, `evt_${index}`)));
+
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    // Each server reads for its first events, and once more for all others.
+    expect(listsAsked(world) - asked).toBeLessThanOrEqual(4);
+    // Waiting for the lock costs each server one statement per attempt, not each event.
+    const attempts = ear.heard(/^UPDATE .*"billing_account".*"locked_until" </).length;
+    expect(attempts).toBeLessThan(50);
     expect(world.bugs).toEqual([]);
   });
 
@@ -273,7 +297,7 @@ describe("a subscription that must not exist", () => {
     await world.stripe.pay(sessionId);
 
     const customer = await customerOf(world, payer);
-    expect((await send(world, eventOf("evt_1", customer))).status).toBe(200);
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
 
     const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
     const { data } = await stripe.subscriptions.list({ customer, status: "all" });
@@ -299,8 +323,8 @@ describe("a subscription that must not exist", () => {
 
 it("deletes events after a month, and requests with an outcome after three", async () => {
   await using world = await createBillingWorld({ deaf: true });
-  await send(world, eventOf("evt_old", "cus_x"));
-  await send(world, eventOf("evt_new", "cus_x"));
+  await sendEvent(world, eventOf("evt_old", "cus_x"));
+  await sendEvent(world, eventOf("evt_new", "cus_x"));
   await world.database.pool.query(
     "UPDATE payment_event SET received_at = now() - interval '31 days' WHERE id = 'evt_old'",
   );

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { RunningApp } from "../../src/app.js";
+import { LIMITS } from "../../src/limits.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { stripeClient } from "../../src/platform/payments.js";
+import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
+import { brokenOfGraphs } from "../model/invariants.js";
+import { eventOf, sendEvent, worldFor } from "../support/billing.js";
+import { startFaultyProxy } from "../support/faulty-proxy.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import type { Answer } from "../support/http.js";
+import { askGraphQL, askRest } from "../support/operations.js";
+import { brokenInvariants } from "../support/teams.js";
+import type { Actor, World } from "../support/world.js";
+
+/** Calls at once in each way. Billing has locks of its own, for which more calls are harder. */
+const CALLS = 10;
+const CALLS_OF_BILLING = 40;
+const mutations = operations.filter(({ kind }) => kind === "mutation");
+
+/** Who calls at the same time, and how. */
+const WAYS = ["by one caller", "by two callers", "with one Idempotency-Key"] as const;
+
+/** Codes of refusals that say: not now. */
+const LATER: ReadonlySet<string> = new Set(["unavailable", "rate_limited"]);
+
+/** The code of an answer in REST's words; "ok" for a success. */
+function codeOf({ status, body }: Answer): string {
+  const { error, errors } = (body || {}) as {
+    readonly error?: { readonly code: string };
+    readonly errors?: ReadonlyArray<{ readonly extensions?: { readonly code?: string } }>;
+  };
+  return error?.code ?? errors?.[0]?.extensions?.code?.toLowerCase() ?? (status < 300 ? "ok" : String(status));
+}
+
+/** A bug, a failure of a provider that works, or a refusal that does not say when to try again. */
+function isWrong(answer: Answer): boolean {
+  const { status, headers } = answer;
+  const code = codeOf(answer);
+  // In GraphQL, where other fields may have succeeded, most refusals have the status 200, and no headers of their own.
+  if (LATER.has(code)) return status >= 400 && !headers.has("retry-after");
+  return status >= 500 || code === "internal_error" || code === "payment_provider_error";
+}
+
+/** What is half done, also at the payment provider: there a team has at most one subscription, with its seats. */
+async function halfDone(world: World & { readonly stripe?: StandInStripe }): Promise<string[]> {
+  const broken = [...(await brokenInvariants(world)), ...(await brokenOfGraphs(world))];
+  if (!world.stripe) return broken;
+  const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+  for (const account of await world.database.models.billingAccount.findMany()) {
+    const { customerId, seats, nextSeats } = account;
+    const { data } = customerId === null ? { data: [] } : await stripe.subscriptions.list({ customer: customerId });
+    const known = nextSeats ?? seats ?? undefined;
+    const sold = data.map(({ items }) => items.data[0]?.quantity);
+    if (sold.length > 1 || sold[0] !== known) broken.push(`a team has ${known} seats, and at Stripe ${sold.join()}`);
+  }
+  return broken;
+}
+
+interface Calls {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly callers: readonly Actor[];
+  readonly headers: Record<string, string>;
+}
+
+/** Sends calls at once: by turns by each caller, and by REST and GraphQL unless a key makes them one request. */
+async function callAtOnce(
+  url: string,
+  operation: Operation,
+  { count, input, callers, headers }: Calls & { readonly count: number },
+): Promise<Answer[]> {
+  const schema = await graphqlSchema();
+  const isRepeated = "idempotency-key" in headers;
+  const calls = Array.from({ length: count }, (_, call) => {
+    const key = callers[call % callers.length]?.key;
+    return isRepeated || call % 4 < 2
+      ? askRest(url, key, operation, input, headers)
+      : askGraphQL(url, key, schema, operation, input, headers);
+  });
+  return Promise.all(calls);
+}
+
+/** Sends as many events of all customers of the provider to the server. */
+async function sendEvents(
+  { database, stripe }: Awaited<ReturnType<typeof worldFor>>,
+  app: RunningApp,
+  headers: Record<string, string>,
+): Promise<Answer[]> {
+  if (!stripe) return [];
+  const accounts = await database.models.billingAccount.findMany({ where: { customerId: { not: null } } });
+  const events = Array.from({ length: CALLS_OF_BILLING }, (_, call) => {
+    const { customerId } = accounts[call % accounts.length] ?? {};
+    return sendEvent({ stripe, app }, eventOf(`evt_${randomUUID().slice(-12)}`, customerId ?? "cus_x"), { headers });
+  });
+  return Promise.all(events);
+}
+
+describe("many calls at once on the same objects", () => {
+  it.each(mutations)(
+    "$name: lets each have its turn or says when to try again, and leaves nothing half done",
+    async (operation) => {
+      await using world = await worldFor(operation);
+      await using way = await startFaultyProxy(world.databaseUrl);
+      // With production's limits: a burst must not need more than they allow.
+      const app = await world.serve({ TRUSTED_PROXIES: "1" }, way.url, {}, { ...LIMITS.database });
+      world.stripe?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+      const bursts = [];
+      for (const [index, how] of WAYS.entries()) {
+        const [caller, other] = [await world.user(), await world.user()];
+        const things = await thingsOf(world, caller, operation);
+        if (operation.name !== "createTeam") await world.seat(other, things.teams[0] ?? "");
+        const callers = how === "by two callers" ? [caller, other] : [caller];
+        const repeated = how === "with one Idempotency-Key" && { "idempotency-key": randomUUID() };
+        // From addresses of their own, so that each way has its own limits.
+        const headers = { "x-forwarded-for": `192.0.2.${index}`, ...repeated };
+        const calls = { input: exampleInput(operation, things), callers, headers };
+        bursts.push((count: number) => callAtOnce(app.url, operation, { ...calls, count }));
+      }
+      // Billing has locks of its own, for which a database some way off is harder.
+      if (world.stripe) way.become("delay");
+
+      const events = sendEvents(world, app, { "x-forwarded-for": "198.51.100.1" });
+      const answers = await Promise.all(bursts.map((call) => call(world.stripe ? CALLS_OF_BILLING : CALLS)));
+
+      const wrong = [...(await events), ...answers.flat()].filter(isWrong);
+      expect(wrong.map(({ status, body }) => [status, body])).toEqual([]);
+      // On a slow machine a burst may get no turn at all; whoever then tries again gets one.
+      for (const call of bursts)
+        await expect.poll(async () => (await call(1)).map(codeOf)).not.toEqual(["unavailable"]);
+      await expect.poll(() => halfDone(world)).toEqual([]);
+      expect(world.bugs).toEqual([]);
+    },
+  );
+});
