@@ -4,6 +4,15 @@ import { editDistance } from "./platform/edit-distance.js";
 /** The documented minimum for clients. */
 const { keptHours } = LIMITS.idempotency;
 
+interface EmbeddingsConfig {
+  readonly url: string;
+  readonly model: string;
+  readonly key: string | undefined;
+  /** What to send before queries, and before texts to find; undefined: what the model is known to need. */
+  readonly queryPrefix: string | undefined;
+  readonly documentPrefix: string | undefined;
+}
+
 /** The settings of an operator, read from environment variables. */
 export interface Config {
   readonly development: boolean;
@@ -42,7 +51,7 @@ export interface Config {
   /** Undefined: Stripe itself. */
   readonly stripeApiBase: string | undefined;
   /** The server that embeds texts, for search by meaning; undefined: search by words alone. */
-  readonly embeddings: { readonly url: string; readonly model: string; readonly key: string | undefined } | undefined;
+  readonly embeddings: EmbeddingsConfig | undefined;
   /** How many members a team may have without a paid subscription, if billing is configured. */
   readonly freeTeamSeats: number;
   /** How many days a failed payment keeps a team's plan. */
@@ -100,6 +109,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A hundred years: for operators who want to keep data forever. */
 const RETENTION_DAYS_MAX = 36_500;
+
+/** It is stored with each vector. */
+const PREFIX_LENGTH_MAX = 500;
 
 /** The configuration is wrong. The message lists every problem on its own line. */
 export class ConfigError extends Error {
@@ -184,6 +196,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       problems.push(`  ${name} must be ${must}, without spaces and quotes.`);
     return text;
   };
+  /** Spaces at its end count. */
+  const prefix = (name: string) => {
+    const trimmed = value(name);
+    if (trimmed === "none") return "";
+    if (trimmed !== undefined && trimmed.length > PREFIX_LENGTH_MAX) {
+      problems.push(`  ${name} must be none, or a text of up to ${PREFIX_LENGTH_MAX} characters.`);
+    }
+    return trimmed === undefined ? undefined : environment[name];
+  };
   const choice = <Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
     const text = value(name)?.toLowerCase();
     const chosen = choices.find((known) => known === text);
@@ -228,8 +249,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
     problems.push("  EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL: the name by which the server knows the model.");
   }
-  if (value("EMBEDDINGS_URL") === undefined && (embeddingsModel ?? embeddingsKey) !== undefined) {
-    problems.push("  EMBEDDINGS_URL must be set with EMBEDDINGS_MODEL and EMBEDDINGS_KEY: the server that embeds.");
+  const [queryPrefix, documentPrefix] = [prefix("EMBEDDINGS_QUERY_PREFIX"), prefix("EMBEDDINGS_DOCUMENT_PREFIX")];
+  const forEmbeddings = embeddingsModel ?? embeddingsKey ?? queryPrefix ?? documentPrefix;
+  if (value("EMBEDDINGS_URL") === undefined && forEmbeddings !== undefined) {
+    problems.push("  EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables: the server that embeds.");
   }
 
   // OpenTelemetry's packages read these and further variables themselves, and would only warn.
@@ -293,7 +316,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     billingPromotionCodes: choice("BILLING_PROMOTION_CODES", ["yes", "no"], "no") === "yes",
     billingTrialDays: whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
     stripeApiBase: base("STRIPE_API_BASE"),
-    embeddings: embeddingsUrl ? { url: embeddingsUrl, model: embeddingsModel ?? "", key: embeddingsKey } : undefined,
+    embeddings: embeddingsUrl
+      ? { url: embeddingsUrl, model: embeddingsModel ?? "", key: embeddingsKey, queryPrefix, documentPrefix }
+      : undefined,
     freeTeamSeats: whole("FREE_TEAM_SEATS", 5, 1_000, 1),
     billingGraceDays: whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
     billingMails: some("BILLING_MAILS", BILLING_MAILS),

@@ -5,7 +5,9 @@ import { missingSettings, settingsFor, storeSettings } from "./pooler.js";
 import { StartError } from "./start-error.js";
 
 /** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
-const DELEGATED = ["create_memory", "narrowed_memories", "search_hits", "search_words", "words_alike"] as const;
+const DELEGATED = [
+  ...["create_memory", "narrowed_memories", "rare_memories", "search_hits", "search_words", "words_alike"],
+] as const;
 
 /** What a distribution did. */
 export interface Distributed {

@@ -28,11 +28,17 @@ export class VectorIndex implements AsyncDisposable {
   }
 
   /**
-   * The owners of the nearest vectors, the nearest first; undefined if the matrix does not exist.
+   * The owners of the nearest vectors, the nearest first, only `among` these if given; undefined if the matrix does not
+   * exist.
    * @throws EmbeddingsFailed when its vectors have another dimension.
    */
-  async find(matrix: string, { values, scale }: Vector, most: number): Promise<readonly NearVector[] | undefined> {
-    const answer = await this.#ask({ kind: "find", matrix, values, scale, most });
+  async find(
+    matrix: string,
+    { values, scale }: Vector,
+    most: number,
+    among?: readonly string[],
+  ): Promise<readonly NearVector[] | undefined> {
+    const answer = await this.#ask({ kind: "find", matrix, values, scale, most, among });
     if (typeof answer === "boolean") throw new EmbeddingsFailed("its vectors have another dimension than before");
     return answer;
   }

@@ -31,6 +31,8 @@ export type VectorQuestion =
       readonly values: Int8Array;
       readonly scale: number;
       readonly most: number;
+      /** Finds only vectors of these owners. */
+      readonly among: readonly string[] | undefined;
     };
 
 /**
@@ -141,8 +143,26 @@ export function answerForVectors(
     return makeRoom(name);
   };
 
-  const find = (name: string, values: Int8Array, scale: number, most: number): NearVector[] | false | undefined => {
-    const matrix = matrices.get(name);
+  const rowsOf = ({ places }: Matrix, among: readonly string[]): number[] => {
+    const rows: number[] = [];
+    for (const owner of among) {
+      let place = places.get(`${owner} 0`);
+      for (let piece = 1; place !== undefined; piece++) {
+        rows.push(place);
+        place = places.get(`${owner} ${piece}`);
+      }
+    }
+    return rows;
+  };
+
+  const sortNearest = (found: ReadonlyMap<string, NearVector>, most: number): NearVector[] =>
+    [...found.values()]
+      .sort((one, other) => other.score - one.score || (one.owner < other.owner ? 1 : -1))
+      .slice(0, most);
+
+  const find = (question: VectorQuestion & { kind: "find" }): NearVector[] | false | undefined => {
+    const { values, scale, most, among } = question;
+    const matrix = matrices.get(question.matrix);
     if (!matrix) return undefined;
     if (values.length !== matrix.dimension) return false;
     const { columns, memory, owners, versions, scales, newest } = matrix;
@@ -154,30 +174,31 @@ export function answerForVectors(
     const { scan } = instance.exports as unknown as { scan(...places: number[]): void };
     if (rows > 0) scan(columns, 0, columns, rows, out);
     const sums = new Int32Array(memory.buffer, out, rows);
-    const best = new Map<string, NearVector>();
+    const chosen = among && rowsOf(matrix, among);
+    let best = new Map<string, NearVector>();
     let least = -Infinity;
-    for (let place = 0; place < rows; place++) {
+    for (let row = 0; row < (chosen ?? owners).length; row++) {
+      const place = chosen ? (chosen[row] ?? 0) : row;
       const score = (sums[place] ?? 0) * (scales[place] ?? 0) * scale;
       if (score <= least) continue;
       const owner = owners[place] ?? "";
       const version = versions[place] ?? 0;
       if (version !== newest.get(owner) || score <= (best.get(owner)?.score ?? -Infinity)) continue;
       best.set(owner, { owner, version, score });
-      if (best.size <= most) continue;
-      // Drops the worst hit. From now on only vectors better than the next worst one matter.
-      let [worst, next] = ["", Infinity];
-      for (const one of best.values()) if (one.score < next) [worst, next] = [one.owner, one.score];
-      best.delete(worst);
-      least = next;
+      if (best.size < 2 * most) continue;
+      // Sorting seldom costs little, also where many are wanted.
+      const nearest = sortNearest(best, most);
+      best = new Map(nearest.map((one) => [one.owner, one]));
+      least = nearest.at(-1)?.score ?? least;
     }
-    return [...best.values()].sort((one, other) => other.score - one.score || (one.owner < other.owner ? 1 : -1));
+    return sortNearest(best, most);
   };
 
   port.on("message", ([id, question]) => {
     let answer: VectorAnswer;
     try {
       if (question.kind === "add") answer = add(question.matrix, question.isNew, question.rows);
-      else answer = find(question.matrix, question.values, question.scale, question.most);
+      else answer = find(question);
     } catch {
       // Out of memory: forgets all matrices, which are loaded again when they are needed.
       matrices.clear();

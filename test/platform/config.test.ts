@@ -42,7 +42,9 @@ it.each([
   [{ STRIPE_WEBHOOK_SECRET: "whsec_\n1" }, "STRIPE_WEBHOOK_SECRET must be the secret of the webhook"],
   [{ STRIPE_TEAM_PRICE_ID: "price 1" }, "STRIPE_TEAM_PRICE_ID must be one word"],
   [{ EMBEDDINGS_KEY: "a\nb" }, "EMBEDDINGS_KEY must be one word"],
-  [{ EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be set with EMBEDDINGS_MODEL"],
+  [{ EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
+  [{ EMBEDDINGS_QUERY_PREFIX: "q: " }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
+  [{ EMBEDDINGS_DOCUMENT_PREFIX: "d".repeat(501) }, "EMBEDDINGS_DOCUMENT_PREFIX must be none, or a text of up to 500"],
   [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
   [{ OTEL_TRACES_SAMPLER_ARG: "5%" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
   [{ OTEL_EXPORTER_OTLP_HEADERS: "bad header" }, "OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value"],
@@ -54,6 +56,20 @@ it.each([
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it("keeps the spaces of prefixes, and knows none from those that are not set", () => {
+  const embeddingsWith = (prefix?: string) =>
+    readConfig({
+      ...{ EMBEDDINGS_URL: "http://127.0.0.1:1", EMBEDDINGS_MODEL: "one" },
+      ...{ EMBEDDINGS_QUERY_PREFIX: prefix, EMBEDDINGS_DOCUMENT_PREFIX: prefix },
+    }).embeddings;
+
+  expect(embeddingsWith("query:\n ")).toMatchObject({ queryPrefix: "query:\n ", documentPrefix: "query:\n " });
+  expect(embeddingsWith("none")).toMatchObject({ queryPrefix: "", documentPrefix: "" });
+  for (const prefix of [undefined, "", " "]) {
+    expect(embeddingsWith(prefix)).toMatchObject({ queryPrefix: undefined, documentPrefix: undefined });
+  }
 });
 
 it("accepts variables of other programs with names like its own", () => {

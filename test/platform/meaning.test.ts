@@ -23,13 +23,13 @@ it("embeds a query later that was not sent while too many waited", async () => {
   const server = new SlowServer();
   await using meaning = new Meaning(server);
   const first = Array.from({ length: LIMITS.embeddings.queriesAtOnce }, (_, n) =>
-    meaning.vectorOf(`query ${n}`, "one"),
+    meaning.vectorOf(`query ${n}`, "query", "one"),
   );
-  await expect(meaning.vectorOf("another", "one")).rejects.toThrow("too many queries");
+  await expect(meaning.vectorOf("another", "query", "one")).rejects.toThrow("too many queries");
   for (const answer of server.answer) answer();
   await Promise.all(first);
 
-  const again = meaning.vectorOf("another", "one");
+  const again = meaning.vectorOf("another", "query", "one");
   for (const answer of server.answer) answer();
 
   expect(await again).toEqual(VECTOR);

@@ -10,7 +10,7 @@ const program = commandLine({
     "of the memories that answer are among the first five, and MRR@10, one by the place of the first of them.",
   notes:
     "It fails where search ranks worse than it must. With --embeddings, queries and memories are sent to the server of\n" +
-    "EMBEDDINGS_URL, with the model EMBEDDINGS_MODEL and the key EMBEDDINGS_KEY, as the service would.",
+    "EMBEDDINGS_URL, as the service would: see the other variables that begin with EMBEDDINGS_.",
   examples: [
     "npm run search-quality",
     "npm run search-quality -- --misses",

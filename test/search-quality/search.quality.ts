@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
 import { embedDueMemories, fillModel } from "../../src/features/memories/embed-memories.js";
 import { EmbeddingsServer } from "../../src/platform/embeddings.js";
 import { Meaning } from "../../src/platform/meaning.js";
@@ -10,10 +11,8 @@ import { stranger } from "./strangers.js";
 const STRANGERS = Array.from({ length: 6_000 }, (_, index) => stranger(index));
 
 it("finds the labelled memories among other users' memories", { timeout: 600_000 }, async () => {
-  const { EMBEDDINGS_URL: url, EMBEDDINGS_MODEL: model = "", EMBEDDINGS_KEY: key } = process.env;
-  const meaning = url
-    ? new Meaning(new EmbeddingsServer({ url, model, key }), undefined, { searchMs: 60_000 })
-    : undefined;
+  const { embeddings } = process.env["EMBEDDINGS_URL"] ? readConfig(process.env) : {};
+  const meaning = embeddings && new Meaning(new EmbeddingsServer(embeddings), undefined, { searchMs: 60_000 });
   await using world = await createWorld(meaning && { meaning });
   const [first, own] = [labelledSet("first"), labelledSet("own")];
   // Both sets are about the same topics, so in one graph each would have answers to the other's queries.

@@ -1,6 +1,6 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { EmbeddingsServer } from "../../src/platform/embeddings.js";
+import { EmbeddingsServer, type EmbeddingsSettings } from "../../src/platform/embeddings.js";
 
 /** A hand-made vector space: words on one line mean the same, and each line is one dimension. */
 const CONCEPTS = [
@@ -13,6 +13,13 @@ const CONCEPTS = [
 /** What the server does instead of answering with vectors. */
 export type Trouble = "fails" | "hangs" | "nan" | "zero" | "huge" | "fewer" | "uneven" | "no json";
 
+/** The context of a model, and what becomes of longer texts: all of a request is refused, or they are cut silently. */
+export interface ModelContext {
+  readonly tokens: number;
+  /** The status of a refusal; undefined: longer texts are cut. */
+  readonly refusal: number | undefined;
+}
+
 /** An embeddings server that knows the concepts above. */
 export interface EmbeddingsStandIn extends AsyncDisposable {
   readonly url: string;
@@ -21,9 +28,12 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   trouble: Trouble | undefined;
   /** A text with this word is refused, whether it is sent alone or with others. */
   refused: string | undefined;
+  context: ModelContext | undefined;
+  /** A request with more texts is refused. */
+  textsMax: number;
   /** How long it takes for an answer. */
   delayMs: number;
-  client(model?: string): EmbeddingsServer;
+  client(model?: string, prefixes?: Pick<EmbeddingsSettings, "queryPrefix" | "documentPrefix">): EmbeddingsServer;
 }
 
 export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
@@ -37,11 +47,16 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       setTimeout(() => answer(response, model, input), standIn.delayMs);
     });
   });
-  const answer = (response: ServerResponse, model: string, texts: readonly string[]) => {
-    const { trouble, refused } = standIn;
+  const answer = (response: ServerResponse, model: string, sent: readonly string[]) => {
+    const { trouble, refused, context, textsMax } = standIn;
+    if (sent.length > textsMax) return void response.writeHead(400).end("too many texts");
     if (trouble === "hangs") return;
-    if (trouble === "fails" || (refused && texts.some((text) => text.includes(refused)))) {
+    if (trouble === "fails" || (refused && sent.some((text) => text.includes(refused)))) {
       return void response.writeHead(500).end("secret-key: no");
+    }
+    const texts = context ? sent.map((text) => tokensOf(text).slice(0, context.tokens).join("")) : sent;
+    if (context?.refusal !== undefined && texts.some((text, place) => text !== sent[place])) {
+      return void response.writeHead(context.refusal).end("too long");
     }
     if (trouble === "no json") return void response.end("<html>");
     if (trouble === "huge") return void response.end(`{"data":[${"1,".repeat(200_000)}1]}`);
@@ -55,8 +70,8 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   const standIn: EmbeddingsStandIn = {
-    ...{ url, asked, trouble: undefined, refused: undefined, delayMs: 0 },
-    client: (model = "one") => new EmbeddingsServer({ url, model, key: "secret-key" }),
+    ...{ url, asked, trouble: undefined, refused: undefined, context: undefined, textsMax: 32, delayMs: 0 },
+    client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -64,6 +79,9 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   };
   return standIn;
 }
+
+/** Words in parts of up to five letters; each sign, and each character of another script, is a token of its own. */
+const tokensOf = (text: string): string[] => text.match(/ ?[a-z]{1,5}|[^]/giu) ?? [];
 
 /**
  * Each model has its own number of dimensions and its own position for each concept; by `narrow` all texts are near.

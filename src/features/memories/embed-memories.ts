@@ -2,22 +2,22 @@ import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import { EmbeddingsFailed, type Vector } from "../../platform/embeddings.js";
+import { EmbeddingsFailed, TextsRefused, type Vector } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
+import { beginningOf, endWithin, sizeOf, wholeAt, withFittingSize } from "../../platform/text-size.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
 import { fillEmbeddings } from "./embedding-statements.js";
 
 const {
   attempts: ATTEMPTS_MAX,
   batch,
+  embeddedCharacters,
   longestWaitMs,
-  overlapCharacters,
-  pieceCharacters,
+  pieceSize,
   pieces,
   queued,
   requestMs,
   shortestWaitMs,
-  textsAtOnce,
 } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
@@ -55,18 +55,28 @@ export async function forgetUnusedVectors(
 }
 
 /**
- * Embeds a batch of queued memories. Returns whether there may be more. Memories are sent together on the first attempt
- * and one by one on retries, so one bad text does not block the others.
+ * Embeds a batch of queued memories. Returns whether there may be more. Memories are sent together on the first
+ * attempt. If the server refuses them, and on retries, they are sent one by one, so one bad text does not block the
+ * others.
  */
 export async function embedDueMemories(context: Embedding): Promise<boolean> {
   const claimed = await claimDueMemories(context);
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
   let failed = false;
-  for (const group of groups) {
-    if (group.length === 0 || (await embedTogether(context, group))) continue;
+  for (let group = groups.shift(); group; group = groups.shift()) {
+    const failure = group.length > 0 ? await embedTogether(context, group) : null;
+    if (!failure) continue;
+    const works = await isWorking(context);
+    if (works && group.length > 1 && failure instanceof TextsRefused) {
+      groups.push(...group.map((due) => [due]));
+      continue;
+    }
     failed = true;
-    if (await isWorking(context)) await giveUp(context, group);
+    context.meter?.embeddingsFailed();
+    const { message: reason } = failure;
+    warnSeldom(context.log, "embeddings", { reason }, "memories could not be embedded; it will be tried again");
+    if (works) await giveUp(context, group);
     else {
       await forgive(context, claimed);
       break;
@@ -77,7 +87,7 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
 
 /** Whether the server embeds anything at all: else it is at fault, and no text. */
 const isWorking = async ({ meaning: { server } }: Embedding): Promise<boolean> =>
-  server.embed(["A memory."], requestMs).then(
+  server.embed(["A memory."], "document", requestMs).then(
     () => true,
     () => false,
   );
@@ -133,46 +143,54 @@ const waitMsAfter = (attempts: number): number =>
  */
 const FORGIVEN_TO = 2;
 
-interface Text {
-  readonly due: DueMemory;
-  readonly version: number;
-  readonly pieces: readonly string[];
-}
-
-/** Embeds memories and stores their vectors. Returns false if the embeddings server failed. */
-async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<boolean> {
-  const { log, meter, meaning } = context;
+/** Embeds memories and stores their vectors. Returns why the embeddings server failed, if it did. */
+async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<EmbeddingsFailed | null> {
+  const { meaning } = context;
   const texts = await textsOf(context, group);
-  if (texts.length === 0) return true;
-  let vectors: Vector[];
+  if (texts.length === 0) return null;
   try {
-    vectors = await embedAll(
-      meaning,
-      texts.flatMap((text) => text.pieces),
-    );
+    const size = await meaning.pieceSizeBy(meaning.server.model);
+    const embed = (by: number) =>
+      embedAll(
+        meaning,
+        texts.map(({ memory }) => piecesOf(memory, by)),
+      );
+    // Of several, one may be refused, which is no reason to cut the others.
+    const vectors = await (texts.length > 1 ? embed(size) : withFittingSize(embed, size));
+    for (const [place, { due, memory }] of texts.entries()) {
+      await storeVectors(context, due, memory.version, vectors[place] ?? []);
+    }
+    return null;
   } catch (error) {
     if (!(error instanceof EmbeddingsFailed)) throw error;
-    meter?.embeddingsFailed();
-    warnSeldom(log, "embeddings", { reason: error.message }, "memories could not be embedded; it will be tried again");
-    return false;
+    return error;
   }
-  let start = 0;
-  for (const {
-    due,
-    version,
-    pieces: { length },
-  } of texts) {
-    await storeVectors(context, due, version, vectors.slice(start, (start += length)));
-  }
-  return true;
 }
 
-async function embedAll({ server }: Meaning, texts: readonly string[]): Promise<Vector[]> {
+/**
+ * Embeds the pieces of each text. A server may refuse so many at once: if it takes all in smaller parts, these are used
+ * from now on.
+ */
+async function embedAll(meaning: Meaning, texts: ReadonlyArray<readonly string[]>): Promise<Vector[][]> {
+  const all = texts.flat();
   const vectors: Vector[] = [];
-  while (vectors.length < texts.length) {
-    vectors.push(...(await server.embed(texts.slice(vectors.length, vectors.length + textsAtOnce), requestMs)));
+  let { textsAtOnce } = meaning;
+  while (vectors.length < all.length) {
+    const some = all.slice(vectors.length, vectors.length + textsAtOnce);
+    try {
+      vectors.push(...(await meaning.server.embed(some, "document", requestMs)));
+    } catch (error) {
+      if (!(error instanceof TextsRefused) || some.length === 1) throw error;
+      textsAtOnce = Math.floor(some.length / 2);
+    }
   }
-  return vectors;
+  meaning.textsAtOnce = Math.min(meaning.textsAtOnce, textsAtOnce);
+  return texts.map(({ length }) => vectors.splice(0, length));
+}
+
+interface Text {
+  readonly due: DueMemory;
+  readonly memory: Parameters<typeof piecesOf>[0] & { readonly version: number };
 }
 
 /** The texts to embed of each memory. Takes deleted memories out of the queue. */
@@ -189,7 +207,7 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   const texts: Text[] = [];
   for (const due of group) {
     const memory = found.find(({ graphId, id }) => graphId === due.graphId && id === due.memoryId);
-    if (memory) texts.push({ due, version: memory.version, pieces: piecesOf(memory) });
+    if (memory) texts.push({ due, memory });
     else await settleDue(context, due);
   }
   return texts;
@@ -227,16 +245,25 @@ const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, due
   models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
 
 /**
- * Splits a memory's text into overlapping pieces, each with the title. Of a very long text, only the beginning is used.
+ * Splits a memory's text into pieces of this size, each with the title. Each repeats the end of the one before. Of a
+ * very long text, only the beginning is used.
  */
-export function piecesOf(memory: {
-  readonly title: string;
-  readonly summary?: string | null;
-  readonly content: string;
-}) {
-  const text = [memory.summary, memory.content].filter(Boolean).join("\n");
-  const starts = Array.from({ length: pieces }, (_, piece) => piece * (pieceCharacters - overlapCharacters));
-  return starts
-    .filter((start) => start === 0 || start + overlapCharacters < text.length)
-    .map((start) => `${memory.title}\n${text.slice(start, start + pieceCharacters)}`.toWellFormed());
+export function piecesOf(
+  memory: { readonly title: string; readonly summary?: string | null; readonly content: string },
+  size: number = pieceSize,
+): string[] {
+  const title = beginningOf(memory.title, size / 2);
+  const parts = [memory.title.slice(title.length), memory.summary, memory.content];
+  const whole = parts.filter(Boolean).join("\n");
+  const text = whole.slice(0, wholeAt(whole, embeddedCharacters));
+  const found: string[] = [];
+  let [start, end] = [0, 0];
+  do {
+    start = wholeAt(text, end - Math.floor((end - start) * REPEATED));
+    end = endWithin(text, start, size - sizeOf(title));
+    found.push(`${title}\n${text.slice(start, end)}`.toWellFormed());
+  } while (end < text.length && found.length < pieces);
+  return found;
 }
+
+const REPEATED = 0.1;

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
+import type { TextUse } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
 import type { NearVector } from "../../platform/vector-worker.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
+import { type Filter, chooseNear, fewWithin } from "./choose-near.js";
 
-const { loaded, mergedByMeaning } = LIMITS.embeddings;
+const { loaded } = LIMITS.embeddings;
 
 /**
  * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and
@@ -13,16 +15,24 @@ const { loaded, mergedByMeaning } = LIMITS.embeddings;
  */
 export type NearMemory = NearVector;
 
-type Finding = Pick<Context, "database" | "log" | "meter">;
+type Finding = Pick<Context, "database" | "log" | "meter" | "now">;
+
+/** A query, or the text of a memory to which others are compared. */
+interface Meant {
+  readonly text: string;
+  readonly use: TextUse;
+}
 
 /**
- * The memories of a graph that are nearest to a query in meaning, nearest first. Null without an embeddings server,
- * before anything is embedded, after a failure or when time is up: then the search is by words alone. Never throws.
+ * The memories of a graph that pass a filter and are nearest to a text in meaning, nearest first. Null without an
+ * embeddings server, before anything is embedded, after a failure or when time is up: then the search is by words
+ * alone. Never throws.
  */
 export async function findByMeaning(
   { meaning, ...context }: Finding & Pick<Context, "meaning">,
   graphId: string,
-  query: string,
+  meant: Meant,
+  filter: Filter,
 ): Promise<readonly NearMemory[] | null> {
   if (!meaning) return null;
   const over = new AbortController();
@@ -34,7 +44,7 @@ export async function findByMeaning(
     },
     () => null,
   );
-  const found = find(context, meaning, graphId, query).catch((error: unknown) => {
+  const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
     context.meter?.embeddingsFailed();
     const { message: reason } = error as Error;
     warnSeldom(context.log, "search by meaning", { reason }, "a search was by words alone");
@@ -47,7 +57,11 @@ export async function findByMeaning(
   }
 }
 
-async function find(context: Finding, meaning: Meaning, graphId: string, query: string) {
+async function find(
+  context: Finding,
+  meaning: Meaning,
+  { graphId, text, use, filter }: Meant & { readonly graphId: string; readonly filter: Filter },
+) {
   const { model } = meaning.server;
   const { graphVectors, embeddingModel } = context.database.models;
   const [stored, complete] = await Promise.all([
@@ -58,17 +72,22 @@ async function find(context: Finding, meaning: Meaning, graphId: string, query: 
   if (!stored) return null;
   // A new model serves searches only after it has embedded everything.
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
-  const [vector, unrelated] = await Promise.all([
-    meaning.vectorOf(query, serving),
+  const [vector, few, unrelated] = await Promise.all([
+    meaning.vectorOf(text, use, serving),
+    fewWithin(context, graphId, filter),
     // Cosines are compared as they are until it is measured.
-    meaning.unrelatedBy(serving).catch(() => 0),
+    meaning.unrelatedBy(serving, use).catch(() => 0),
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
   ]);
   const matrix = matrixOf(graphId, serving);
-  const found = await meaning.index.find(matrix, vector, mergedByMeaning);
+  const findNearest = async (most: number) => {
+    const found = await meaning.index.find(matrix, vector, most, few);
+    return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
+  };
+  const chosen = await chooseNear(context, graphId, filter, findNearest);
   // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
-  if (!found) meaning.loaded.delete(matrix);
-  return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) })) ?? null;
+  if (!chosen) meaning.loaded.delete(matrix);
+  return chosen ?? null;
 }
 
 const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;

@@ -67,7 +67,7 @@ async function findSimilarByMeaning(
   wishes: SearchWishes,
 ): Promise<Hit[]> {
   const [beginning = memory.title] = piecesOf(memory);
-  const nearest = (await findByMeaning(context, graphId, beginning)) ?? [];
+  const nearest = (await findByMeaning(context, graphId, { text: beginning, use: "document" }, wishes)) ?? [];
   const near = nearest.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);
   return [...(await readNearMemories(context, graphId, near, wishes)).values()];
 }

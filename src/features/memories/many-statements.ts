@@ -32,6 +32,24 @@ export const memoriesByIds = defineStatement({
     SELECT id, external_id FROM (${eachOf("externalIds", "memory", "external_id")}) by_external_id`,
 });
 
+/** Those of some memories that pass a filter, see `filterOf`. SQL for `rowsWith`. */
+export const passingMemories = defineStatement({
+  name: "passing_memories",
+  values: {
+    ...{ ...OF_MANY, types: "text[]?", tags: "text[]", anyTag: "bool", minImportance: "float8?" },
+    ...{ createdAfter: "timestamptz?", createdBefore: "timestamptz?", project: "text?", now: "timestamptz?" },
+  },
+  row: { id: "uuid", version: "int4" },
+  text: `
+    SELECT m.id, m.version FROM (${eachOf("ids", "memory", "id")}) m
+    WHERE (:types IS NULL OR m.type = ANY (:types))
+      AND (cardinality(:tags) = 0 OR CASE WHEN :anyTag THEN m.tags && :tags ELSE m.tags @> :tags END)
+      AND (:minImportance IS NULL OR m.importance >= :minImportance) AND (:project IS NULL OR m.project = :project)
+      AND (:createdAfter IS NULL OR m.created_at >= :createdAfter)
+      AND (:createdBefore IS NULL OR m.created_at < :createdBefore)
+      AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)`,
+});
+
 /** How many relationships each of some memories has, in both directions together. SQL for the same reason. */
 export const relationshipsOfEach = defineStatement({
   name: "relationships_of_each",

@@ -226,7 +226,7 @@ export const searchMemories = defineOperation({
 async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
   const { limit, offset, query } = wishes;
   const merges = context.meaning !== undefined && isMerged(wishes);
-  const byMeaning = merges ? findByMeaning(context, graphId, query) : null;
+  const byMeaning = merges ? findByMeaning(context, graphId, { text: query, use: "query" }, wishes) : null;
   const page = merges ? { limit: mergedByWords, offset: 0 } : { limit, offset };
   const found = await context.database
     .search((run) => findMemories(run, graphId, { ...wishes, ...page }))

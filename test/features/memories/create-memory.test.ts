@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
@@ -67,6 +68,17 @@ it("stores tags trimmed, in lower case, without duplicates", async () => {
   const { tags } = await ann.did(createMemory, { ...NOTE, tags: [" Net ", "net", "", "  ", "B c", "\u00c9T\u00c9"] });
 
   expect(tags).toEqual(["net", "b c", "\u00e9t\u00e9"]);
+});
+
+it("refuses a tag that would be too long in lower case, so that every stored tag can be sent back", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const growing = "\u0130";
+
+  const { id, tags } = await ann.did(createMemory, { ...NOTE, tags: [growing.repeat(50)] });
+
+  expect(await ann.did(updateMemory, { id, tags })).toMatchObject({ tags });
+  expect(await ann.does(createMemory, { ...NOTE, tags: [growing.repeat(51)] })).toBeRefused("bad_request");
 });
 
 it("keeps every digit of an importance", async () => {

@@ -159,10 +159,12 @@ it.each([
       // Makes earlier writes readable from an index alone.
       if (isTidy) await pool.query("VACUUM memory, relationship");
       const read: number[] = [];
+      let before = await rowsRead(world);
       for (const inputs of rounds) {
-        const before = await rowsRead(world);
         const verdict = await actor.does<object, object>(operation, { ...inputs[place], ...graph });
-        read.push((await rowsRead(world)) - before);
+        const after = await rowsRead(world);
+        read.push(after - before);
+        before = after;
         if (!verdict.ok && !EXPECTED.has(verdict.failure.reason ?? verdict.failure.kind)) throw verdict.failure;
       }
       const input = JSON.stringify(rounds[0]?.[place]).slice(0, 100);

@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import { LIMITS } from "../../../src/limits.js";
+import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
+import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { rowsRead } from "../../support/rows-read.js";
+import type { Actor, World } from "../../support/world.js";
+
+const { filtered, mergedByMeaning } = LIMITS.embeddings;
+
+/** Of the same meaning as `NEAR`, and a little less near. */
+const QUERY = "vehicle arzt latency";
+const NEAR = "The sluggish automobile of a physician";
+const [EARLY, LATE] = ["Early: car, doctor, slow, bill", "Late: wagen, doctor, slow, bill"];
+const BOTH = [EARLY, LATE];
+const RARE = { importance: 1, type: "rare", tags: ["rare", "common"], context: { project_path: "/rare" } };
+
+/** Filters, and which of the rare memories pass them. None of the common memories does. */
+const FILTERS: ReadonlyArray<readonly [object, readonly string[]]> = [
+  [{ types: ["rare"] }, BOTH],
+  [{ types: ["none", "rare"] }, BOTH],
+  [{ tags: ["rare"] }, BOTH],
+  [{ tags: ["rare", "common"] }, BOTH],
+  [{ tags: ["rare", "none"] }, []],
+  [{ tags: ["rare", "none"], tagsMatch: "any" }, BOTH],
+  [{ minImportance: 0.9 }, BOTH],
+  [{ project: "/rare" }, BOTH],
+  [{ createdAfter: "2026-06-01T00:00:00Z" }, [LATE]],
+  [{ createdBefore: "2025-06-01T00:00:00Z" }, [EARLY]],
+  [{ createdAfter: "2024-06-01T00:00:00Z", createdBefore: "2025-06-01T00:00:00Z" }, [EARLY]],
+  [{ tags: ["common"], minImportance: 0.9 }, BOTH],
+  [{ tags: ["common"], project: "/rare", createdAfter: "2026-06-01T00:00:00Z" }, [LATE]],
+  [{ types: ["general", "rare"], project: "/rare" }, BOTH],
+  [{ ...{ types: ["rare"], tags: ["rare"], project: "/rare" }, minImportance: 0.9, includeExpired: true }, BOTH],
+];
+
+it("finds by meaning what passes a rare filter, behind many memories that do not", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const [near] = await memoriesTitled(ann, NEAR);
+  for (const title of [EARLY, LATE, "A rechnung"]) await aMemory(ann, { ...RARE, title });
+  await at.embed();
+  await addCopies(at.world, ann, near.id, 3 * mergedByMeaning);
+  await pool.query(
+    `UPDATE memory SET created_at = CASE title WHEN $1 THEN timestamptz '2025-01-01' WHEN $2 THEN '2026-12-31'
+       ELSE '2026-01-01' END`,
+    [EARLY, LATE],
+  );
+
+  for (const [filter, expected] of FILTERS) {
+    const { titles, meaning } = await findTitles(ann, QUERY, filter);
+    expect({ filter, titles: titles.toSorted(), meaning }).toEqual({ filter, titles: expected, meaning: true });
+  }
+});
+
+it("finds by meaning what is behind many memories that expired, were changed or were deleted", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const [near] = await memoriesTitled(ann, NEAR, EARLY);
+  await at.embed();
+  const ids = await addCopies(at.world, ann, near.id, 4 * mergedByMeaning);
+  // From now on the server has all vectors in memory.
+  expect((await findTitles(ann, QUERY, { limit: 50 })).titles).not.toContain(EARLY);
+  const some = (part: number) => ids.slice(part * mergedByMeaning, (part + 1) * mergedByMeaning);
+  await pool.query("UPDATE memory SET expires_at = now() - interval '1 day' WHERE id = ANY ($1)", [some(0)]);
+  await pool.query("UPDATE memory SET version = 2 WHERE id = ANY ($1)", [some(1)]);
+  await pool.query("DELETE FROM memory WHERE id = ANY ($1)", [[...some(2), ...some(3)]]);
+
+  expect((await findTitles(ann, QUERY, { limit: 50 })).titles.toSorted()).toEqual([EARLY, NEAR]);
+});
+
+it("finds by meaning what passes a filter that many pass, and reads no large graph for a rare one", async () => {
+  await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const [near, far] = await memoriesTitled(ann, NEAR, "A rechnung", EARLY);
+  await at.embed();
+  const ids = await addCopies(at.world, ann, near.id, 10 * mergedByMeaning);
+  await pool.query("UPDATE memory SET type = 'near' WHERE id = ANY ($1)", [[near.id, ...ids]]);
+  await addCopies(at.world, ann, far.id, filtered);
+
+  expect((await findTitles(ann, QUERY, { types: ["general"] })).titles).toEqual([EARLY]);
+  const before = await rowsRead(at.world);
+  for (let time = 0; time < 7; time++) await findTitles(ann, "arzt", { tags: ["none"] });
+  expect((await rowsRead(at.world)) - before).toBeLessThan(7 * 50);
+});
+
+/** Adds memories with the vector of another one. */
+async function addCopies(world: World, ann: Actor, id: string, count: number): Promise<string[]> {
+  const ids = (await manyMemories(world, ann, count)).map((row) => row.id);
+  await world.database.pool.query("UPDATE memory SET tags = '{common}' WHERE id = ANY ($1)", [ids]);
+  await world.database.pool.query(
+    `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
+     SELECT graph_id, own, model, piece, 1, change + place, scale, vector
+     FROM memory_vector, unnest($2::uuid[]) WITH ORDINALITY AS given(own, place)
+     WHERE memory_id = $1`,
+    [id, ids],
+  );
+  return ids;
+}

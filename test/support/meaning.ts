@@ -1,0 +1,41 @@
+import { embedDueMemories, fillModel } from "../../src/features/memories/embed-memories.js";
+import { findByMeaning } from "../../src/features/memories/find-by-meaning.js";
+import { searchMemories } from "../../src/features/memories/search-memories.js";
+import { Meaning } from "../../src/platform/meaning.js";
+import type { VectorIndex } from "../../src/platform/vector-index.js";
+import { startEmbeddingsServer } from "./embeddings-server.js";
+import { type Actor, createWorld } from "./world.js";
+
+export const PATIENT = { searchMs: 5_000 };
+
+/** A world with an embeddings server; `embed` does the work of its chores until nothing is left. */
+export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wishes: object = {}) {
+  const server = await startEmbeddingsServer();
+  const meaning = new Meaning(server.client(), index, bounds);
+  const world = await createWorld({ meaning, ...wishes });
+  const embed = async (by: Meaning = meaning) => {
+    const context = { ...world.services, meaning: by };
+    // A model counts as complete only after a run that found nothing left to do.
+    for (let round = 0; round < 3; round++) {
+      while (await fillModel(context));
+      while (await embedDueMemories(context));
+    }
+    await fillModel(context);
+  };
+  return {
+    ...{ server, world, meaning, embed },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export const findTitles = async (actor: Actor, query: string, wishes: object = {}) => {
+  const { memories, meaning } = await actor.did(searchMemories, { query, ...wishes });
+  return { titles: memories.map(({ title }) => title), meaning };
+};
+
+/** What is nearest to a query in meaning among the actor's own memories. */
+export const findNearest = (context: Parameters<typeof findByMeaning>[0], { caller }: Actor, text: string) =>
+  findByMeaning(context, caller.personalGraphId, { text, use: "query" }, {});
