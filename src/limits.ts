@@ -218,10 +218,14 @@ export const LIMITS = {
     /** Of the server's answer, per text: 4,096 numbers with 16 digits each. */
     answerBytesPerText: 65_536,
     dimensions: 4_096,
-    /** Characters of a piece of a memory, how many of them the next piece repeats, and pieces of one memory. */
-    pieceCharacters: 2_000,
-    overlapCharacters: 200,
-    pieces: 30,
+    /**
+     * The size of a piece of a memory (see `sizeOf`), and the least if the server refuses longer texts. The characters
+     * of one memory that are embedded, and its pieces.
+     */
+    pieceSize: 2_000,
+    pieceSizeMin: 125,
+    embeddedCharacters: 54_000,
+    pieces: 120,
     /** Memories that one process embeds at a time. While `queued` memories wait, no older ones are added. */
     batch: 16,
     queued: 1_000,
@@ -239,6 +243,8 @@ export const LIMITS = {
     /** The best hits by words and by meaning that are merged: pages beyond them are by words alone. */
     mergedByWords: 100,
     mergedByMeaning: 50,
+    /** If a filter leaves fewer memories, the nearest of them are found; else it is tried on this many nearest. */
+    filtered: 5_000,
   },
   /** The search for memories similar to one that is stored. Its limits mean the same as those of `search`. */
   similar: {
@@ -468,6 +474,12 @@ export const LIMITS = {
      * Attempts to connect a program. Each stores its request until it is answered, and may fetch a client's metadata.
      */
     startsPerNetwork: { limit: 60, windowMs: 600_000 },
+    /** Readings of clients' documents that one network causes, and, of documents that are not known, from one host. */
+    documentsPerNetwork: { limit: 60, windowMs: 600_000 },
+    documentsPerHost: { limit: 60, windowMs: 600_000 },
+    /** How long a document is kept at least, whatever its server says, and how many documents count as known. */
+    documentSeconds: 300,
+    knownDocuments: 1_000,
     /**
      * Registered clients that nobody connected, and requests that wait for an answer: beyond, the oldest are deleted.
      */

@@ -41,12 +41,15 @@ export function SetSize(min: number, max: number): PropertyDecorator {
   });
 }
 
-/** A list of `min` to `max` items, each a text of up to `itemMax` code points. */
+/**
+ * A list of `min` to `max` items, each a text of up to `itemMax` code points, also in lower case, in which some letters
+ * become two: what is stored so can then be sent back.
+ */
 export function ListSize(min: number, max: number, itemMax: number): PropertyDecorator {
   const description = `must have ${min} to ${max} items of up to ${itemMax} characters`;
   return defineBound("listSize", [min, max, itemMax], description, (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) return false;
-    return every(value, (item) => typeof item === "string" && countCodePoints(item) <= itemMax);
+    return every(value, (item) => typeof item === "string" && countCodePoints(item.toLowerCase()) <= itemMax);
   });
 }
 

@@ -89,6 +89,7 @@ function queryMistake(type: GraphQLInputType, value: unknown): string | undefine
 /** Converts text of a query string to the declared type. Text that does not fit is returned as it is, to be refused. */
 function fromText(type: GraphQLInputType, value: unknown): unknown {
   if (isListType(getNullableType(type))) {
+    if (value === "") return [];
     const item = getNamedType(type);
     return [value]
       .flat()

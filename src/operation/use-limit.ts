@@ -57,6 +57,13 @@ export async function takeUseOfNetwork(
   for (const { network, shares } of networksOf(context.clientAddress)) await takeUse(context, limit, network, shares);
 }
 
+/** Counts a use for a limit outside of operations, for anything with a name. @throws RateLimited when it is reached. */
+export const takeUseOf = (
+  context: Pick<Context, "budgets" | "meter">,
+  limit: Omit<UseLimit, "by">,
+  identity: string,
+): Promise<void> => takeUse(context, limit, identity, 1);
+
 /**
  * In how many seconds the next use is allowed, by the times of earlier uses; 0 means now. graphql-rate-limit decides.
  * @param agesOfUses how many milliseconds ago each earlier use was.

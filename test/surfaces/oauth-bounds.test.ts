@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RunningApp } from "../../src/app.js";
 import { LIMITS } from "../../src/limits.js";
 import { takeUseOfNetwork } from "../../src/operation/use-limit.js";
+import { DocumentReadings } from "../../src/surfaces/oauth/documents.js";
 import { REGISTRATIONS, STARTS } from "../../src/surfaces/oauth/routes.js";
 import { ask } from "../support/http.js";
 import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
@@ -96,6 +97,20 @@ describe("strangers", () => {
     expect(registered[1]?.body.error).toBe("temporarily_unavailable");
     expect(begun.map(({ status }) => status)).toEqual([303, 429]);
     expect((await new OAuthWalker(url, world).begin(id)).status).toBe(303);
+  });
+
+  it("cannot keep a known client's document from being read by naming others at its host", async () => {
+    const { documentsPerHost, documentsPerNetwork } = LIMITS.oauth;
+    const readings = new DocumentReadings(app.services);
+    const host = "https://popular.example.com";
+    readings.remember(`${host}/known`);
+    const refused = { retryAfterSeconds: expect.any(Number) };
+
+    for (let n = 0; n < documentsPerHost.limit; n++) await readings.take(`${host}/${n}`, `203.0.113.${n}`);
+
+    await expect(readings.take(`${host}/more`, "198.51.100.1")).rejects.toMatchObject(refused);
+    for (let n = 1; n < documentsPerNetwork.limit; n++) await readings.take(`${host}/known`, "198.51.100.1");
+    await expect(readings.take(`${host}/known`, "198.51.100.1")).rejects.toMatchObject(refused);
   });
 
   it("are charged to their address at every path, before a body is read", async () => {

@@ -6,17 +6,21 @@ import {
   type Configuration,
   type InteractionResults,
   type JWK,
+  type KoaContextWithOIDC,
   Provider,
   errors,
   interactionPolicy,
 } from "oidc-provider";
 import { LIMITS } from "../../limits.js";
 import type { Scope } from "../../operation/permission.js";
+import { RateLimited } from "../../operation/budget.js";
+import { HTTP_STATUS } from "../http.js";
+import type { DocumentReadings } from "./documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
 import { ENDPOINTS, type OAuthUrls } from "./urls.js";
 
-const { requestMinutes, codeSeconds, accessMinutes, refreshDays, grantDays } = LIMITS.oauth;
+const { documentSeconds, requestMinutes, codeSeconds, accessMinutes, refreshDays, grantDays } = LIMITS.oauth;
 const MINUTE_S = 60;
 const DAY_S = 86_400;
 
@@ -24,6 +28,7 @@ export interface ProviderParts {
   readonly urls: OAuthUrls;
   readonly scopes: readonly Scope[];
   readonly store: OAuthStore;
+  readonly documents: DocumentReadings;
   /** A page for a request that cannot continue, and its headers. */
   renderProblem(description: string): { readonly html: string; readonly headers: Readonly<Record<string, string>> };
   /** Logs an error, and sets the status of the answer. */
@@ -52,7 +57,7 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
   };
 }
 
-function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts): Configuration {
+function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
   const resourceServer = { scope: scopes.join(" "), accessTokenFormat: "opaque" as const };
   return {
     adapter: (kind) => adapterOf(kind, store),
@@ -115,8 +120,14 @@ function configurationOf({ urls, scopes, store, renderProblem }: ProviderParts):
       clientIdMetadataDocument: {
         enabled: true,
         ack: "draft-02",
-        allowFetch: (_context, clientId) => isAtPublicHost(clientId),
-        allowClient(_context, { redirectUris }) {
+        cacheDuration: { min: documentSeconds, max: DAY_S },
+        async allowFetch(context, clientId) {
+          if (!isAtPublicHost(clientId)) return false;
+          await documents.take(clientId, context.ip).catch((error: unknown) => refuseForNow(error, context));
+          return true;
+        },
+        allowClient(_context, { clientId, redirectUris }) {
+          documents.remember(clientId);
           if (redirectUris?.some((uri) => leadsToSite(uri) && new URL(uri).protocol !== "https:"))
             throw new errors.InvalidClientMetadata("redirect_uris of other machines must use https");
           return true;
@@ -146,6 +157,14 @@ function askAlways(): interactionPolicy.Prompt[] {
     new Prompt({ name: "login", requestable: true }, isUnanswered),
     new Prompt({ name: "consent", requestable: true }),
   ];
+}
+
+/** @throws the error, as an OAuth client reads it if it is a limit. */
+function refuseForNow(error: unknown, context: KoaContextWithOIDC): never {
+  if (!(error instanceof RateLimited)) throw error;
+  context.set("Retry-After", String(error.retryAfterSeconds));
+  const status = HTTP_STATUS[error.kind];
+  throw Object.assign(new errors.TemporarilyUnavailable(error.message), { status, statusCode: status });
 }
 
 /**

@@ -10,6 +10,7 @@ import { onFirstUse } from "../../platform/on-first-use.js";
 import { readBodyUpTo } from "../body.js";
 import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, scopeOf, UnsupportedMediaType } from "../http.js";
 import { MethodNotAllowed } from "../plain-errors.js";
+import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
 import type { AuthorizationServer, OAuthStore, PendingRequest } from "./server.js";
@@ -97,7 +98,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
 
   get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
   get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
-  post(BASE + ENDPOINTS.token, answer(pathBelow));
+  post(BASE + ENDPOINTS.token, refuseOtherResources(urls.resource), answer(pathBelow));
   post(BASE + ENDPOINTS.revocation, answer(pathBelow));
   post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
   router.use(BASE, errorAnswer(oauthError));
@@ -113,11 +114,11 @@ export function oauthRoutes(parts: OAuthParts): Router {
 }
 
 /** Loads the authorization server when a request first needs it: most processes never do, and it takes megabytes. */
-function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
+function lazyServer({ publicUrl, scopes, services, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
   return onFirstUse(async () => {
     const { createAuthorizationServer } = await import("./provider.js");
     return createAuthorizationServer({
-      ...{ urls: oauthUrls(publicUrl), scopes, store },
+      ...{ urls: oauthUrls(publicUrl), scopes, store, documents: new DocumentReadings(services) },
       renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
       note(error, response) {
         if (!response.destroyed) noteFailure(error, response as Response);
@@ -126,12 +127,33 @@ function lazyServer({ publicUrl, scopes, store, pages }: OAuthParts): () => Prom
   });
 }
 
-/** Makes the path below `BASE`. A request that names no scope gets all scopes. */
+/** oidc-provider checks the resource only after it has used up the token or the code: a typo would end a connection. */
+const refuseOtherResources =
+  (resource: string): Handler =>
+  (request, response, next) => {
+    if (
+      formIn(request)
+        .getAll("resource")
+        .every((named) => named === "" || named === resource)
+    )
+      return next();
+    const description = `the only resource is ${resource}`;
+    response
+      .status(400)
+      .set("Cache-Control", "no-store")
+      .json({ error: "invalid_target", error_description: description });
+  };
+
+/**
+ * Makes the path below `BASE`. A request that names no scope gets all scopes. oidc-provider has more response modes than
+ * the metadata names; it refuses those that it does not know.
+ */
 const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
     if (!searchParams.get("scope")) searchParams.set("scope", scopes.join(" "));
+    if ((searchParams.get("response_mode") || "query") !== "query") searchParams.set("response_mode", "unsupported");
     return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
   };
 

@@ -160,6 +160,8 @@ export const STEPS: readonly Step[] = [
       `bodies of ${size(oauth.bodyBytes)}, ${oauth.redirectUris} redirect addresses of ` +
       `${count(oauth.redirectUriLength)} characters; from one network ${oauth.registrationsPerNetwork.limit} ` +
       `registrations an hour and ${oauth.startsPerNetwork.limit} attempts to connect in ten minutes; ` +
+      `${oauth.documentsPerNetwork.limit} readings of clients' documents in ten minutes for one network, and as many ` +
+      "of unknown ones from one host; " +
       `${count(oauth.waiting)} clients and requests that wait, ${oauth.tokensPerGrant} tokens of a kind a connection`,
     time: "linear in its bytes; 2.5 s to read a document about a client",
     memory: size(oauth.bodyBytes),

@@ -1,0 +1,94 @@
+/** Clients whose id is the address of a document that describes them. */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** One world for all: each test has a client of its own. */
+let world: World;
+let url: string;
+let walker: OAuthWalker;
+
+beforeAll(async () => {
+  world = await createWorld();
+  ({ url } = await serveWithOAuth(world));
+});
+beforeEach(() => void (walker = new OAuthWalker(url, world)));
+afterEach(() => expect(world.bugs).toEqual([]));
+afterAll(() => world[Symbol.asyncDispose]());
+
+const CLIENT = "https://client.example.com/client.json";
+const LIST = "https://client.example.com:8443/list.json";
+
+/** Replaces the web, which tests do not reach. @returns the addresses that were read */
+function publish(document: object): string[] {
+  const read: string[] = [];
+  const { fetch } = globalThis;
+  vi.stubGlobal("fetch", async (address: string | URL, options?: RequestInit) => {
+    if (String(address).startsWith(url)) return fetch(address, options);
+    read.push(String(address));
+    return Response.json({ client_id: CLIENT, redirect_uris: [CALLBACK], ...document });
+  });
+  return read;
+}
+afterEach(() => vi.unstubAllGlobals());
+
+it("never reads a client's document from an internal address", async () => {
+  let connections = 0;
+  const internal = createServer((socket) => void (connections++, socket.destroy())).listen(0, "127.0.0.1");
+  await once(internal, "listening");
+  const { port } = internal.address() as AddressInfo;
+  for (const host of ["localhost", "127.0.0.1", "[::1]", "service.local", "x.localhost"]) {
+    const { status } = await walker.begin(`https://${host}:${port}/client.json`);
+    expect([host, status]).toEqual([host, 400]);
+  }
+  internal.close();
+
+  expect(connections).toBe(0);
+});
+
+it("reads no other address, whatever the document names", async () => {
+  const named = { sector_identifier_uri: LIST, jwks_uri: LIST, logo_uri: LIST, policy_uri: LIST };
+  const read = publish({ client_name: "A site", ...named });
+  const { location } = await walker.begin(CLIENT);
+
+  expect((await walker.visit(location)).text).toContain("<bdi>A site</bdi>");
+  expect(read).toEqual([CLIENT]);
+});
+
+it("reads documents again and again only within limits, and knows those that it has read", async () => {
+  const read = publish({});
+  const { limit } = LIMITS.oauth.documentsPerNetwork;
+  const other = new OAuthWalker(url, world);
+  expect((await other.begin(CLIENT)).status).toBe(303);
+  const ask = (from: OAuthWalker, id: string) => from.refresh(id, "a token");
+  const unknown = (count: number) => Array.from({ length: count }, () => `https://site.example.com/${randomUUID()}`);
+
+  // The document names another client, so none of these is ever known.
+  const answers = [];
+  for (const id of unknown(limit + 2)) answers.push(await ask(walker, id));
+
+  expect(answers.map(({ status }) => status)).toEqual([...Array(limit).fill(400), 429, 429]);
+  expect(answers.at(-1)?.body.error).toBe("temporarily_unavailable");
+  expect(read.filter((address) => address !== CLIENT)).toHaveLength(limit);
+  // The host has its own limit, for all networks together.
+  expect(await ask(new OAuthWalker(url, world), `https://site.example.com/another`)).toMatchObject({ status: 429 });
+  expect((await walker.begin(CLIENT)).status).toBe(303);
+  expect(read.filter((address) => address !== CLIENT)).toHaveLength(limit);
+});
+
+it("redirects to no site without TLS, whatever type the client claims", async () => {
+  for (const type of ["web", "native"]) {
+    const client = `${CLIENT}?${type}`;
+    for (const redirect_uri of ["http://site.example.com/callback", " http://site.example.com/callback"]) {
+      publish({ client_id: client, application_type: type, redirect_uris: [redirect_uri] });
+      for (const changed of [{}, { response_type: "token" }, { prompt: "none" }]) {
+        const { status, location } = await walker.begin(client, { redirect_uri, ...changed });
+        expect([type, redirect_uri, changed, status, location]).toEqual([type, redirect_uri, changed, 400, ""]);
+      }
+    }
+  }
+});
