@@ -1,12 +1,12 @@
 import "reflect-metadata";
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type RowCounts, writeDatabase } from "../platform/copy-database.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";
 import { tellTable, withDatabaseAsIs } from "./with-database.js";
+import { writeWholeFile } from "./write-whole-file.js";
 
 export const program = commandLine({
   script: "backup",
@@ -21,11 +21,10 @@ export const program = commandLine({
   .action(backup);
 
 async function backup(file: string, { json }: { json?: true }): Promise<void> {
-  const partial = `${file}.partial`;
   let tables: RowCounts = {};
-  try {
+  await writeWholeFile(file, (partial) =>
     // Without a migration: before an update, the servers still run the previous version.
-    await withDatabaseAsIs(async (address) => {
+    withDatabaseAsIs(async (address) => {
       const packed = createGzip();
       const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));
       const read = writeDatabase(address, packed, tellTable).catch((error: Error) => {
@@ -34,12 +33,8 @@ async function backup(file: string, { json }: { json?: true }): Promise<void> {
       });
       const [result] = await Promise.all([read, written]);
       tables = result;
-    });
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
+    }),
+  );
   if (json) console.log(JSON.stringify({ file, tables }));
   else console.log(`Wrote ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else to ${file}.`);
 }

@@ -57,8 +57,12 @@ function sentenceOf(message: string): string {
 /** Runs the command line, but only if Node runs this file: tests import the program without running it. */
 export async function runCommand(program: Command, fileUrl: string): Promise<void> {
   if (realpathSync(process.argv[1] ?? "") !== fileURLToPath(fileUrl)) return;
-  // A reader such as `head` closes the pipe early.
-  process.stdout.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A reader such as `head` closes the pipe early. Anything else loses the result, such as a new key on a full disk.
+    if (error.code === "EPIPE") return;
+    console.error(sentenceFor(error));
+    process.exitCode = EXIT.failed;
+  });
   await runWith(program, process.argv.slice(2));
 }
 

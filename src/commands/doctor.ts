@@ -8,6 +8,7 @@ import { configOfProcess } from "../environment.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { LIMITS } from "../limits.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
+import { Meaning } from "../platform/meaning.js";
 import { verifyMailServer } from "../platform/mailer.js";
 import { isMigrated } from "../platform/migrations.js";
 import { assertNotMoved } from "../platform/moved-database.js";
@@ -188,17 +189,24 @@ async function embeddingsWork({ embeddings }: Config): Promise<string | undefine
   if (!embeddings) return undefined;
   try {
     const server = new EmbeddingsServer(embeddings);
+    await using meaning = new Meaning(server);
     // The first request may load the model.
-    const [vector] = await server.embed(["A memory."], 10_000);
+    const [vector] = await server.embed(["A memory."], "document", 10_000);
     const took: number[] = [];
     for (let query = 0; query < 3; query++) {
       const asked = performance.now();
-      await server.embed([`A query, number ${query}`], 10_000);
+      await server.embed([`A query, number ${query}`], "query", 10_000);
       took.push(performance.now() - asked);
     }
     const fastest = Math.ceil(Math.min(...took));
     if (fastest > LIMITS.embeddings.searchMs) throw new Problem(tooSlow(fastest));
-    return `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions; a query in ${fastest} ms.`;
+    const { query, document } = server.prefixes;
+    const size = await meaning.pieceSizeBy(server.model);
+    return (
+      `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions; a query in ${fastest} ms. ` +
+      `Before queries it gets ${JSON.stringify(query)}, before memories ${JSON.stringify(document)}. ` +
+      `Memories are sent in pieces of ${size.toLocaleString("en")} English letters.`
+    );
   } catch (error) {
     if (error instanceof Problem) throw error;
     const { message } = error as Error;

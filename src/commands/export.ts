@@ -1,5 +1,4 @@
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
@@ -9,6 +8,7 @@ import { showProgress } from "../import/progress.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
 import { graphInWords } from "./table.js";
+import { writeWholeFile } from "./write-whole-file.js";
 
 interface Options extends ServiceOptions {
   readonly graph?: GraphChoice;
@@ -40,8 +40,6 @@ export const program = commandLine({
   .action(exportFile);
 
 async function exportFile(file: string, options: Options): Promise<void> {
-  const body = await ask(options);
-  const partial = `${file}.partial`;
   const counts: ExportCounts = { memories: 0, relationships: 0, expected: undefined, isComplete: false };
   let progress: ReturnType<typeof showProgress> | undefined;
   const onRecords = (records: number) => {
@@ -54,14 +52,15 @@ async function exportFile(file: string, options: Options): Promise<void> {
     progress.step(records);
   };
   try {
-    const whole = options.format === "jsonl" ? countRecords(counts, onRecords) : undefined;
-    const parts = [body, ...(whole ? [whole] : []), createWriteStream(partial)] as const;
-    await pipeline([...parts]);
-    if (whole && !counts.isComplete) throw new ImportStopped(BROKEN);
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error instanceof ImportStopped || isFileProblem(error) ? error : new ImportStopped(BROKEN);
+    await writeWholeFile(file, async (partial) => {
+      const body = await ask(options);
+      const whole = options.format === "jsonl" ? countRecords(counts, onRecords) : undefined;
+      const parts = [body, ...(whole ? [whole] : []), createWriteStream(partial)] as const;
+      await pipeline([...parts]).catch((error: unknown) => {
+        throw isFileProblem(error) ? error : new ImportStopped(BROKEN);
+      });
+      if (whole && !counts.isComplete) throw new ImportStopped(BROKEN);
+    });
   } finally {
     progress?.[Symbol.dispose]();
   }
@@ -75,13 +74,13 @@ async function exportFile(file: string, options: Options): Promise<void> {
 const BROKEN = "The connection broke before the export was complete, so nothing was written. Try again.";
 
 const isFileProblem = (error: unknown): boolean =>
-  error instanceof Error && "syscall" in error && ["open", "write", "rename"].includes(String(error.syscall));
+  error instanceof Error && "syscall" in error && ["open", "write"].includes(String(error.syscall));
 
 async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");
   const query = new URLSearchParams({ format, ...(graph && { graph }) });
   assertKeyFits(key);
-  const answer = await fetch(`${url.replace(/\/+$/, "")}/v1/export?${query}`, {
+  const answer = await fetch(`${url}/v1/export?${query}`, {
     headers: { authorization: `Bearer ${key}` },
   }).catch(() => {
     throw new ImportStopped(`${url} does not answer. Start the service there with \`npm start\`, or check --url.`);

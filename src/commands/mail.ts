@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { UserError } from "../features/access/index.js";
 import { type WaitingMail, retryMails, waitingMails } from "../features/mail/index.js";
 import { UUID } from "../operation/bounds.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
@@ -37,6 +38,8 @@ program
   .option(...JSON_OPTION)
   .action(async (id: string | undefined, { json }: { json?: true }) => {
     const ids = await withDatabase((database) => retryMails(database, id));
+    if (id !== undefined && ids.length === 0)
+      throw new UserError("No failed mail with this id waits: see `mail list`.");
     console.log(json ? JSON.stringify({ ids }) : `Mails that are retried now: ${ids.length}.`);
   });
 

@@ -17,12 +17,16 @@ export const program = commandLine({
   .addOption(urlOption())
   .action(async (options: ServiceOptions) => {
     for await (const line of createInterface({ input: process.stdin }))
-      pass(line, options).catch((error: unknown) => console.error(sentenceFor(error)));
+      if (line.trim() !== "") pass(line, options).catch((error: unknown) => console.error(sentenceFor(error)));
   });
 
-/** Passes a message on to the server. A request is answered even if that fails: its client waits for an answer. */
+/**
+ * Passes a line on to the server, which also says what is wrong with one that is no message. A request is answered even
+ * if that fails: its client waits for an answer.
+ */
 async function pass(line: string, options: ServiceOptions): Promise<void> {
-  const message = JSON.parse(line) as Message;
+  const value = parseStrictly(line);
+  const message: Message = isObject(value) ? value : { id: null };
   const answer = await send(line, message, options).catch((error: unknown) =>
     answerTo(message, sentenceOf(error, options)),
   );
@@ -48,7 +52,7 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
     headers.set("Mcp-Method", encodeHeader(String(method)));
     if (params?.name !== undefined) headers.set("Mcp-Name", encodeHeader(String(params.name)));
   }
-  const response = await fetch(new URL("/mcp", url), { method: "POST", headers, body });
+  const response = await fetch(`${url}/mcp`, { method: "POST", headers, body });
   const text = await response.text();
   if (response.status === 401) throw new NotServed(NO_KEY);
   const answer = parseStrictly(text || "{}");

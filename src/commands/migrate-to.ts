@@ -42,14 +42,16 @@ interface Options {
 }
 
 async function migrateTo(given: string | undefined, { to, takeBack: isBack, json }: Options): Promise<void> {
+  if (isBack && given !== undefined) throw new WrongUse("--take-back copies nothing: leave out the target.");
   if (isBack) return await useAgain(json);
   const target = given ?? to;
   if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
   }
   const there: Address = { url: target, variable: "TARGET_DATABASE_URL" };
-  const tables = await withDatabaseUrl((from) =>
-    onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
+  const tables = await withDatabaseUrl((from) => {
+    if (placeOf(from.url) === placeOf(target)) throw new WrongUse("The target is this database: give another one.");
+    return onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
       await takeAlone(client, from);
       await migrate(there.url, { variable: there.variable });
       const moved = await moveDatabase({
@@ -60,13 +62,19 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
       });
       await noteMove(client, there.url);
       return moved;
-    }),
-  );
+    });
+  });
   if (json) console.log(JSON.stringify({ tables }));
   else {
     const memories = countInWords(tables["memory"] ?? 0, "memory", "memories");
     console.log(`Copied ${memories} and all else. Start the service with the target as DATABASE_URL now.`);
   }
+}
+
+/** Host, port and database: the same for the same database, though a database may have several names. */
+function placeOf(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  return [hostname || searchParams.get("host"), port || (searchParams.get("port") ?? "5432"), pathname].join(" ");
 }
 
 async function useAgain(json: true | undefined): Promise<void> {

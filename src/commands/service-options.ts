@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 
 /** The options of commands that call a running service. */
 export interface ServiceOptions {
@@ -12,7 +12,17 @@ export const keyOption = (): Option =>
   );
 
 export const urlOption = (): Option =>
-  new Option("--url <address>", "the service's address").env("MEMORY_GRAPH_URL").default("http://127.0.0.1:4000");
+  new Option("--url <address>", "the service's address")
+    .env("MEMORY_GRAPH_URL")
+    .default("http://127.0.0.1:4000")
+    .argParser(addressOf);
+
+/** The address of a service, perhaps with a path below which it is served, without slashes at the end. */
+export function addressOf(text: string): string {
+  if (!/^https?:\/\/[^@?#]+$/.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError("Give one such as https://memory.example.com");
+  return text.replace(/\/+$/, "");
+}
 
 export type GraphChoice = "personal" | "team";
 

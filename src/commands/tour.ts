@@ -5,7 +5,7 @@ import { configOfProcess } from "../environment.js";
 import { UserError } from "../features/access/index.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
-import { keyOption } from "./service-options.js";
+import { addressOf, keyOption } from "./service-options.js";
 import { type Person, graphqlDoor, restDoor } from "./tour/doors.js";
 import { Guide } from "./tour/guide.js";
 import { Mails } from "./tour/mails.js";
@@ -48,7 +48,7 @@ export const program = commandLine({
     "npm run --silent tour -- --json",
   ],
 })
-  .option("--url <address>", "the server's address (default: this machine, at PORT or 4000)")
+  .option("--url <address>", "the server's address (default: this machine, at PORT or 4000)", addressOf)
   .option("--data-dir <folder>", "the server's data folder, with its mails and demo key (default: DATA_DIR or .data)")
   .addOption(keyOption())
   .addOption(new Option("--only <walk>", "one of the walks").choices(["graph", "team", "billing"]))
@@ -59,7 +59,7 @@ export const program = commandLine({
 async function walk({ only, door, json, ...options }: Options): Promise<void> {
   const config = configOfProcess();
   const dataDir = options.dataDir ?? config.dataDir;
-  const url = (options.url ?? `http://127.0.0.1:${config.port || 4_000}`).replace(/\/+$/, "");
+  const url = options.url ?? `http://127.0.0.1:${config.port || 4_000}`;
   const write = (text: string) => void (json || process.stdout.write(text));
   await assertReady(url);
   const mails = await Mails.watch(dataDir);
@@ -82,8 +82,6 @@ async function walk({ only, door, json, ...options }: Options): Promise<void> {
 
 /** @throws UserError when no ready service answers at the address. */
 async function assertReady(url: string): Promise<void> {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new UserError(`${url} is not a URL. Give one such as http://127.0.0.1:4000`);
   const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
   if (answer?.ok) return;
   const what = answer ? `The server at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;

@@ -57,13 +57,8 @@ export class ServiceClient implements GraphStore {
   #hasAnswered = false;
   #budget: (Budget & { readonly at: number }) | undefined;
 
-  /** @throws ImportStopped when the address or the key has no valid format. */
+  /** @throws ImportStopped when the key has no valid format. */
   constructor(private readonly options: ClientOptions) {
-    if (!/^https?:\/\/[^@?#]+$/.test(options.url) || !URL.canParse(options.url)) {
-      throw new ImportStopped(
-        `--url must be an address such as http://127.0.0.1:4000; it is "${options.url}". Correct the option, or the variable MEMORY_GRAPH_URL.`,
-      );
-    }
     assertKeyFits(options.key);
   }
 
@@ -174,7 +169,7 @@ export class ServiceClient implements GraphStore {
     // The same key for every retry: a request whose answer was lost is not executed again.
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const target = `${url.replace(/\/+$/, "")}${path}?${search.toString()}`;
+    const target = `${url}${path}?${search.toString()}`;
     for (let rateWaits = 0, retries = 0; ;) {
       await this.#waitForPause();
       const answer = await this.#send(target, request);

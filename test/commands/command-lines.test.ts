@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { expect, it, vi } from "vitest";
@@ -19,6 +20,7 @@ import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { program as restore } from "../../src/commands/restore.js";
 import { program as tour } from "../../src/commands/tour.js";
 import { program as user } from "../../src/commands/user.js";
+import { runHere } from "../support/commands.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
@@ -102,7 +104,11 @@ it("refuses an unknown command and an invalid value in one line", async () => {
   const [unknown, value] = [await parse(user, ["crate"]), await parse(mail, ["retry", "none"])];
   const nonsense: Array<[Command, string[]]> = [
     ...user.commands.map((command): [Command, string[]] => [user, [command.name(), "--email", "nonsense"]]),
-    ...["nonsense", "ftp://a"].map((url): [Command, string[]] => [billing, ["setup", "--url", url]]),
+    ...["nonsense", "ftp://a", "http://user@host", "http://host?a"].flatMap((url): Array<[Command, string[]]> => [
+      [billing, ["setup", "--url", url]],
+      ...[exporting, importing].map((program): [Command, string[]] => [program, ["file", "--url", url]]),
+      ...[mcp, tour].map((program): [Command, string[]] => [program, ["--url", url]]),
+    ]),
   ];
 
   expect(unknown).toMatchObject({
@@ -133,6 +139,37 @@ it("exits with the documented codes, with only JSON on standard output, and neve
     errors: expect.stringMatching(/^No PostgreSQL can be reached.*\n$/),
   });
   expect(await run("dist/commands/graph.js", ["verify", "--jsn"], here)).toMatchObject({ code: 2, output: "" });
+});
+
+it.skipIf(!existsSync("/dev/full"))("fails if its result cannot be written, such as to a full disk", async () => {
+  await using world = await createWorld();
+  const env = { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, NODE_ENV: "production" };
+  await using full = await open("/dev/full", "w");
+  const child = spawn(process.execPath, ["dist/commands/mail.js", "list", "--json"], {
+    env,
+    stdio: ["ignore", full.fd, "pipe"],
+  });
+  const { stderr } = child;
+  const [errors] = await Promise.all([stderr ? text(stderr) : "", once(child, "exit")]);
+
+  expect([child.exitCode, errors]).toEqual([1, expect.stringMatching(/^A file cannot be written \(ENOSPC\).*\n$/)]);
+});
+
+it("refuses to retry a mail that does not wait, to move a database to itself, and a target to take one back", async () => {
+  await using world = await createWorld();
+  const here = { DATABASE_URL: world.databaseUrl };
+
+  const retried = await runHere(mail, ["retry", "01890a5d-ac96-774b-bcce-b302099a8057", "--json"], here);
+  const same = await runHere(migrateTo, [world.databaseUrl], here);
+  const taken = await runHere(migrateTo, ["--take-back", "postgres://127.0.0.1:1/none"], here);
+
+  expect(retried).toMatchObject({ code: 1, output: "", errors: expect.stringContaining("No failed mail") as string });
+  expect(same).toMatchObject({ code: 2, output: "", errors: expect.stringContaining("is this database") as string });
+  expect(taken).toMatchObject({
+    code: 2,
+    output: "",
+    errors: expect.stringContaining("leave out the target") as string,
+  });
 });
 
 it.each([

@@ -29,7 +29,7 @@ it("finds no problem in a healthy installation, and says what is not configured"
   await using embeddings = await startEmbeddingsServer();
   const { code, errors, by } = await examined({
     ...{ DATABASE_URL: world.databaseUrl, PUBLIC_URL: url },
-    ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" },
+    ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one", EMBEDDINGS_QUERY_PREFIX: "query: " },
     ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
   });
 
@@ -45,6 +45,8 @@ it("finds no problem in a healthy installation, and says what is not configured"
   };
   expect(states).toEqual({ ...working, pooler: "off", replica: "off", redis: "off", stripe: "off" });
   expect(by.get("embeddings")?.says).toContain("20 dimensions");
+  expect(by.get("embeddings")?.says).toContain('Before queries it gets "query: ", before memories "".');
+  expect(by.get("embeddings")?.says).toContain("in pieces of 2,000 English letters");
   expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
 });

@@ -9,7 +9,7 @@ import { createWorld } from "../support/world.js";
 
 interface Spoken {
   readonly id?: unknown;
-  readonly error?: { readonly message: string };
+  readonly error?: { readonly code: number; readonly message: string };
 }
 
 const NO_KEY = expect.stringMatching(/^http:.* does not accept this API key. Set MEMORY_GRAPH_KEY/) as string;
@@ -67,19 +67,41 @@ it("forwards names that no header can hold, and answers what it cannot forward",
   expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603, message: NO_KEY } }]);
 });
 
-it("answers requests also with a wrong key or without a server, and reports a line that is no message", async () => {
+it("finds a service below a path, with or without a slash at the end", async () => {
+  const { url, requests } = await fakeService(() => ({ status: 200, body: { jsonrpc: "2.0", result: {} } }));
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+
+  for (const end of ["", "/"]) await passed([ping], { MEMORY_GRAPH_URL: `${url}/memory${end}` });
+
+  expect(requests.map((request) => request.url)).toEqual(["/memory/mcp", "/memory/mcp"]);
+});
+
+it("answers requests also with a wrong key or without a server", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
   const wrongKey = await passed([ping], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
   const noServer = await passed([ping], { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
-  const noMessage = await passed(["{", ping], { MEMORY_GRAPH_URL: url });
 
   expect(wrongKey.answers).toMatchObject([{ id: 7, error: { message: NO_KEY } }]);
   expect(noServer.answers).toMatchObject([{ id: 7, error: { code: -32_603, message: NO_SERVER } }]);
-  expect(noMessage.answers).toHaveLength(1);
-  expect(noMessage.errors).toMatch(/^Unexpected SyntaxError: .*\n$/);
+});
+
+it("says what is wrong with a line that is no message, skips blank ones, and goes on", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+
+  const lines = ["{", "null", "5", `[${ping}]`, "", " ", ping];
+  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+
+  expect(errors).toBe("");
+  expect(answers).toHaveLength(5);
+  expect(answers.filter(({ id }) => id === 7)).toMatchObject([{ result: {} }]);
+  const codes = answers.filter(({ id }) => id === null).map(({ error }) => error?.code);
+  expect(codes.toSorted()).toEqual([-32_600, -32_600, -32_600, -32_700]);
 });
 
 it("answers a tool call that it cannot forward as a failed call, so that agents see why", async () => {

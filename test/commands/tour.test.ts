@@ -101,7 +101,7 @@ it("stops at the first unexpected answer, and says what it expected", async () =
   const { server, folder } = clone;
   const options = ["--url", server.url, "--data-dir", join(folder, ".data"), "--only", "team", "--json"];
 
-  const { code, output, errors } = await run(process.execPath, ["dist/commands/tour.js", ...options]);
+  const { code, output, errors } = await runHere(program, options, { MEMORY_GRAPH_KEY: "" });
 
   expect({ code, output }).toEqual({ code: 1, output: "" });
   expect(errors).toMatch(
@@ -111,7 +111,7 @@ it("stops at the first unexpected answer, and says what it expected", async () =
 
 it.each([
   [["--url", "http://127.0.0.1:1"], 1, /^Nothing answers at http:\/\/127\.0\.0\.1:1\. Start the service .* npm start/],
-  [["--url", "127.0.0.1:4000"], 1, /is not a URL\. Give one such as http/],
+  [["--url", "127.0.0.1:4000"], 2, /is invalid\. Give one such as http/],
   [["--only", "everything"], 2, /Allowed choices are graph, team, billing\./],
 ])("says what to do when it is called with %j", async (options, expected, message) => {
   const { code, output, errors } = await runHere(program, options, {});

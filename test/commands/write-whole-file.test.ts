@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { lstat, mkdtemp, readFile, readdir, realpath, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { program as backup } from "../../src/commands/backup.js";
+import { program as exporting } from "../../src/commands/export.js";
+import { runHere, runProcess } from "../support/commands.js";
+import { environmentForProcess } from "../support/environment.js";
+import { createWorld } from "../support/world.js";
+
+const aFolder = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), "whole-file-")));
+
+it("refuses to replace a folder or a device, and names what was asked for", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const environment = { DATABASE_URL: world.databaseUrl, MEMORY_GRAPH_KEY: key };
+  const folder = await aFolder();
+  const device = join(folder, "device");
+  await symlink("/dev/null", device);
+
+  for (const file of [folder, device, ""]) {
+    const said = { code: 2, output: "", errors: `"${file}" is no file: name the file to write.\n` };
+    expect(await runHere(backup, [file], environment)).toEqual(said);
+    expect(await runHere(exporting, [file, "--url", url], environment)).toEqual(said);
+  }
+  expect(await readdir(folder)).toEqual(["device"]);
+});
+
+it("replaces the file to which a link leads, and keeps the link", async () => {
+  await using world = await createWorld();
+  const folder = await aFolder();
+  const [file, link] = [join(await aFolder(), "large"), join(folder, "link")];
+  await writeFile(file, "old");
+  await symlink(file, link);
+
+  const { code, errors } = await runProcess("backup", [link], { DATABASE_URL: world.databaseUrl });
+
+  expect([code, errors]).toEqual([0, expect.not.stringContaining("Warning")]);
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+  expect((await readFile(file)).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
+  expect(await readdir(folder)).toEqual(["link"]);
+});
+
+it("leaves nothing after Ctrl-C", async () => {
+  const server = createServer((_request, response) => void response.writeHead(200).write("{}\n"));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const folder = await aFolder();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const words = ["dist/commands/export.js", join(folder, "graph.jsonl"), "--url", url, "--key", "key"];
+
+  const child = spawn(process.execPath, words, { env: environmentForProcess() });
+  await expect.poll(() => readdir(folder), { timeout: 60_000 }).toEqual(["graph.jsonl.partial"]);
+  child.kill("SIGINT");
+  const [, signal] = (await once(child, "exit")) as [number | null, string];
+
+  expect(signal).toBe("SIGINT");
+  expect(await readdir(folder)).toEqual([]);
+});
