@@ -53,6 +53,10 @@ it("refuses a condition that a change would not check, and a version that is non
       ["PATCH", `/v1/memories/${id}`, "If-Match", '"1", "2"', { title: "New" }],
       ["PATCH", `/v1/relationships/${link}`, "If-Match", '"1"', { strength: 1 }],
       ["DELETE", `/v1/relationships/${link}`, "If-Match", '"1"'],
+      ["PATCH", `/api/v1/memories/${id}`, "If-Match", '"7"', { title: "New" }],
+      ["PUT", `/memories/${id}`, "If-Match", '"7"', { title: "New" }],
+      ["DELETE", `/api/v1/memories/${id}`, "If-Match", '"7"'],
+      ["POST", "/memories", "If-None-Match", "*", { ...NOTE, id: "mine" }],
     ];
 
   for (const [method, path, header, value, body] of requests) {

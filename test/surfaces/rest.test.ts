@@ -200,6 +200,22 @@ it("reads a list given repeatedly or joined by commas", async () => {
   expect(await titles("tags=x&tags=y&min_importance=0.5&limit=1")).toEqual(["A"]);
 });
 
+it("refuses an empty list in a query string, as everywhere: a filter of nothing is left out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await aMemory(ann, { tags: ["x"] });
+
+  for (const path of ["/v1/memories?tags=", "/v1/memories?types=", "/v1/memories/search?query=a&tags="]) {
+    const { status, body } = await ask(url + path, { key: ann.key });
+    expect([path, status, body]).toMatchObject([
+      path,
+      400,
+      { error: { message: expect.stringMatching(/must have 1 to \d+ items/) as string } },
+    ]);
+  }
+});
+
 it("continues a list by the cursor of the previous page", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

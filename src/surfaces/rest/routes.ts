@@ -94,7 +94,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
 }
 
 /** A change that ignored a condition would overwrite or delete what the client did not mean. */
-function refuseConditions(request: Request, takesVersion: boolean): void {
+export function refuseConditions(request: Request, takesVersion = false): void {
   for (const name of takesVersion ? ["If-None-Match"] : ["If-Match", "If-None-Match"]) {
     if (request.get(name) !== undefined) {
       throw new InvalidInput([{ path: name, message: "is not checked here: leave it out" }]);

@@ -4,7 +4,7 @@ import type { Services } from "../../../operation/context.js";
 import { type Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Operation } from "../../../operation/operation.js";
 import { answerJson, errorAnswer, jsonBody, scopeOf } from "../../http.js";
-import { routerOf } from "../routes.js";
+import { refuseConditions, routerOf } from "../routes.js";
 import { readRequest } from "../request.js";
 import { type Plain, runnerOf } from "../../run.js";
 import type { AliasRequest, RunNamed } from "./alias.js";
@@ -30,8 +30,10 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
   const routes = aliases.map((alias) => {
     const { path, method, standsFor, answer } = alias;
     const own = new Map(standsFor.map((name) => [name, runners.get(name)]));
+    const isChange = operations.some(({ name, kind }) => kind === "mutation" && own.has(name));
     const handle: Handler = async (request, response) => {
       const scope = scopeOf(response);
+      if (isChange) refuseConditions(request);
       const run: RunNamed = (name, input) => {
         const known = own.get(name);
         if (!known) throw new Error(`${method} ${path} does not stand for ${name}.`);
