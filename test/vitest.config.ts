@@ -5,6 +5,9 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+const CORES = availableParallelism();
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
 /** Tests of the code itself: they need no database and take seconds. */
 const STATIC = [
   "test/contract/{aliases,boundaries,documentation,input-errors,openapi,operations,schema,tools}.test.ts",
@@ -12,39 +15,40 @@ const STATIC = [
 
 /**
  * Tests whose result depends on PostgreSQL's version, on Redis or on a browser: statements, races and faults of
- * services. The strict run follows a run of every test, so it runs only these, with all their rounds.
+ * services. The strict run follows a run of every test, so it runs only these, with all their rounds. `agreement` and
+ * the model run every operation, so of the features it runs only those with much SQL, and races.
  */
 const STRICT = [
   "test/contract/{database,statement-types,statements,upgrade,use-limits}.test.ts",
-  "test/features/**/*.test.ts",
-  "test/model/*.test.ts",
-  "test/platform/{database-bounds,database-errors,database-faults,distribution,early-shutdown,killed-while-storing}.test.ts",
-  "test/platform/{rate-limiter,redis-faults,retention,shares}.test.ts",
+  "test/features/{bulk,memories,relationships,views}/*.test.ts",
+  "test/model/model.test.ts",
+  "test/platform/{database-errors,distribution,early-shutdown,killed-while-storing}.test.ts",
+  "test/platform/{rate-limiter,redis-faults,retention}.test.ts",
   "test/search-quality/*.test.ts",
-  "test/surfaces/{agreement,billing-walk,idempotency,invitation-page,rate-limit}.test.ts",
+  "test/surfaces/{agreement,billing-walk,idempotency,rate-limit}.test.ts",
+  ...filesWith([/support\/(?:races|rounds)\.js/]).filter((file) => file.startsWith("test/features/")),
 ];
-const CORES = availableParallelism();
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The source of a test that starts processes contains one of these: support code, clients' tools, or Node's module. */
 const STARTS_PROCESSES = [
   /support\/(?:server-process|embedded|browser|pgbouncer|replica)\.js/,
   /(?:clients|"\.)\/tools\.js|runProcess|node:child_process|platform\/embedded\//,
 ];
 /** Tests that start processes: servers, clusters, browsers, commands. `npm run test:fast` leaves them out. */
-const WITH_PROCESSES = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".test.ts") && startsProcesses(join(ROOT, "test", file)))
-  .map((file) => join("test", file));
+const WITH_PROCESSES = filesWith(STARTS_PROCESSES);
 
-function startsProcesses(file: string): boolean {
-  const text = readFileSync(file, "utf8");
-  return STARTS_PROCESSES.some((pattern) => pattern.test(text));
+/** The test files whose source matches one of the patterns. */
+function filesWith(patterns: readonly RegExp[]): string[] {
+  return readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
+    .filter((file) => patterns.some((pattern) => pattern.test(readFileSync(join(ROOT, "test", file), "utf8"))))
+    .map((file) => join("test", file));
 }
 
 const isStrict = process.env["CI_STRICT"] === "1";
 
 /** Small files that take long: started last, they would leave one core idle. */
 const LONG =
-  /\/(?:honest-use|hostile-requests|embedded-supervision|faults|killed|lifecycle|start-process|tour)\.test\.ts$/;
+  /\/(?:contention|honest-use|hostile-requests|embedded-supervision|faults|killed|lifecycle|start-process|tour)\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

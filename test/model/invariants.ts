@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { brokenInvariants } from "../support/teams.js";
 import { Disagreement, difference } from "./agree.js";
 import { ANY, KEPT_MS, type Memory, type Model, presentOf, versionOf } from "./model.js";
+import type { World } from "../support/world.js";
 import type { Real } from "./real.js";
 
 /**
@@ -9,7 +10,7 @@ import type { Real } from "./real.js";
  * @throws Disagreement
  */
 export async function assertInvariants(model: Model, real: Real): Promise<void> {
-  const broken = [...(await brokenInvariants(real.world)), ...(await brokenOfGraphs(real))];
+  const broken = [...(await brokenInvariants(real.world)), ...(await brokenOfGraphs(real.world))];
   if (broken.length > 0) throw new Disagreement(`In the database: ${broken.join("; ")}.`);
   if (real.world.bugs.length > 0)
     throw new Disagreement(`It logged: ${JSON.stringify(real.world.bugs).slice(0, 2_000)}`);
@@ -19,8 +20,9 @@ export async function assertInvariants(model: Model, real: Real): Promise<void> 
   }
 }
 
-async function brokenOfGraphs({ world }: Real): Promise<string[]> {
-  const { rows } = await world.database.pool.query<{ broken: string }>(`
+/** The broken invariants of graphs, and what is left to be done. */
+export async function brokenOfGraphs({ database }: World): Promise<string[]> {
+  const { rows } = await database.pool.query<{ broken: string }>(`
     SELECT 'versions of a memory at ' || m.version || ' are ' || string_agg(v.version::text, ', ') AS broken
       FROM memory m JOIN memory_version v ON v.graph_id = m.graph_id AND v.memory_id = m.id
       GROUP BY m.graph_id, m.id, m.version

@@ -56,8 +56,10 @@ it("moves everything to another server; refuses a database in use, and a target 
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
 
-  const used = await runHere(migrateTo, [], environment);
   await closeConnections(source.world);
+  const server = await connected(source.world, "memory-graph-gateway");
+  const used = await runHere(migrateTo, [], environment);
+  await server[Symbol.asyncDispose]();
   const there = await runHere(migrateTo, [], { ...environment, TARGET_DATABASE_URL: full.world.databaseUrl });
   const moved = await runHere(migrateTo, [], environment);
   const wrong = await runHere(migrateTo, ["mysql://there"], environment);

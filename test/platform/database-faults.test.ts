@@ -3,6 +3,7 @@ import { LIMITS } from "../../src/limits.js";
 import { type Statement, openDatabase } from "../../src/platform/database.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
+import { roundsOf } from "../support/rounds.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000, interval: 200 };
@@ -24,11 +25,12 @@ it("recovers within seconds after the network lost everything while all connecti
   const ann = await world.user();
   const { database } = services;
   const reserved: Statement = { ...sleep, reserved: true };
+  // Long enough that all of them run at once, also on a busy machine.
   const busy = [
-    ...Array.from({ length: connections - 2 }, () => database.run(sleep, [1])),
-    ...Array.from({ length: 2 }, () => database.transaction((inner) => inner.run(sleep, [1]))),
-    ...Array.from({ length: searchConnections }, () => database.search((run) => run(sleep, [1]))),
-    database.run(reserved, [1]),
+    ...Array.from({ length: connections - 2 }, () => database.run(sleep, [3])),
+    ...Array.from({ length: 2 }, () => database.transaction((inner) => inner.run(sleep, [3]))),
+    ...Array.from({ length: searchConnections }, () => database.search((run) => run(sleep, [3]))),
+    database.run(reserved, [3]),
   ];
   const ended = Promise.allSettled(busy);
   await expect.poll(() => activeStatements(world)).toBe(busy.length);
@@ -146,7 +148,7 @@ it.each(Object.entries(CHANGES))("never logs a cut connection as a bug, during %
     while (!over.signal.aborted) answers.push(told(await change(url, key)));
   });
 
-  for (let cuts = 0; cuts < 40; cuts++) {
+  for (let cuts = 0; cuts < roundsOf(40); cuts++) {
     const before = answers.length;
     await expect.poll(() => answers.length, { ...PATIENCE, interval: 5 }).toBeGreaterThan(before + (cuts % 7));
     network.cut();

@@ -9,8 +9,8 @@ import { migrate } from "../../src/platform/migrations.js";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where tests create their databases, the prefix of their names, and the migrated template. */
-    databaseServer: { url: string; prefix: string; template: string };
+    /** Where tests create their databases, the prefix of their names, and how: from the migrated template. */
+    databaseServer: { url: string; prefix: string; from: string };
   }
 }
 
@@ -24,7 +24,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const url = given ?? (await embedded?.administratorUrl()) ?? "";
   const template = await templateDatabase(url);
   const prefix = `mg_test_${process.pid}_`;
-  project.provide("databaseServer", { url, prefix, template });
+  // Without durability, copying files takes a quarter of the CPU of copying their pages through the log.
+  const from = `TEMPLATE ${template}${embedded ? " STRATEGY FILE_COPY" : ""}`;
+  project.provide("databaseServer", { url, prefix, from });
   if (embedded) await stopWhenInterrupted(url);
   console.log(`Tests run on ${given ? "the PostgreSQL of DATABASE_URL" : "the embedded PostgreSQL"}.`);
   return async () => {

@@ -35,9 +35,9 @@ export async function giveBack(given: EmptyDatabase): Promise<void> {
 }
 
 async function makeDatabase(): Promise<KeptDatabase> {
-  const { url: server, prefix, template } = inject("databaseServer");
+  const { url: server, prefix, from } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
-  await onServer(server, async (client) => void (await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)));
+  await onServer(server, async (client) => void (await client.query(`CREATE DATABASE ${name} ${from}`)));
   const url = databaseOn(server, name);
   const [database, forServer] = [openDatabase(url, () => {}, PATIENT), openDatabase(url, () => {}, PATIENT)];
   const { catalog } = await lookAt(database);

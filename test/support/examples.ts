@@ -1,4 +1,6 @@
+import { apiKeyPrefix, hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { hashToken } from "../../src/features/teams/invitations/invitation.js";
 import type { Operation } from "../../src/operation/operation.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { Actor, World } from "./world.js";
@@ -69,7 +71,7 @@ export async function thingsOf(
   });
   const own = { type: "general", title: "Own", content: "One's own.", graph: "personal" };
   const memories = [...stored.memoryIds, await make("createMemory", own)];
-  const keys = [await make("createApiKey", { name: "First" }), await make("createApiKey", { name: "Second" })];
+  const keys = await moreKeys(world, actor);
   const addresses = [`${actor.caller.userId}@new.example.com`];
   for (const address of addresses) await world.giveCode(address, CODE);
   return { memories, relationships: stored.relationshipIds, keys, addresses, own: [actor.email], ...team };
@@ -77,19 +79,47 @@ export async function thingsOf(
 
 async function teamAround(world: World, actor: Actor, standing: "owner" | "alone" | "invited" | "member") {
   const owner = standing === "owner" ? actor : await world.user();
-  const make = makerFor(owner);
-  const teamId = await make("createTeam", { name: "Team", maxMembers: 50 });
-  const members = [await world.user(), await world.user()];
-  for (const member of standing === "member" ? [...members, actor] : members) await world.seat(member, teamId);
-  const addresses = [
-    `${owner.caller.userId}@invited.example.com`,
-    standing === "invited" ? actor.email : `${owner.caller.userId}@also-invited.example.com`,
+  const { userId: ownerId } = owner.caller;
+  const teamId = await makerFor(owner)("createTeam", { name: "Team", maxMembers: 50 });
+  const { newId } = world.services;
+  const [users, invitations] = [
+    [newId(), newId()],
+    [newId(), newId()],
   ];
-  const invitations: string[] = [];
-  for (const email of addresses) invitations.push(await make("inviteMember", { teamId, email, role: "member" }));
-  const tokens = [`token of ${owner.caller.userId}`];
-  await world.giveToken(invitations[1] ?? "", tokens[0] ?? "");
-  return { teams: [teamId], users: members.map(({ caller }) => caller.userId), invitations, tokens };
+  const seated = standing === "member" ? [...users, actor.caller.userId] : users;
+  const addresses = [
+    `${ownerId}@invited.example.com`,
+    standing === "invited" ? actor.email : `${ownerId}@also-invited.example.com`,
+  ];
+  const token = `token of ${ownerId}`;
+  // By SQL: sign-ups and invitations would take fifty statements, in hundreds of tests.
+  await world.database.pool.query(
+    `WITH person AS (INSERT INTO user_account (id, email, plan, email_verified_at)
+                     SELECT id, id || '@example.com', 'pro', now() FROM unnest($1::uuid[]) AS id),
+       place AS (INSERT INTO graph (id, user_id) SELECT gen_random_uuid(), id FROM unnest($1::uuid[]) AS id),
+       seat AS (INSERT INTO team_member (user_id, team_id, role)
+                SELECT id, $3::uuid, 'member' FROM unnest($2::uuid[]) AS id),
+       invited AS (INSERT INTO invitation (id, team_id, email, role, invited_by, expires_at)
+                   SELECT id, $3, email, 'member', $4, now() + interval '7 days'
+                   FROM unnest($5::uuid[], $6::text[]) AS invited(id, email))
+     INSERT INTO invitation_token (invitation_id, hash) VALUES ($7, $8)`,
+    [users, seated, teamId, ownerId, invitations, addresses, invitations[1], hashToken(token)],
+  );
+  return { teams: [teamId], users, invitations, tokens: [token] };
+}
+
+/** Creates two keys with a key of the user. */
+async function moreKeys(world: World, { caller }: Actor): Promise<string[]> {
+  const keys = [1, 2].map(() => ({ id: world.services.newId(), key: newApiKey() }));
+  await world.database.pool.query(
+    `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes, created_by_key)
+     SELECT id, $1, 'Key', prefix, hash, $5, $6 FROM unnest($2::uuid[], $3::text[], $4::bytea[]) AS made(id, prefix, hash)`,
+    [
+      ...[caller.userId, keys.map(({ id }) => id), keys.map(({ key }) => apiKeyPrefix(key))],
+      ...[keys.map(({ key }) => hashApiKey(key)), caller.scopes, caller.keyId],
+    ],
+  );
+  return keys.map(({ id }) => id);
 }
 
 function makerFor(actor: Actor): (name: string, input: object) => Promise<string> {

@@ -3,9 +3,12 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
 /**
  * What the network does. `forward` works normally; `swallow` loses all bytes both ways and closes nothing, like a black
- * hole; `dribble` forwards one byte every 50 ms; `refuse` cuts every connection, also new ones.
+ * hole; `dribble` forwards one byte every 50 ms; `delay` forwards everything 10 ms later, as between two data centres;
+ * `refuse` cuts every connection, also new ones.
  */
-export type Weather = "forward" | "swallow" | "dribble" | "refuse";
+export type Weather = "forward" | "swallow" | "dribble" | "delay" | "refuse";
+
+const DELAY_MS = 10;
 
 /** A proxy between the service and one of its servers, which can simulate network faults. */
 export interface FaultyProxy extends AsyncDisposable {
@@ -39,6 +42,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       });
       from.on("data", (bytes) => {
         if (weather === "forward") to.write(bytes);
+        if (weather === "delay") setTimeout(() => to.write(bytes), DELAY_MS);
         if (weather === "dribble") void dribble(bytes, to);
       });
     }

@@ -201,7 +201,8 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       });
       const isUsual = way === databaseUrl && waits === PATIENT;
       const app = await startApp(config, (isUsual && forServer) || way, logTo(log, bugs), {
-        ...{ http: { ...LIMITS.http, ...PATIENT_DOORS, ...http }, waits },
+        // No load balancer is in front, so nothing needs time to notice the stop.
+        ...{ http: { ...LIMITS.http, ...PATIENT_DOORS, ...http }, waits, leaveMs: 0 },
         ...(storage && { storage }),
         ...(serversPaymentWaits && { paymentWaits: serversPaymentWaits }),
       });

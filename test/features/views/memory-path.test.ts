@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
+import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -126,7 +127,8 @@ it("is found between two hubs of ten thousand relationships each", async () => {
 it("says when it would have to read too many relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const count = 250;
+  const count = 60;
+  using _limits = withLimits("views", { pathRelationships: 2_000 });
   const all = await manyMemories(world, ann, count);
   const alone = await aMemory(ann);
   expect(count * (count - 1)).toBeGreaterThan(LIMITS.views.pathRelationships);
