@@ -4,7 +4,6 @@ import { runTool } from "./tools.js";
 
 it.each(["apollo-client", "urql", "urql-graphcache", "graphql-request", "relay"])(
   "%s stores, links, finds, walks, updates, sees a conflict and pages",
-  { timeout: 400_000 },
   async (client) => {
     await using world = await createWorld();
     const { url } = await world.serve();

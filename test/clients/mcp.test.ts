@@ -7,7 +7,6 @@ import { runTool } from "./tools.js";
 
 it.each(["handshake", "a program", "stateless"])(
   "the SDK's client by %s stores, finds, links, walks, reads in parts, changes, deletes, and sees refusals",
-  { timeout: 400_000 },
   async (client) => {
     await using world = await createWorld();
     const { url } = await world.serve();
@@ -27,7 +26,6 @@ const SUCCEEDED: Readonly<Record<string, number>> = { "2025-11-25": 35, "2026-07
 
 it.each(Object.keys(SUCCEEDED))(
   "passes the conformance tool in revision %s, except for the checks in the baseline",
-  { timeout: 400_000 },
   async (revision) => {
     await using world = await createWorld();
     const { url } = await world.serve();

@@ -5,7 +5,6 @@ import { runTool } from "./tools.js";
 
 it.each(["handshake", "stateless"])(
   "lets the SDK's client connect without a key by %s: it registers, asks a person, calls tools, refreshes",
-  { timeout: 400_000 },
   async (client) => {
     await using world = await createWorld();
     const { url } = await serveWithOAuth(world);

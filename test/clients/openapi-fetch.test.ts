@@ -3,7 +3,7 @@ import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 import { runTool } from "./tools.js";
 
-it("lets a client with types generated from /openapi.json compile and work", { timeout: 400_000 }, async () => {
+it("lets a client with types generated from /openapi.json compile and work", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();

@@ -42,7 +42,7 @@ const CASES = [
   ["urql", "urql.js"],
 ] as const;
 
-it.each(CASES)("runs as the page shows it: %s", { timeout: 400_000 }, async (title, file) => {
+it.each(CASES)("runs as the page shows it: %s", async (title, file) => {
   await using server = await served();
   const folder = await write(title, server.url, server.key);
 
@@ -51,7 +51,7 @@ it.each(CASES)("runs as the page shows it: %s", { timeout: 400_000 }, async (tit
   expect(printed).toContain("Retry with backoff");
 });
 
-it("runs as the page shows it: Relay", { timeout: 400_000 }, async () => {
+it("runs as the page shows it: Relay", async () => {
   await using server = await served();
   const folder = await write("Relay", server.url, server.key);
   const asking = `
@@ -67,7 +67,7 @@ it("runs as the page shows it: Relay", { timeout: 400_000 }, async () => {
   expect(printed).toContain("Retry with backoff");
 });
 
-it("generates types as the page shows it, without `any`", { timeout: 400_000 }, async () => {
+it("generates types as the page shows it, without `any`", async () => {
   await using server = await served();
   const folder = await write("Types by GraphQL Code Generator", server.url, server.key);
   const cli = fileURLToPath(new URL("node_modules/@graphql-codegen/cli/esm/bin.js", import.meta.url));

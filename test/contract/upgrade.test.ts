@@ -19,7 +19,7 @@ const FIRST = [
 ];
 const MEMORIES = 300;
 
-it("upgrades a database of the first version and keeps all its data", { timeout: 600_000 }, async () => {
+it("upgrades a database of the first version and keeps all its data", async () => {
   const url = await databaseOfFirstVersion();
   const key = newApiKey();
   const client = new pg.Client({ connectionString: url });

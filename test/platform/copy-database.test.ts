@@ -221,7 +221,7 @@ async function heldMove(environment: Record<string, string>, target: World) {
   await holder.query("BEGIN; LOCK TABLE memory IN SHARE MODE");
   const moved = runProcess("migrate-to", [], environment);
   const ended = moved.then(({ errors }) => Promise.reject(new Error(`The move did not wait: ${errors}`)));
-  await Promise.race([ended, expect.poll(() => waitersAt(target), { timeout: 20_000 }).toBe(1)]);
+  await Promise.race([ended, expect.poll(() => waitersAt(target)).toBe(1)]);
   return {
     async goOn() {
       await holder[Symbol.asyncDispose]();

@@ -89,7 +89,7 @@ it.each([
   expect(await readObstacles(world)).toContainEqual({ table: expect.any(String), problem });
 });
 
-it("reads one partition for each statement, at every door", { timeout: 600_000 }, async () => {
+it("reads one partition for each statement, at every door", async () => {
   let plans: Plans | undefined;
   const way = async (url: string) => {
     const served = new URL(url);

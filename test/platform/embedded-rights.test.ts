@@ -23,7 +23,7 @@ beforeAll(() => {
   if (status !== 0) throw new Error(stderr);
 }, 600_000);
 
-describe.runIf(process.platform === "linux")("the processes of the embedded PostgreSQL", { timeout: 120_000 }, () => {
+describe.runIf(process.platform === "linux")("the processes of the embedded PostgreSQL", () => {
   it("have no capability and can get none, even if only root may enter the parent of the data folder", () => {
     const statuses = runThere(copyPrograms(0o755), join(dataFolder(), "deep", "er"), "SELECT 1");
 
@@ -69,7 +69,7 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
   });
 });
 
-describe("an operator who is root", { timeout: 180_000 }, () => {
+describe("an operator who is root", () => {
   it.runIf(isRootOnLinux)("is refused the embedded PostgreSQL in production, unless told otherwise", async () => {
     const create = ["create", "--email", "ann@example.com"];
     const production = { NODE_ENV: "production", DATA_DIR: dataFolder() };

@@ -86,7 +86,7 @@ const OF_OTHERS = `
 describe.each([
   ["made by this version", async () => {}],
   ["made by an earlier version, where it was the superuser", makeEarlierCluster],
-])("the role of the service, in a data folder %s", { timeout: 120_000 }, (_name, prepare) => {
+])("the role of the service, in a data folder %s", (_name, prepare) => {
   it("has rights in its own database only", async () => {
     const dataDir = dataFolder();
     await prepare(dataDir);
@@ -114,7 +114,7 @@ describe.each([
 /** `insufficient_privilege`, or the other code that PostgreSQL uses for untrusted extensions and some more. */
 const REFUSED = expect.stringMatching(/^(42501|0A000)$/) as string;
 
-describe("a data folder of an earlier version", { timeout: 120_000 }, () => {
+describe("a data folder of an earlier version", () => {
   it("is upgraded once when two processes start at the same time, and again after an interrupted upgrade", async () => {
     const dataDir = dataFolder();
     await makeEarlierCluster(dataDir);

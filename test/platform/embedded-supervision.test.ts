@@ -13,7 +13,7 @@ import { kill, madeFolder, postmasterOf, query } from "../support/embedded.js";
 const A_MOMENT_MS = 100;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
-describe.concurrent("the embedded PostgreSQL under a server", { timeout: 120_000 }, () => {
+describe.concurrent("the embedded PostgreSQL under a server", () => {
   // This test comes first because it takes longest.
   it("is killed when it hangs while stopping", async (test) => {
     const dataDir = await madeFolder(test);

@@ -44,7 +44,7 @@ it.each([
   try {
     await expect(asked).rejects.toMatchObject({ outcome: "unknown" });
     expect(answers).toBeGreaterThan(0);
-    await expect.poll(() => open.size, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => open.size).toBe(0);
   } finally {
     server.close().closeAllConnections();
   }

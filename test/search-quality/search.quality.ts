@@ -10,7 +10,7 @@ import { stranger } from "./strangers.js";
 
 const STRANGERS = Array.from({ length: 6_000 }, (_, index) => stranger(index));
 
-it("finds the labelled memories among other users' memories", { timeout: 600_000 }, async () => {
+it("finds the labelled memories among other users' memories", async () => {
   const { embeddings } = process.env["EMBEDDINGS_URL"] ? readConfig(process.env) : {};
   const meaning = embeddings && new Meaning(new EmbeddingsServer(embeddings), undefined, { searchMs: 60_000 });
   await using world = await createWorld(meaning && { meaning });

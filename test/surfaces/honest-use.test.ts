@@ -13,7 +13,7 @@ import { createWorld } from "../support/world.js";
 const ITEMS = 2 * roundsOf(5_000);
 const ITEMS_OF_CALL = 500;
 
-it(`lets an import of ${ITEMS} items through with every limit on`, { timeout: 600_000 }, async () => {
+it(`lets an import of ${ITEMS} items through with every limit on`, async () => {
   await using world = await createWorld();
   const log: string[] = [];
   // The account's budget runs a thousand times faster than the clock: no other limit depends on time.
