@@ -109,7 +109,7 @@ it("reads one partition for each statement, at every door", async () => {
 
 it("reads one partition for each declared statement, and all graphs only in the background", async () => {
   await using server = await startEmbeddingsServer();
-  const meaning = new Meaning(server.client(), undefined, { searchMs: 5_000 });
+  const meaning = new Meaning(server.client(), undefined, { searchMs: 60_000 });
   await using world = await createWorld({ fresh: true, meaning });
   await partitionGraphs(world.databaseUrl);
   const { pool, reservedPool, searchPool } = world.database;

@@ -44,7 +44,7 @@ it("uses the documented limits by default", () => {
 
 it("closes a connection whose client reads nothing, and keeps one whose client is slow", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { stalledAnswerMs: 1_500 });
+  const { url } = await world.serve({}, undefined, { stalledAnswerMs: 3_000 });
   const [deaf, slow] = [opened(url), opened(url)];
   let read = 0;
   const reading = setInterval(() => (read += ((slow.read(65_536) ?? slow.read()) as Buffer | null)?.length ?? 0), 10);
