@@ -48,9 +48,10 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
   const headers = new Headers({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
   const version = params?._meta?.[VERSION_KEY];
   if (version !== undefined) {
-    headers.set("MCP-Protocol-Version", version);
-    headers.set("Mcp-Method", encodeHeader(String(method)));
-    if (params?.name !== undefined) headers.set("Mcp-Name", encodeHeader(String(params.name)));
+    // What is no text has no header: the server says what is wrong with it.
+    const repeated = { "MCP-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": params?.name };
+    for (const [header, text] of Object.entries(repeated))
+      if (typeof text === "string") headers.set(header, encodeHeader(text));
   }
   const response = await fetch(`${url}/mcp`, { method: "POST", headers, body });
   const text = await response.text();
@@ -76,7 +77,7 @@ function sentenceOf(error: unknown, { url }: ServiceOptions): string {
 interface Message {
   readonly id?: unknown;
   readonly method?: unknown;
-  readonly params?: { readonly name?: unknown; readonly _meta?: Readonly<Record<string, string>> | null } | null;
+  readonly params?: { readonly name?: unknown; readonly _meta?: Readonly<Record<string, unknown>> | null } | null;
 }
 
 await runCommand(program, import.meta.url);

@@ -67,6 +67,30 @@ it("forwards names that no header can hold, and answers what it cannot forward",
   expect(wrongKey.answers).toMatchObject([{ id: 5, error: { code: -32_603, message: NO_KEY } }]);
 });
 
+it("lets the server say what is wrong with a message whose headers cannot repeat it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const { body } = messageOf("tools/call", { name: "search_memories" });
+  const { _meta: meta } = body.params as { readonly _meta: object };
+  const odd = { toString: 1 };
+  const wrong = [
+    { ...body, method: odd },
+    { ...body, params: { ...body.params, name: odd } },
+    ...[odd, "2026\n", "…"].map((version) => {
+      const said = { ...meta, "io.modelcontextprotocol/protocolVersion": version };
+      return { ...body, params: { ...body.params, _meta: said } };
+    }),
+  ];
+  const lines = wrong.map((message, id) => JSON.stringify({ ...message, id }));
+
+  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+
+  expect(errors).toBe("");
+  const said = answers.toSorted((one, other) => Number(one.id) - Number(other.id)).map(({ error }) => error?.code);
+  expect(said).toEqual([-32_600, -32_602, -32_602, -32_020, -32_020]);
+});
+
 it("finds a service below a path, with or without a slash at the end", async () => {
   const { url, requests } = await fakeService(() => ({ status: 200, body: { jsonrpc: "2.0", result: {} } }));
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });

@@ -166,6 +166,26 @@ describe("an error", () => {
     expect(world.bugs).toEqual([]);
   });
 
+  it("is never ours, whatever JSON stands at any place of a message", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const odd = [null, 0.5, "toString", [], { toString: 1, toJSON: 1, valueOf: 1, length: -1 }];
+    const params = { name: "store_memory", arguments: { ...note, tags: ["a"], context: { at: "work" } } };
+
+    const failed: unknown[] = [];
+    for (const revision of [OLD, NEW]) {
+      const { key } = await world.user({ plan: "pro" });
+      const { headers, body } = messageOf("tools/call", params, revision);
+      for (const message of odd.flatMap((value) => withEachReplaced(body, value))) {
+        const { status } = await ask(`${url}/mcp`, { key, headers, body: message });
+        if (status >= 429) failed.push([status, message]);
+      }
+    }
+
+    expect(failed).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+
   it("that an agent can correct is an answer that says how", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
@@ -308,3 +328,11 @@ it("answers 404 before 401 at every path that does not exist", async () => {
     }
   }
 });
+
+/** Copies of an object, each with another one of its values replaced, at any depth. */
+function withEachReplaced(whole: object, value: unknown): object[] {
+  return Object.entries(whole).flatMap(([name, inner]: [string, unknown]) => {
+    const changed = typeof inner === "object" && inner !== null ? withEachReplaced(inner, value) : [];
+    return [value, ...changed].map((replaced) => ({ ...whole, [name]: replaced }));
+  });
+}

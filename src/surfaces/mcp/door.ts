@@ -147,7 +147,8 @@ function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, To
   const tool = byName.get(name);
   if (tool && own.includes(tool)) return tool;
   const offered = own.map(({ names: [first] }) => first).join(", ");
-  const message = `Unknown tool: ${clip(String(name))}. With this key there are: ${offered || "none"}.`;
+  const problem = typeof name === "string" ? `Unknown tool: ${clip(name)}` : "`params.name` must be the name of a tool";
+  const message = `${problem}. With this key there are: ${offered || "none"}.`;
   throw new ProtocolFailure(CODES.invalidParams, message, { isInBand: true });
 }
 

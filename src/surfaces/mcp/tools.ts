@@ -110,8 +110,8 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
     async call(services, scope, args) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
+      assertNamed(args, fields);
       const meant = readArguments(args, fields, { isReading: operation.kind === "query" });
-      assertNamed(meant, fields);
       assertWhole(meant);
       const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
