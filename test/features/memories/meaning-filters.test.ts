@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
+import { chooseNear, fewWithin } from "../../../src/features/memories/choose-near.js";
 import { LIMITS } from "../../../src/limits.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { rowsRead } from "../../support/rows-read.js";
-import type { Actor, World } from "../../support/world.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
 
 const { filtered, mergedByMeaning } = LIMITS.embeddings;
 
@@ -81,9 +83,35 @@ it("finds by meaning what passes a filter that many pass, and reads no large gra
   await addCopies(at.world, ann, far.id, filtered);
 
   expect((await findTitles(ann, QUERY, { types: ["general"] })).titles).toEqual([EARLY]);
+  // Some of them are not enough: the nearest may be others.
+  const { personalGraphId } = ann.caller;
+  expect((await fewWithin(at.world.services, personalGraphId, { minImportance: 0.1 }))?.length).toBeUndefined();
   const before = await rowsRead(at.world);
   for (let time = 0; time < 7; time++) await findTitles(ann, "arzt", { tags: ["none"] });
   expect((await rowsRead(at.world)) - before).toBeLessThan(7 * 50);
+});
+
+it("looks at more and more of the nearest until enough pass, at each once and at no more than it may", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const ids = (await manyMemories(world, ann, 4 * mergedByMeaning)).map(({ id }) => id);
+  const choose = async (owners: readonly string[], versionOf: (place: number) => number) => {
+    const near = owners.map((owner, place) => ({ owner, version: versionOf(place), score: 1 }));
+    const asked: number[] = [];
+    const chosen = await chooseNear(world.services, ann.caller.personalGraphId, {}, async (most) => {
+      expect(asked.push(most)).toBeLessThan(9);
+      return near.slice(0, most);
+    });
+    return { asked, chosen: chosen?.map(({ owner }) => owner) };
+  };
+  const first = 2 * mergedByMeaning;
+
+  // A third of them were not changed since.
+  const some = await choose(ids, (place) => (place % 3 === 0 ? 1 : 2));
+  const unchanged = ids.filter((_, place) => place % 3 === 0).slice(0, mergedByMeaning);
+  expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged });
+  const strangers = Array.from({ length: 2 * filtered }, () => randomUUID());
+  expect(await choose(strangers, () => 1)).toEqual({ asked: [first, 10 * first, filtered], chosen: [] });
 });
 
 /** Adds memories with the vector of another one. */

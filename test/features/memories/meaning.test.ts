@@ -179,20 +179,27 @@ it("switches to another model when that is complete, and forgets the previous on
   };
   const context = { ...at.world.services, meaning: next };
 
+  const { models: tables, pool } = at.world.database;
+  const unused = "UPDATE embedding_model SET used_at = now() - interval '2 hours' WHERE model = 'one'";
+
   await fillModel(context);
+  await pool.query(unused);
+  // The next model has embedded nothing yet.
+  expect(await forgetUnusedVectors(context)).toBe(false);
+  expect(await tables.memoryVector.count()).toBe(2);
+  await tables.embeddingModel.updateMany({ where: { model: "one" }, data: { usedAt: new Date(Date.now() - 60_000) } });
   expect(await queries(next)).toEqual({ found: 2, models: ["one"] });
   await at.embed(next);
   expect(await queries(next)).toEqual({ found: 2, models: ["two"] });
+  await using third = new Meaning(at.server.client("three"), undefined, PATIENT);
+  await fillModel({ ...context, meaning: third });
+  expect(await queries(third)).toEqual({ found: 2, models: ["two"] });
 
   const models = async () =>
-    (await at.world.database.models.memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" } })).map(
-      ({ model }) => model,
-    );
+    (await tables.memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" } })).map(({ model }) => model);
   await forgetUnusedVectors(context);
   expect(await models()).toEqual(["one", "two"]);
-  await at.world.database.pool.query(
-    "UPDATE embedding_model SET used_at = now() - interval '2 hours' WHERE model = 'one'",
-  );
+  await pool.query(unused);
   await forgetUnusedVectors(context);
   expect(await models()).toEqual(["two"]);
   await next[Symbol.asyncDispose]();
@@ -248,11 +255,16 @@ it("uses up no attempts while the server is down, and then embeds all", async ()
   at.server.trouble = "fails";
   expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
 
+  const requests = new Set<number>();
   for (let attempt = 0; attempt < 25; attempt++) {
     while (await fillModel(context));
     await models.embeddingDue.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } });
+    const before = at.server.asked.length;
     await embedDueMemories(context);
+    requests.add(at.server.asked.length - before);
   }
+  // Later the memories are tried one by one, but after the first failure no more of them.
+  expect(requests.size).toBe(1);
   // A model that has embedded nothing must not take over from another.
   expect(await models.embeddingModel.findMany({ select: { complete: true } })).toEqual([{ complete: false }]);
   expect((await readBacklog(at.world.services))["embeddings"]?.count).toBe(2);
@@ -294,6 +306,19 @@ it("embeds a memory that is being stored while the first server begins to embed"
   await Promise.all([storing, embedding]);
 
   expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
+});
+
+it("finds by meaning again after vectors could not be loaded", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  await memoriesTitled(ann, "The automobile");
+  await at.embed();
+  await pool.query("ALTER TABLE memory_vector RENAME TO away");
+  expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+  await pool.query("ALTER TABLE away RENAME TO memory_vector");
+
+  expect(await find(ann, "vehicle")).toEqual({ titles: ["The automobile"], meaning: true });
 });
 
 it("drops the vectors of the least recently searched graph from memory, and loads them again", async () => {
