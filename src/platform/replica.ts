@@ -7,11 +7,15 @@ import { warnSeldom } from "./warn-seldom.js";
 /** How long the replica is not used after a failure. */
 const REST_MS = 10_000;
 
+/** How long its last known position holds; then it is asked again, and whether it still follows the primary. */
+const FOLLOWS_MS = 1_000;
+
 /** A streaming replica of the database, for reads that may be a little old. */
 export class Replica implements AsyncDisposable {
   readonly #log: Logger;
   readonly #meter: Meter | undefined;
   #replayed = 0n;
+  #followsUntil = 0;
   #restsUntil = 0;
 
   constructor(
@@ -23,12 +27,14 @@ export class Replica implements AsyncDisposable {
     this.#meter = meter;
   }
 
-  /** Whether the replica has replayed this position. Asks it only if its last known position is earlier. */
+  /** Whether the replica has replayed this position. Asks it only if its last known position is earlier, or old. */
   async has(position: bigint): Promise<boolean> {
-    if (performance.now() < this.#restsUntil) return false;
-    if (position <= this.#replayed) return true;
+    const now = performance.now();
+    if (now < this.#restsUntil) return false;
+    if (now < this.#followsUntil && position <= this.#replayed) return true;
     try {
-      this.#replayed = await positionOf(this.database);
+      this.#replayed = await positionReplayedBy(this.database);
+      this.#followsUntil = performance.now() + FOLLOWS_MS;
     } catch (error) {
       this.leaveAlone(error);
       return false;
@@ -53,10 +59,17 @@ export class Replica implements AsyncDisposable {
   }
 }
 
-/** How far a primary has written, or a replica has replayed; 0 if the database does not say. */
-export async function positionOf(database: Pick<Database, "run">): Promise<bigint> {
+/** How far a primary has written; 0 if the database does not say. */
+export async function positionWrittenBy(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
   return readPosition(row?.position ?? "") ?? 0n;
+}
+
+/** @throws Error if the database was promoted: what it writes by itself has positions, too, but not those changes. */
+async function positionReplayedBy(database: Pick<Database, "run">): Promise<bigint> {
+  const [row] = await database.run(walPosition, {});
+  if (!row?.follows) throw new Error("The replica does not follow another database: it was promoted.");
+  return readPosition(row.position) ?? 0n;
 }
 
 /** A position as PostgreSQL writes it, such as `16/B374D848`; undefined for any other text. */

@@ -6,8 +6,9 @@ import { createUser } from "../../src/features/access/index.js";
 import { createServices } from "../../src/operation/context.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { openDatabase } from "../../src/platform/database.js";
+import type { Logger } from "../../src/platform/logger.js";
 import { migrate } from "../../src/platform/migrations.js";
-import { readPosition, writePosition } from "../../src/platform/replica.js";
+import { Replica, positionWrittenBy, readPosition, writePosition } from "../../src/platform/replica.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { callTool } from "../support/mcp.js";
@@ -83,6 +84,35 @@ it.skipIf(programs === undefined)(
     expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
     expect(await failures()).toBe("1");
     expect(world.log.join("\n")).toContain("the replica (DATABASE_REPLICA_URL) failed: reads go to the primary");
+  },
+);
+
+it.skipIf(programs === undefined)(
+  "does not count what a promoted replica writes as changes of the primary",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    await using primary = openDatabase(postgres.primaryUrl, () => {}, PATIENT);
+    const failures: unknown[] = [];
+    const log = { warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger;
+    await using replica = new Replica(
+      openDatabase(postgres.replicaUrl, () => {}, PATIENT),
+      log,
+    );
+    const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
+
+    const before = await positionWrittenBy(primary);
+    await expect.poll(() => replica.has(before)).toBe(true);
+    await postgres.promote();
+    await write(primary);
+    const after = await positionWrittenBy(primary);
+    await expect
+      .poll(() => write(replica.database).then(() => positionWrittenBy(replica.database)))
+      .toBeGreaterThan(after);
+
+    expect(await replica.has(after)).toBe(false);
+    expect(failures).toEqual([new Error("The replica does not follow another database: it was promoted.")]);
+    // Nor is it asked for what it once had.
+    expect(await replica.has(before)).toBe(false);
   },
 );
 

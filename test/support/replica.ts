@@ -13,6 +13,8 @@ export interface Replicated extends AsyncDisposable {
   /** Makes the replica stop replaying until it is resumed. */
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /** Makes the replica a database of its own, which follows the primary no more. */
+  promote(): Promise<void>;
   stopReplica(): Promise<void>;
 }
 
@@ -71,6 +73,7 @@ export async function startReplicated(programs: string): Promise<Replicated> {
     replicaUrl: replica.url,
     pause: () => onReplica("SELECT pg_wal_replay_pause()"),
     resume: () => onReplica("SELECT pg_wal_replay_resume()"),
+    promote: () => onReplica("SELECT pg_promote()"),
     stopReplica: () => stop(replica.child),
     async [Symbol.asyncDispose]() {
       for (const child of started.reverse()) await stop(child);
