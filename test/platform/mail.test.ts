@@ -6,6 +6,8 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { acceptInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
+import { claimDueMails } from "../../src/features/mail/mail-statements.js";
+import { queueNotice } from "../../src/operation/notice.js";
 import { PRODUCT } from "../../src/operation/product.js";
 import { needsStartTls } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
@@ -340,6 +342,21 @@ it.each([
   [{ MAIL_FROM: "a@example.com, b@example.com" }, "MAIL_FROM must be an address"],
 ])("refuses to start with %j", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it("sends no mail that another process is claiming, and does not wait for it", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  for (const email of ["ann@example.com", BOB]) {
+    await queueNotice(world.database, { id: world.services.newId(), email, subject: "A notice", body: "A text." });
+  }
+  const other = await pool.connect();
+  await other.query("BEGIN");
+  await other.query("SELECT FROM mail WHERE email <> $1 FOR UPDATE", [BOB]);
+
+  expect(await world.database.run(claimDueMails, {})).toMatchObject([{ email: BOB }]);
+  await other.query("COMMIT");
+  other.release();
 });
 
 /** A user creates a team and invites Bob as an admin. */

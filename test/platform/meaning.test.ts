@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { EmbeddingsServer, type Vector } from "../../src/platform/embeddings.js";
+import { EmbeddingsServer, type TextUse, type Vector } from "../../src/platform/embeddings.js";
 import { Meaning } from "../../src/platform/meaning.js";
 
 const VECTOR: Vector = { values: Int8Array.of(127), scale: 1 / 127 };
@@ -33,4 +33,47 @@ it("embeds a query later that was not sent while too many waited", async () => {
   for (const answer of server.answer) answer();
 
   expect(await again).toEqual(VECTOR);
+});
+
+/** A server that answers at once, by each model in another way, and counts the requests. */
+class QuickServer extends EmbeddingsServer {
+  asked = 0;
+
+  constructor() {
+    super({ url: "http://127.0.0.1:1", model: "one", key: undefined });
+  }
+
+  override async embed(texts: readonly string[], use: TextUse, _timeoutMs: number, of: string): Promise<Vector[]> {
+    this.asked++;
+    const sign = of === "opposite" && use === "query" ? -127 : 127;
+    return texts.map((_, place) => {
+      const values = new Int8Array(texts.length);
+      values[of === "apart" ? place : 0] = sign;
+      return { values, scale: 1 / 127 };
+    });
+  }
+}
+
+it("keeps the vectors of the latest texts, each by its use and model", async () => {
+  const server = new QuickServer();
+  await using meaning = new Meaning(server);
+  const askedFor = async (...wish: Parameters<Meaning["vectorOf"]>) => {
+    const before = server.asked;
+    await meaning.vectorOf(...wish);
+    return server.asked - before;
+  };
+
+  expect([await askedFor("a", "query", "one"), await askedFor("a", "query", "one")]).toEqual([1, 0]);
+  expect([await askedFor("a", "document", "one"), await askedFor("a", "query", "two")]).toEqual([1, 1]);
+  for (let n = 0; n < LIMITS.embeddings.queriesKept - 1; n++) await askedFor(`text ${n}`, "query", "one");
+  expect([await askedFor("a", "query", "two"), await askedFor("a", "query", "one")]).toEqual([0, 1]);
+});
+
+it("measures by each model how near unrelated texts are, from 0 to less than 1", async () => {
+  await using meaning = new Meaning(new QuickServer());
+
+  expect(await meaning.unrelatedBy("apart", "query")).toBe(0);
+  expect(await meaning.unrelatedBy("opposite", "query")).toBe(0);
+  expect(await meaning.unrelatedBy("opposite", "document")).toBe(0.95);
+  expect(await meaning.unrelatedBy("one", "query")).toBe(0.95);
 });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { forgetRecords } from "../../src/features/oauth/forget-statement.js";
 import { readConfig } from "../../src/config.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -76,6 +77,21 @@ it("deletes in batches, and continues while there is more", async () => {
   await world.serve();
 
   await expect.poll(() => world.database.models.auditEntry.count()).toBe(0);
+});
+
+it("deletes what no other transaction holds, and does not wait for the rest", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  await pool.query(
+    "INSERT INTO oauth_record (kind, hash, payload, expires_at) SELECT kind, sha256('1'), '{}', now() FROM unnest('{a,b}'::text[]) kind",
+  );
+  const other = await pool.connect();
+  await other.query("BEGIN; SELECT FROM oauth_record WHERE kind = 'a' FOR UPDATE");
+
+  expect(await world.database.run(forgetRecords, { keptHours: 0 })).toEqual([{ count: 1 }]);
+  await other.query("COMMIT");
+  other.release();
+  expect(await world.database.models.oAuthRecord.findMany()).toMatchObject([{ kind: "a" }]);
 });
 
 it("keeps a first result for the configured time, and no longer", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { claimDueAccount } from "../../../src/features/billing/claim-due-account-statement.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -19,6 +20,7 @@ import {
 import { ask } from "../../support/http.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { tally } from "../../support/teams.js";
+import { createWorld } from "../../support/world.js";
 
 /** A little more than the latency of Stripe for most servers. */
 const FAR = { kind: "slow", times: 1_000, delayMs: 400 } as const;
@@ -303,4 +305,25 @@ describe.concurrent("the chore that reconciles accounts", () => {
 
     expect(world.stripe.requests.length).toBe(asked);
   });
+});
+
+it("reconciles no account that another server has locked or is claiming, but the next one", async () => {
+  await using world = await createWorld();
+  const { billingAccount } = world.database.models;
+  const [locked, claimed, free] = Array.from({ length: 3 }, () => world.services.newId());
+  for (const [index, teamId] of [locked, claimed, free].entries()) {
+    const checkedAt = new Date(Date.now() - 100_000 + index);
+    await billingAccount.create({ data: { teamId: teamId ?? "", customerId: `cus_${index}`, checkedAt } });
+  }
+  await billingAccount.updateMany({
+    where: { teamId: locked ?? "" },
+    data: { lockedUntil: new Date(Date.now() + 60_000) },
+  });
+  const claiming = await world.database.pool.connect();
+  await claiming.query("BEGIN");
+  await claiming.query("SELECT FROM billing_account WHERE team_id = $1 FOR UPDATE", [claimed]);
+
+  expect(await world.database.run(claimDueAccount, {})).toMatchObject([{ teamId: free, customerId: "cus_2" }]);
+  await claiming.query("COMMIT");
+  claiming.release();
 });

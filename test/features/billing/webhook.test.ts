@@ -5,6 +5,7 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { forgetBillingHistory } from "../../../src/features/billing/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { LIMITS } from "../../../src/limits.js";
 import { stripeClient } from "../../../src/platform/payments.js";
 import {
   type BillingWorld,
@@ -14,10 +15,12 @@ import {
   createBillingWorld,
   customerOf,
   eventOf,
+  holdLock,
   seatsOf,
   sendEvent,
 } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
+import { withLimits } from "../../support/limits.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { listenTo } from "../../support/statements.js";
 import { createWorld } from "../../support/world.js";
@@ -201,6 +204,7 @@ describe("an event from Stripe", () => {
     expect([failed.status, failed.body]).toMatchObject([502, { error: { code: "payment_provider_error" } }]);
     expect((await accountNow(world, payer)).status).toBe("none");
     world.stripe.clearFaults();
+    expect((await sendEvent(world, eventOf("evt_2", "cus_x"))).status).toBe(200);
     expect((await sendEvent(world, payload)).status).toBe(200);
     expect((await accountNow(world, payer)).status).toBe("active");
     expect(world.bugs).toEqual([]);
@@ -245,6 +249,59 @@ describe("an event from Stripe", () => {
     const attempts = ear.heard(/^UPDATE .*"billing_account".*"locked_until" </).length;
     expect(attempts).toBeLessThan(50);
     expect(world.bugs).toEqual([]);
+  });
+
+  it("is processed after an earlier one that was read before the change", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    const customer = await customerOf(world, payer);
+    world.stripe.fail({ kind: "slow", times: 1_000, delayMs: 400 });
+    const early = sendEvent(world, eventOf("evt_early", customer));
+    await expect.poll(() => world.stripe.requests.at(-1)?.path, { interval: 5 }).toBe("/v1/subscriptions");
+    await world.stripe.pay(sessionId);
+
+    const late = await sendEvent(world, eventOf("evt_late", customer));
+
+    expect((await accountNow(world, payer)).status).toBe("active");
+    expect([late.status, (await early).status]).toEqual([200, 200]);
+  });
+
+  it("is processed though it shares the refresh of one that found a copy while it waited", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aPayer(world);
+    const { sessionId } = await payer.owner.did(createTeamCheckout);
+    const customer = await customerOf(world, payer);
+    using ear = listenTo(world);
+    const app = await ear.serve();
+    const heard = (pattern: RegExp) => expect.poll(() => ear.heard(pattern).length, { interval: 5 }).toBeGreaterThan(0);
+    const { release } = await holdLock(world, payer.teamId);
+    const early = sendEvent({ ...world, app }, eventOf("evt_early", customer));
+    await heard(/^UPDATE .*"billing_account".*"locked_until" </);
+    // As if the holder of the lock had just read the subscription.
+    await world.database.pool.query("UPDATE billing_account SET mirrored_at = clock_timestamp()");
+    await world.stripe.pay(sessionId);
+    const late = sendEvent({ ...world, app }, eventOf("evt_late", customer));
+    await heard(/^SELECT .*"billing_account".*"customer_id" =/);
+
+    await release();
+
+    expect([(await early).status, (await late).status]).toEqual([200, 200]);
+    expect((await accountNow(world, payer)).status).toBe("active");
+  });
+
+  it("gets 503 while others work for its team for too long, and is processed when it comes again", async () => {
+    const serversPaymentWaits = { ...LIMITS.payments, changeMs: 2_000 };
+    await using world = await createBillingWorld({ deaf: true, serversPaymentWaits });
+    const payer = await aPayer(world);
+    await payer.owner.did(createTeamCheckout);
+    const payload = eventOf("evt_1", await customerOf(world, payer));
+    const { release } = await holdLock(world, payer.teamId);
+
+    expect((await sendEvent(world, payload)).status).toBe(503);
+    await release();
+
+    await expect.poll(async () => (await sendEvent(world, payload)).status).toBe(200);
   });
 
   it("comes from the stand-in twice and shuffled, and leads to the right state", async () => {
@@ -297,6 +354,9 @@ describe("a subscription that must not exist", () => {
     await world.stripe.pay(sessionId);
 
     const customer = await customerOf(world, payer);
+    world.stripe.fail({ kind: "502-json", times: 10 });
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(502);
+    world.stripe.clearFaults();
     expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
 
     const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
@@ -307,7 +367,8 @@ describe("a subscription that must not exist", () => {
   });
 
   it("is never created by many readers after a payment", async () => {
-    await using world = await createBillingWorld();
+    // One after the other, they may need longer than a reader waits.
+    await using world = await createBillingWorld({ paymentWaits: { ...LIMITS.payments, readMs: 60_000 } });
     const payer = await aPayer(world, { seats: 6 });
     const { sessionId } = await payer.owner.did(createTeamCheckout);
     await world.stripe.pay(sessionId);
@@ -342,7 +403,12 @@ it("deletes events after a month, and requests with an outcome after three", asy
     ],
   });
 
-  await forgetBillingHistory(world.services);
+  using _one = withLimits("chores", { rows: 1 });
+  expect(await forgetBillingHistory(world.services)).toBe(true);
+  await billingRequest.create({ data: { ...asked, ...old, ...done, id: newId(), door: "old" } });
+  // Of the events, none is left to delete.
+  expect(await forgetBillingHistory(world.services)).toBe(true);
+  expect(await forgetBillingHistory(world.services)).toBe(false);
 
   expect((await billingRequest.findMany()).map(({ door }) => door).sort()).toEqual(["new", "open"]);
   const { rows } = await world.database.pool.query("SELECT id FROM payment_event");

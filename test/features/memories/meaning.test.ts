@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
 import { readNearMemories, mergeByRank } from "../../../src/features/memories/merge-by-rank.js";
@@ -112,6 +112,10 @@ it("follows changes of texts and relationships, and deletions, on every server",
   expect((await find(ann, "vehicle")).titles).toEqual(["An automobile", "The wagen"]);
   await ann.did(deleteMemory, { id: third.id });
   expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  const { id } = await aMemory(ann);
+  await ann.did(deleteMemory, { id });
+  await at.embed(other);
+  expect(await waiting(at.world)).toBe(0);
   await other[Symbol.asyncDispose]();
 });
 
@@ -241,9 +245,54 @@ it("retries failed texts, and is not stopped by one bad text", async () => {
   }
 
   expect(await waiting(at.world)).toBe(1);
-  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 19");
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 18");
+  await embedDueMemories(context);
+  const { dueAt } = await at.world.database.models.embeddingDue.findFirstOrThrow();
+  expect(dueAt.getTime()).toBeLessThan(Date.now() + 2 * LIMITS.embeddings.longestWaitMs);
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
+});
+
+it("stores nothing of a text that was changed while it was embedded, and embeds it again", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  const { id } = await aMemory(ann, { title: "The automobile" });
+  const { server } = at.meaning;
+  const embed = server.embed.bind(server);
+  vi.spyOn(server, "embed").mockImplementationOnce(async (...asked) => {
+    await ann.did(updateMemory, { id, title: "The physician" });
+    return embed(...asked);
+  });
+
+  await embedDueMemories(context);
+
+  expect(await at.world.database.models.memoryVector.count()).toBe(0);
+  expect(await waiting(at.world)).toBe(1);
+  await at.embed();
+  expect((await find(ann, "arzt")).titles).toEqual(["The physician"]);
+});
+
+it("embeds a memory once, however many servers look for work", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  await memoriesTitled(ann, "The automobile");
+  const holder = await pool.connect();
+  await holder.query("BEGIN; SELECT FROM embedding_due FOR UPDATE");
+
+  const servers = Array.from({ length: 3 }, () => embedDueMemories(context));
+  await expect.poll(() => waitingForLocks(at.world)).toBe(3);
+  await holder.query("COMMIT");
+  holder.release();
+  await Promise.all(servers);
+
+  const texts = at.server.asked.flatMap((asked) => asked.texts);
+  expect(texts.filter((text) => text.startsWith("The automobile"))).toHaveLength(1);
 });
 
 it("uses up no attempts while the server is down, and then embeds all", async () => {

@@ -20,7 +20,8 @@ it("lists only memories of the graph with a similar text", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
-  const [first] = await memoriesTitled(ann, TITLE, "Rotate the keys", "Uploads are stored in a bucket");
+  const [first, expired] = await memoriesTitled(ann, TITLE, TITLE, "Rotate the keys", "Retry failed payments of bills");
+  await world.database.models.memory.updateMany({ where: { id: expired.id }, data: { expiresAt: new Date(0) } });
   await memoriesTitled(bob, TITLE);
 
   const { similar } = await ann.did(createMemory, {
@@ -79,22 +80,33 @@ it("stores a memory even if similar ones cannot be found in time", async () => {
 
 it("also lists memories with the same meaning, unless the embeddings server is late", async () => {
   await using server = await startEmbeddingsServer();
-  const meaning = new Meaning(server.client());
+  const meaning = new Meaning(server.client("one", { queryPrefix: "query: ", documentPrefix: "passage: " }));
   await using world = await createWorld({ meaning });
   const ann = await world.user();
-  const [automobile] = await memoriesTitled(ann, "The automobile stalls", "A physician calls");
+  const [automobile, wagen] = await memoriesTitled(ann, "The automobile stalls", "Wagen", "A physician calls");
   const context = { ...world.services, meaning };
-  while (await fillModel(context));
-  while (await embedDueMemories(context));
-  const namesIt = async (title: string) => {
+  const embed = async () => {
+    while (await fillModel(context));
+    while (await embedDueMemories(context));
+  };
+  await embed();
+  const similarTo = async (title: string) => {
     const { id, similar } = await ann.did(createMemory, { ...NOTE, title, ...ASKED });
     await ann.did(deleteMemory, { id });
-    return similar?.some(({ memoryId }) => memoryId === automobile.id);
+    return similar ?? [];
   };
+  const idsLike = async (title: string) => (await similarTo(title)).map(({ memoryId }) => memoryId);
+  const namesIt = async (title: string) => (await idsLike(title)).includes(automobile.id);
 
   {
     using _patient = withLimits("similar", PATIENT);
     await expect.poll(() => namesIt("My vehicle")).toBe(true);
+    // By its words it is less alike than the other one by its meaning.
+    expect(await idsLike("The automobile stalls soon")).toEqual([wagen.id, automobile.id]);
+    expect(server.asked.flatMap(({ texts }) => texts)).toContain("passage: My vehicle\nWait twice as long.");
+    await memoriesTitled(ann, "A car", "A vehicle");
+    await embed();
+    expect(await similarTo("The automobile stalls soon")).toHaveLength(LIMITS.similar.most);
   }
   server.trouble = "hangs";
   await expect.poll(() => namesIt("Buy a car")).toBe(false);
