@@ -82,8 +82,8 @@ export function shorten(text: string, max: number): string {
 export class Unauthorized extends CommonFailure {
   readonly kind = "unauthorized";
 
-  constructor() {
-    super("Send a valid API key in the header `Authorization: Bearer <key>`.");
+  constructor(message = "Send a valid API key in the header `Authorization: Bearer <key>`.") {
+    super(message);
   }
 }
 

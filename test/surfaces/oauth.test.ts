@@ -45,6 +45,9 @@ describe("a client without a token", () => {
     expect(refused.status).toBe(401);
     expect(refused.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${described}"`);
     expect(wrong.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    // Nobody with a valid API key is asked for one.
+    expect(wrong.body.error?.message).toBe(refused.body.error?.message);
+    expect(wrong.body.error?.message).toMatch(/^Connect by OAuth: .* API keys are for `\/mcp`\.$/);
     expect(resource.body).toMatchObject({ resource: `${url}/mcp/oauth`, authorization_servers: [`${url}/oauth`] });
     expect(server.body).toMatchObject({
       issuer: `${url}/oauth`,

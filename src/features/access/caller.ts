@@ -15,6 +15,9 @@ import type { Database } from "../../platform/database.js";
 export const callerOf = (authorization: string | undefined, database: Database): Promise<Caller> =>
   callerWithKey(hashApiKey(bearerToken(authorization)), database);
 
+const NO_TOKEN =
+  "Connect by OAuth: send a valid access token in the header `Authorization: Bearer <token>`. API keys are for `/mcp`.";
+
 /**
  * The user of an OAuth access token that was issued for this audience. The token acts as the key of its grant, limited
  * to the token's own scopes. API keys are refused here, and tokens by `callerOf`.
@@ -31,15 +34,15 @@ export async function callerOfToken(
   });
   // Only the authorization server writes payloads.
   const { aud, scope } = (token?.payload ?? {}) as { readonly aud?: string; readonly scope?: string };
-  if (!token?.key || aud !== audience) throw new Unauthorized();
-  const caller = await callerWithKey(Buffer.from(token.key.hash), database);
+  if (!token?.key || aud !== audience) throw new Unauthorized(NO_TOKEN);
+  const caller = await callerWithKey(Buffer.from(token.key.hash), database, NO_TOKEN);
   const scopes = new Set((scope ?? "").split(" "));
   return { ...caller, scopes: new Set([...caller.scopes].filter((held) => scopes.has(held))) };
 }
 
-async function callerWithKey(hash: Buffer, database: Database): Promise<Caller> {
+async function callerWithKey(hash: Buffer, database: Database, refusal?: string): Promise<Caller> {
   const row = await lookUp(database, hash);
-  if (!row) throw new Unauthorized();
+  if (!row) throw new Unauthorized(refusal);
   if (row.isSuspended) throw new AccountSuspended();
   if (row.useToNote) recordUse(database, row.keyId, row.useToNote);
   return {
