@@ -123,7 +123,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   const onStart = async (records: number) => {
     await client.greet();
     const time = showDuration(estimateSeconds(requestsFor(records), client.budget));
-    console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes about ${time}.`);
+    console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes ${time}.`);
     const secondsLeft = (steps: number, each: number | undefined) =>
       estimateSeconds(requestsFor(steps), client.budget, each && each * LIMITS.bulk.itemsPerRequest);
     progress = showProgress({ total: records, stream: process.stderr, secondsLeft });
@@ -184,7 +184,7 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
       if (!client) return;
       const time = showDuration(estimateSeconds(requestsFor(items, updates), client.budget));
       console.error(
-        `${countInWords(items + updates, "change", "changes")} to ${options.dryRun ? "make, which would take" : "make: this takes"} about ${time}.`,
+        `${countInWords(items + updates, "change", "changes")} to ${options.dryRun ? "make, which would take" : "make: this takes"} ${time}.`,
       );
     },
   });
@@ -197,7 +197,7 @@ function timeByPlan({ notes, links }: ImportedGraph): string {
     const budget = { quota, windowSeconds, left: quota, resetSeconds: windowSeconds };
     return `${showDuration(estimateSeconds(requestsFor(notes.size + links.size), budget))} on the plan ${plan}`;
   });
-  return `into an empty graph, about ${times.join(", ")}`;
+  return `into an empty graph, ${times.join(", ")}`;
 }
 
 const headline = (file: string, { url, dryRun }: Options): string =>

@@ -27,7 +27,7 @@ export function estimateSeconds(requests: number, budget: Budget | undefined, se
 /** A duration in words, rounded like an estimate. */
 export function showDuration(seconds: number): string {
   if (seconds < 10) return "a few seconds";
-  if (seconds < 90) return `${Math.ceil(seconds / 10) * 10} s`;
-  if (seconds < 5_400) return `${Math.ceil(seconds / 60)} min`;
-  return `${Math.ceil(seconds / 360) / 10} h`;
+  if (seconds < 90) return `about ${Math.ceil(seconds / 10) * 10} s`;
+  if (seconds < 5_400) return `about ${Math.ceil(seconds / 60)} min`;
+  return `about ${Math.ceil(seconds / 360) / 10} h`;
 }

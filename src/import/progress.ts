@@ -37,7 +37,7 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
     if (done >= total) return "";
     const workedMs = Date.now() - startedAt - pausedMs + Math.max(pause.until - Date.now(), 0);
     const each = done < MEASURED_AFTER ? undefined : Math.max(workedMs, 0) / done / 1_000;
-    return `, about ${showDuration(secondsLeft(total - done, each))} left`;
+    return `, ${showDuration(secondsLeft(total - done, each))} left`;
   };
   const draw = () => {
     const filled = Math.round((BAR_WIDTH * done) / Math.max(total, 1));

@@ -35,9 +35,9 @@ describe("an estimate", () => {
 
   it.each([
     [0, "a few seconds"],
-    [61, "70 s"],
-    [90, "2 min"],
-    [9_980, "2.8 h"],
+    [61, "about 70 s"],
+    [90, "about 2 min"],
+    [9_980, "about 2.8 h"],
   ])("holds: %d s are %s in words", (seconds, words) => expect(showDuration(seconds)).toBe(words));
 });
 
@@ -135,7 +135,7 @@ describe("the command", () => {
     const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
 
     expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Reading the existing memories …");
-    expect(said.err[1]).toBe("103 changes to make, which would take about a few seconds.");
+    expect(said.err[1]).toBe("103 changes to make, which would take a few seconds.");
     expect(said.out[0]).toContain(`into ${url} would be:`);
     expect(said.out[0]).toContain(
       "103 read = 102 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
@@ -143,7 +143,7 @@ describe("the command", () => {
     expect(said.out[0]).toContain("2 read = 1 without data + 1 left out");
     const alone = await command([file, "--dry-run"], "");
     expect(alone.err[0]).toContain(
-      "into an empty graph, about a few seconds on the plan free, a few seconds on the plan pro",
+      "into an empty graph, a few seconds on the plan free, a few seconds on the plan pro",
     );
   });
 
