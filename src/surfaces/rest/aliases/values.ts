@@ -56,6 +56,8 @@ export function shorten(text: unknown, most: number): unknown {
   return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-/** The first `most` characters of a text. */
-export const beginningOf = (text: string, most: number): string =>
-  text.length <= most ? text : Array.from(text).slice(0, most).join("");
+/** The first `most` characters of a text. Each has one or two units, so the rest of a long text is not looked at. */
+export const beginningOf = (text: string, most: number): string => {
+  const beginning = text.slice(0, 2 * most);
+  return text.length <= most ? text : Array.from(beginning).slice(0, most).join("");
+};
