@@ -283,15 +283,15 @@ describe.concurrent("the chore that reconciles accounts", () => {
     await payer.owner.did(teamSubscription);
     await world.database.pool.query(
       `INSERT INTO payment_event (id, type, customer_id, received_at)
-       SELECT 'evt_1', 'x', customer_id, now() - interval '2 minutes' FROM billing_account;
+       SELECT 'evt_1', 'x', customer_id, now() - interval '2 minutes' FROM billing_account
+       UNION ALL SELECT 'evt_later', 'x', customer_id, now() + interval '1 hour' FROM billing_account
+       UNION ALL VALUES ('evt_of_another', 'x', 'cus_x', now() - interval '2 minutes');
        UPDATE billing_account SET seats = 99, checked_at = now() - interval '2 minutes'`,
     );
 
     await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
-    await vi.waitFor(async () => {
-      const { rows } = await world.database.pool.query("SELECT processed_at FROM payment_event");
-      expect(rows).not.toEqual([{ processed_at: null }]);
-    }, 60_000);
+    const processed = () => world.database.models.paymentEvent.findMany({ where: { processedAt: { not: null } } });
+    await expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
   });
 
   it("leaves an up-to-date account alone", async () => {
