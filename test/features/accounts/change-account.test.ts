@@ -8,6 +8,7 @@ import { teamInvitations } from "../../../src/features/teams/invitations/list-in
 import { sendDueMails } from "../../../src/features/mail/index.js";
 import { startMailServer } from "../../support/mail-server.js";
 import { createMailer } from "../../../src/platform/mailer.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { manyAtOnce } from "../../support/races.js";
 import { aTeam, anInvitee, brokenInvariants, manyOf } from "../../support/teams.js";
 import { type World, createWorld } from "../../support/world.js";
@@ -97,6 +98,27 @@ it("withdraws the team's invitation to the new address, which holds a seat", asy
   await world.giveCode(NEW, CODE);
 
   await member.did(changeEmail, { email: NEW, code: CODE });
+
+  const { invitations } = await owner.did(teamInvitations, { teamId });
+  expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);
+  expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("waits for changes of the team, and withdraws an invitation that is just being created", async () => {
+  await using world = await createWorld();
+  const { owner, member, teamId } = await aTeam(world);
+  await world.giveCode(NEW, CODE);
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("SELECT FROM team WHERE id = $1 FOR UPDATE", [teamId]);
+
+  const inviting = owner.did(inviteMember, { teamId, email: NEW, role: "member" });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  const changing = member.did(changeEmail, { email: NEW, code: CODE });
+  await expect.poll(() => waitingForLocks(world)).toBe(2);
+  await other.query("COMMIT");
+  other.release();
+  await Promise.all([inviting, changing]);
 
   const { invitations } = await owner.did(teamInvitations, { teamId });
   expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);

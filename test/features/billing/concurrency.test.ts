@@ -12,12 +12,14 @@ import {
   aPayer,
   aSubscriber,
   accountNow,
+  changesAsked,
   createBillingWorld,
   customerOf,
   holdLock,
   seatsOf,
 } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { tally } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
@@ -134,6 +136,22 @@ describe("a change that waits for another one", () => {
     const sessions = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
     expect(sessions.data.map(({ status }) => status)).toEqual(["expired"]);
   });
+});
+
+it("sells nothing to a team whose deletion is about to be committed", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world);
+  const deleting = await world.database.pool.connect();
+  await deleting.query("BEGIN");
+  await deleting.query("DELETE FROM team WHERE id = $1", [teamId]);
+
+  const waiting = owner.does(createTeamCheckout);
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await deleting.query("COMMIT");
+  deleting.release();
+
+  expect(await waiting).toBeRefused("not_found");
+  expect(changesAsked(world)).toEqual([]);
 });
 
 it("withdraws every other open checkout when one of them is paid meanwhile", async () => {
