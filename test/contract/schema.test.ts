@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import {
   type GraphQLSchema,
+  introspectionFromSchema,
   isEnumType,
   isInputObjectType,
   isObjectType,
@@ -8,6 +9,7 @@ import {
   isSpecifiedScalarType,
   lexicographicSortSchema,
   printSchema,
+  validateSchema,
 } from "graphql";
 import { expect, it } from "vitest";
 import { graphqlSchema } from "../../src/operations.js";
@@ -17,6 +19,13 @@ it("equals schema.graphql, which `npm run contract` rewrites", async () => {
   expect(built, "The schema changed. If that is meant, run: npm run contract").toBe(
     readFileSync("schema.graphql", "utf8"),
   );
+});
+
+it("is valid and can be introspected", async () => {
+  const schema = await graphqlSchema();
+
+  expect(validateSchema(schema)).toEqual([]);
+  expect(introspectionFromSchema(schema).__schema.types.length).toBeGreaterThan(100);
 });
 
 it("describes every type, field, argument and enum value", async () => {
