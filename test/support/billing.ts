@@ -29,11 +29,12 @@ export async function createStripeWorld(wishes: WorldsWishes = {}): Promise<Stri
 }
 
 /** A world in which the operation works: with a payment provider if it needs one. */
-export function worldFor({ permission, failures }: Operation): Promise<World & { readonly stripe?: StandInStripe }> {
-  const asksProvider =
-    permission.startsWith("billing:") || failures.some((failure) => failure === PaymentProviderError);
-  return asksProvider ? createStripeWorld() : createWorld();
-}
+export const worldFor = (operation: Operation): Promise<World & { readonly stripe?: StandInStripe }> =>
+  asksProvider(operation) ? createStripeWorld() : createWorld();
+
+/** Whether an operation may ask the payment provider. */
+export const asksProvider = ({ permission, failures }: Operation): boolean =>
+  permission.startsWith("billing:") || failures.some((failure) => failure === PaymentProviderError);
 
 /** A world with a server that receives the provider's events. */
 export interface BillingWorld extends StripeWorld {

@@ -15,8 +15,10 @@ const FIND_PALE = `(within) => {
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   };
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   // A canvas understands every form of a colour, such as color-mix.
-  const colourOf = (text) => {
+  const colourOf = (text) => known.get(text) ?? known.set(text, readColour(text)).get(text);
+  const readColour = (text) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = text;
     canvas.fillRect(0, 0, 1, 1);

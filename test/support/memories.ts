@@ -78,12 +78,13 @@ export async function manyLinks(
   { database }: World,
   { caller }: Pick<Actor, "caller">,
   pairs: ReadonlyArray<readonly [string, string]>,
+  type = "RELATED_TO",
 ) {
   await database.pool.query(
     `INSERT INTO relationship (graph_id, id, from_id, to_id, type, created_by, created_at)
-     SELECT $1, gen_random_uuid(), pair.from_id, pair.to_id, 'RELATED_TO', $2, now()
+     SELECT $1, gen_random_uuid(), pair.from_id, pair.to_id, $5, $2, now()
      FROM unnest($3::uuid[], $4::uuid[]) AS pair(from_id, to_id)`,
-    [caller.personalGraphId, caller.userId, pairs.map(([from]) => from), pairs.map(([, to]) => to)],
+    [caller.personalGraphId, caller.userId, pairs.map(([from]) => from), pairs.map(([, to]) => to), type],
   );
 }
 

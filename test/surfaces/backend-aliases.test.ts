@@ -222,7 +222,7 @@ it("says that memories are too large for one page instead of leaving some out", 
   await world.database.pool.query(
     `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
      SELECT $1, gen_random_uuid(), 'general', 'Note ' || n, repeat('x', 50000), '{}', $2, now(), $2, now()
-     FROM generate_series(1, 400) AS n`,
+     FROM generate_series(1, 260) AS n`,
     [ann.caller.personalGraphId, ann.caller.userId],
   );
 

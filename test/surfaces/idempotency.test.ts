@@ -6,6 +6,7 @@ import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
 import { askGraphQL, askRest } from "../support/operations.js";
+import { roundsOf } from "../support/rounds.js";
 import { type World, createWorld } from "../support/world.js";
 
 const NOTE = { type: "general", title: "Once", content: "Only once." };
@@ -15,13 +16,15 @@ const store = (url: string, key: string, idempotencyKey: string, note: object = 
 const titles = async ({ database }: World) =>
   (await database.pool.query<{ title: string }>("SELECT title FROM memory ORDER BY id")).rows.map(({ title }) => title);
 
-it("executes a request once when it is sent 1,000 times, 20 at a time, with the same answer", async () => {
+const ROUNDS = roundsOf(50);
+
+it(`executes a request once when it is sent ${20 * ROUNDS} times, 20 at a time, with the same answer`, async () => {
   await using world = await createWorld();
   const ann = await world.user();
   let server: Awaited<ReturnType<World["serve"]>> | undefined;
   const bodies = new Set<string>();
   const refusals = new Set<string>();
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     // Every ten rounds another server: each has its own budgets, so the rate limit is not reached.
     if (round % 10 === 0) {
       await server?.[Symbol.asyncDispose]();

@@ -1,14 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import { beforeAll, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
 import { aTeam } from "../support/teams.js";
-import { createWorld } from "../support/world.js";
+import { type World, createWorld } from "../support/world.js";
 
 beforeAll(() => {
   execFileSync(process.execPath, [".config/run.mjs", "--no-build", "--playground"], { stdio: "inherit" });
@@ -96,6 +97,21 @@ async function prefixProxy() {
 }
 
 describeInBrowser("pages", (browser) => {
+  // One server and one tab for what only reads: a new tab would start another process of the browser for each case.
+  let world: World;
+  let url: string;
+  let tab: Page;
+  let said: string[] = [];
+  beforeAll(async () => {
+    world = await createWorld();
+    ({ url } = await world.serve());
+    tab = await browser().newPage({ viewport: { width: 390, height: 800 } });
+    tab.on("console", (message) => said.push(message.text()));
+    tab.on("pageerror", (error) => said.push(String(error)));
+    tab.on("request", (request) => void (request.url().startsWith(`${url}/`) || said.push(request.url())));
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
   it("work behind a proxy that adds a prefix, and include the prefix in URLs", async () => {
     await using world = await createWorld();
     await using proxy = await prefixProxy();
@@ -103,11 +119,10 @@ describeInBrowser("pages", (browser) => {
     proxy.leadsTo(url);
     const { key } = await world.user();
     const page = await browser().newPage();
-    for (const path of PAGES) {
+    for (const path of [...PAGES.filter((other) => other !== "/graphql"), "/graphql"]) {
       await page.goto(proxy.url + path, { waitUntil: "networkidle" });
       await expect.poll(() => page.locator("h1").count()).toBe(1);
     }
-    await page.goto(`${proxy.url}/graphql`);
     await page.getByRole("button", { name: "Execute query" }).click();
     await expect.poll(() => page.locator(".graphiql-response .view-lines").innerText()).toContain("Authorization");
     await page.goto(`${proxy.url}/docs/graphql`);
@@ -124,28 +139,24 @@ describeInBrowser("pages", (browser) => {
   it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(
     "loads the style of %s, logs nothing to the console, fits a phone and is readable (%s)",
     async (path, colorScheme) => {
-      await using world = await createWorld();
-      const { url } = await world.serve();
-      const context = await browser().newContext({ viewport: { width: 390, height: 800 }, colorScheme });
-      const page = await context.newPage();
-      const said: string[] = [];
-      page.on("console", (message) => said.push(message.text()));
-      page.on("pageerror", (error) => said.push(String(error)));
-      page.on("request", (request) => void (new URL(request.url()).origin === url || said.push(request.url())));
+      // Nothing of the page before is left, neither what it still says nor what it stored.
+      await tab.goto(`${url}/healthz`);
+      await tab.evaluate("localStorage.clear(); sessionStorage.clear()");
+      said = [];
+      await tab.emulateMedia({ colorScheme });
       const { selector, property, expected } = OTHERS[path] ?? LAYOUT;
 
-      await page.goto(url + path);
-      await page.locator(selector).first().waitFor();
-      await expect.poll(() => page.locator("h1").count()).toBe(1);
-      await expect.poll(() => page.locator("main, [role=main]").count()).toBe(1);
-      await expect.poll(() => paleTexts(page, OURS[path])).toEqual([]);
-      const look = await page.evaluate<object>(
+      await tab.goto(url + path);
+      await tab.locator(selector).first().waitFor();
+      await expect.poll(() => tab.locator("h1").count()).toBe(1);
+      await expect.poll(() => tab.locator("main, [role=main]").count()).toBe(1);
+      await expect.poll(() => paleTexts(tab, OURS[path])).toEqual([]);
+      const look = await tab.evaluate<object>(
         `({
           value: getComputedStyle(document.querySelector(${JSON.stringify(selector)}))[${JSON.stringify(property)}],
           width: document.documentElement.scrollWidth,
         })`,
       );
-      await context.close();
 
       expect(look).toEqual({ value: expected[colorScheme], width: 390 });
       // The browser itself logs error statuses, and GraphiQL logs the workers it starts.

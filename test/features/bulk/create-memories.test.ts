@@ -8,6 +8,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
+import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
@@ -132,6 +133,7 @@ it("refuses more memories than the graph may hold", async () => {
 
 it("refuses more relationships than a memory may have", async () => {
   await using world = await createWorld();
+  using _limits = withLimits("memory", { relationships: 100 });
   const ann = await world.user();
   const [hub, another] = [await aMemory(ann), await aMemory(ann)];
   const others = await manyMemories(world, ann, LIMITS.memory.relationships);

@@ -81,15 +81,17 @@ it("deletes by a filter only memories that still match when they are deleted", a
 it("refuses to delete more relationships at once than its limit", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const count = LIMITS.memory.relationships;
-  const ids = (await manyMemories(world, ann, count)).map(({ id }) => id);
-  const hubs = ids.slice(0, 3);
-  const others = ids.slice(3);
-  await manyLinks(
-    world,
-    ann,
-    hubs.flatMap((hub) => others.slice(0, relationshipsDeleted / 2).map((id) => [hub, id] as const)),
-  );
+  const [one, two, three, ...others] = (await manyMemories(world, ann, 1_003)).map(({ id }) => id);
+  const hubs = [one, two, three].map((id) => id ?? "");
+  // Ten of each pair, of different types.
+  for (let type = 0; type < relationshipsDeleted / 2 / 1_000; type++) {
+    await manyLinks(
+      world,
+      ann,
+      hubs.flatMap((hub) => others.map((id) => [hub, id] as const)),
+      `TYPE_${type}`,
+    );
+  }
 
   expect(await ann.does(deleteMemories, { ids: hubs })).toBeRefused("conflict", "too_many_relationships");
   expect(await ann.does(deleteMemories, { ids: hubs.slice(0, 2) })).toMatchObject({ ok: true });

@@ -298,18 +298,18 @@ it("returns whole memories if requested", async () => {
 });
 
 it.each([
-  ["contents", { content: `Lighthouse. ${"x".repeat(49_000)}`, context: null }],
-  ["contexts", { content: "Lighthouse.", context: { note: "x".repeat(16_000) } }],
-])("reads no more whole memories than a page has room for: %s", async (_what, { content, context }) => {
+  ["contents", { count: 250, content: `Lighthouse. ${"x".repeat(49_000)}`, context: null }],
+  ["contexts", { count: 400, content: "Lighthouse.", context: { note: "x".repeat(16_000) } }],
+])("reads no more whole memories than a page has room for: %s", async (_what, { count, content, context }) => {
   await using world = await createWorld();
   const ann = await world.user();
-  await manyMemories(world, ann, 400, content);
+  await manyMemories(world, ann, count, content);
   await world.database.pool.query("UPDATE memory SET context = $1", [context]);
   const read = vi.spyOn(world.database, "run");
 
   const { memories, total } = await ann.did(searchMemories, { query: "lighthouse", limit: 1_000, full: true });
 
-  expect(total).toBe(400);
+  expect(total).toBe(count);
   expect(memories.length).toBeGreaterThan(50);
   const bytes = Buffer.byteLength(JSON.stringify(memories));
   expect(bytes).toBeLessThan(LIMITS.answer.restPageBytes);
