@@ -148,7 +148,7 @@ it.each(Object.entries(CHANGES))("never logs a cut connection as a bug, during %
     while (!over.signal.aborted) answers.push(told(await change(url, key)));
   });
 
-  for (let cuts = 0; cuts < roundsOf(40); cuts++) {
+  for (let cuts = 0; cuts < roundsOf(80); cuts++) {
     const before = answers.length;
     await expect.poll(() => answers.length, { ...PATIENCE, interval: 5 }).toBeGreaterThan(before + (cuts % 7));
     network.cut();

@@ -35,7 +35,7 @@ withPgBouncer.each(here)("does everything through PgBouncer, $what", async (kind
   await using bouncer = await startPgBouncer(inject("databaseServer").url, kind.settings);
   const way = async (url: string) => bouncer.urlOf(url);
 
-  expect(await lookForDisagreement({ steps: roundsOf(2_000), seed: 1, way }, () => {})).not.toHaveProperty("failure");
+  expect(await lookForDisagreement({ steps: roundsOf(4_000), seed: 1, way }, () => {})).not.toHaveProperty("failure");
 });
 
 withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async ({ keepsNames, settings }) => {

@@ -291,7 +291,7 @@ it("answers any bytes with 201 if they are the JSON of a memory, and with 400 ot
       const { status } = await ask(`${url}/v1/memories`, { key: ann.key, body });
       expect(isJson(body) ? [201, 400] : [400]).toContain(status);
     }),
-    { numRuns: roundsOf(150), endOnFailure: true },
+    { numRuns: roundsOf(300), endOnFailure: true },
   );
   expect(world.bugs).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";
 
 /** Half memories, half relationships. */
-const ITEMS = 2 * roundsOf(5_000);
+const ITEMS = 2 * roundsOf(10_000);
 const ITEMS_OF_CALL = 500;
 
 it(`lets an import of ${ITEMS} items through with every limit on`, async () => {
