@@ -26,7 +26,8 @@ interface Options extends ServiceOptions {
 
 const EXIT_LEFT_OUT = 3;
 const EXIT_INTERRUPTED = 130;
-const AGAIN = "Run the same command again: it continues from there.";
+const NOTHING = "Nothing was imported.";
+const AGAIN = "A call without an answer may have stored more. Run the same command again: it continues from there.";
 
 const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
@@ -98,12 +99,13 @@ async function importFile(file: string, options: Options): Promise<void> {
   } catch (error) {
     if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
     if (interrupt.signal.aborted) {
-      console.error(`Stopped. ${soFar(report, options)}`);
+      console.error(`Stopped. ${options.dryRun ? NOTHING : soFar(report)}`);
       process.exitCode = EXIT_INTERRUPTED;
       return;
     }
     const isKnown = error instanceof ImportStopped || error instanceof Refused;
-    throw isKnown ? new ImportStopped(`${error.message}\n${soFar(report, options)}`) : error;
+    const hasBegun = !options.dryRun && memoriesIn(report) > 0;
+    throw isKnown ? new ImportStopped(`${error.message}\n${hasBegun ? soFar(report) : NOTHING}`) : error;
   }
   if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
   else console.log(`${headline(file, options)}\n\n${textReport(report)}`);
@@ -218,11 +220,11 @@ function clientOf(
   );
 }
 
-function soFar({ memories, relationships }: ImportReport, { dryRun }: Options): string {
-  const memoriesDone = memories.created + memories.updated + memories.existing;
-  if (dryRun || memoriesDone === 0) return "Nothing was imported.";
-  const relationshipsDone = relationships.created + relationships.existing;
-  return `Memories in the graph so far: ${memoriesDone}; relationships: ${relationshipsDone}. ${AGAIN}`;
+const memoriesIn = ({ memories }: ImportReport): number => memories.created + memories.updated + memories.existing;
+
+function soFar(report: ImportReport): string {
+  const relationships = report.relationships.created + report.relationships.existing;
+  return `Memories in the graph so far: ${memoriesIn(report)}; relationships: ${relationships}. ${AGAIN}`;
 }
 
 await runCommand(program, import.meta.url);

@@ -233,11 +233,18 @@ describe("the command", () => {
 
     expect(said.exitCode).toBe(130);
     expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 600, created: 500 } });
-    expect(said.err.join("\n")).toContain("Stopped. Memories in the graph so far: 500; relationships: 0. Run the same");
+    expect(said.err.join("\n")).toContain(
+      "Stopped. Memories in the graph so far: 500; relationships: 0. A call without an answer",
+    );
   });
 
   it.each([
-    ["is interrupted", true, 130, /^Stopped\.\nRestored so far: 500 memories and 0 relationships\. Run the same/m],
+    [
+      "is interrupted",
+      true,
+      130,
+      /^Stopped\.\nRestored so far: 500 memories and 0 relationships\. A call without an answer/m,
+    ],
     ["is refused", false, 1, /^Such a one is there\.\nRestored so far: 500 memories/m],
   ])("says how much of an export was restored when that %s", async (_what, isInterrupted, exitCode, message) => {
     const before = process.listeners("SIGINT");
