@@ -259,6 +259,10 @@ it("restores an export without relationships to memories that were added while i
     memories: { restored: 0, existing: 499 },
     relationships: { restored: 0, existing: 498 - dangling, skipped: dangling },
   });
+  // Those that are refused for another reason are not left out.
+  await writeFile(file, others.join("\n").replaceAll(/(?<="record":"relationship".*"type":)"\w+"/g, '"no type"'));
+  const wrong = await runHere(importProgram, [file], as(bob));
+  expect([wrong.code, wrong.errors]).toEqual([1, expect.stringContaining("type")]);
 });
 
 it("stops at a service without the path for restoring, instead of leaving everything out", async () => {
