@@ -1,3 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { assertBillingWhole, readConfig } from "../../src/config.js";
 import { startServerProcess } from "../support/server-process.js";
@@ -46,6 +51,10 @@ it.each([
   [{ EMBEDDINGS_QUERY_PREFIX: "q: " }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
   [{ EMBEDDINGS_DOCUMENT_PREFIX: "d".repeat(501) }, "EMBEDDINGS_DOCUMENT_PREFIX must be none, or a text of up to 500"],
   [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
+  [{ EMBEDDINGS_URL: "http://127.0.0.1:1" }, "EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL"],
+  [{ ALLOWED_ORIGINS: "https://app.example.com/" }, "ALLOWED_ORIGINS must be origins such as"],
+  [{ TRUSTED_PROXIES: "17" }, "TRUSTED_PROXIES must be a whole number from 0 to 16"],
+  [{ OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
   [{ OTEL_TRACES_SAMPLER_ARG: "5%" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
   [{ OTEL_EXPORTER_OTLP_HEADERS: "bad header" }, "OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value"],
   [{ OTEL_RESOURCE_ATTRIBUTES: "a=b,c" }, "OTEL_RESOURCE_ATTRIBUTES must be pairs"],
@@ -56,6 +65,46 @@ it.each([
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it.each(
+  ["DATABASE_URL", "DIRECT_DATABASE_URL", "DATABASE_REPLICA_URL", "REDIS_URL", "SMTP_URL", "EMBEDDINGS_URL"].concat([
+    "PUBLIC_URL",
+    "STRIPE_API_BASE",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+  ]),
+)("refuses another protocol in %s, and repeats no password", (name) => {
+  const read = () => readConfig({ [name]: "ftp://ann:hush@h/1" });
+  expect(read).toThrow(`${name} must be a URL that begins with`);
+  expect(read).not.toThrow("hush");
+});
+
+it("is open to nobody else unless it is told to, and reads choices in capitals and addresses with a slash", () => {
+  expect(readConfig({ METRICS_PORT: "9000" })).toMatchObject({
+    host: "127.0.0.1",
+    metrics: { host: "127.0.0.1", port: 9_000 },
+    ...{ allowedOrigins: [], trustedProxies: 0, publicUrl: undefined, embeddedDatabaseAsRoot: false },
+  });
+  expect(readConfig({ PUBLIC_URL: " https://a.example/b// ", LOG_LEVEL: "WARN" })).toMatchObject({
+    publicUrl: "https://a.example/b",
+    logLevel: "warn",
+  });
+});
+
+it("reads .env, except in production", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "config-"));
+  await writeFile(join(folder, ".env"), "PORT=4321\nHOST=::1");
+  const script = `
+    const { configOfProcess } = await import(${JSON.stringify(pathToFileURL("dist/modules/environment.js"))});
+    const { host, port } = configOfProcess();
+    console.log(host, port);`;
+  const readWith = (env: NodeJS.ProcessEnv) =>
+    execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env, encoding: "utf8" });
+
+  expect(readWith({})).toBe("::1 4321\n");
+  expect(readWith({ HOST: "127.0.0.9" })).toBe("127.0.0.9 4321\n");
+  expect(readWith({ NODE_ENV: "production" })).toBe("127.0.0.1 4000\n");
 });
 
 it("keeps the spaces of prefixes, and knows none from those that are not set", () => {
