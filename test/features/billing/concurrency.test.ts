@@ -295,7 +295,7 @@ describe.concurrent("the chore that reconciles accounts", () => {
     await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
   });
 
-  it("reconciles an account whose event could not be processed, once", async () => {
+  it("reconciles an account whose event could not be processed, once", async (test) => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aSubscriber(world, { seats: 5 });
     await payer.owner.did(teamSubscription);
@@ -309,7 +309,7 @@ describe.concurrent("the chore that reconciles accounts", () => {
 
     await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
     const processed = () => world.database.models.paymentEvent.findMany({ where: { processedAt: { not: null } } });
-    await expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
+    await test.expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
   });
 
   it("leaves an up-to-date account alone", async () => {
