@@ -7,6 +7,7 @@ import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
+import { withLimits } from "../support/limits.js";
 import { startMailServer } from "../support/mail-server.js";
 import { createWorld } from "../support/world.js";
 
@@ -23,6 +24,7 @@ async function examined(environment: Record<string, string>) {
 }
 
 it("finds no problem in a healthy installation, and says what is not configured", async () => {
+  using _patient = withLimits("embeddings", { searchMs: 60_000 });
   await using world = await createWorld();
   const { url } = await world.serve();
   await using smtp = await startMailServer();
