@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { beginningOf, listOf } from "../../src/surfaces/rest/aliases/values.js";
+import { beginningOf, listOf, shorten } from "../../src/surfaces/rest/aliases/values.js";
 import { aMemory } from "../support/memories.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -254,12 +254,13 @@ it("splits only as much of a list as it needs to refuse it", () => {
   expect(listOf(",".repeat(500_000))).toHaveLength(LIMITS.text.itemsUnlessDeclared + 1);
 });
 
-it("looks at no more of a long query than it keeps", () => {
+it("looks at no more of a long text than it keeps", () => {
   const split = vi.spyOn(Array, "from");
-  const beginning = beginningOf("a😀".repeat(250_000), 3);
+  const long = "a😀".repeat(250_000);
+  const kept = [beginningOf(long, 3), shorten(long, 3), shorten("😀😀😀", 3), shorten("😀😀😀a", 3)];
   const lengths = split.mock.calls.map(([text]) => (text as string).length);
   split.mockRestore();
 
-  expect(beginning).toBe("a😀a");
-  expect(lengths).toEqual([6]);
+  expect(kept).toEqual(["a😀a", "a😀…", "😀😀😀", "😀😀…"]);
+  expect(lengths).toEqual([6, 7, 6, 7]);
 });

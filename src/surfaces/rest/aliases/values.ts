@@ -49,15 +49,18 @@ export function cutTo([least, most]: readonly [number, number], value: unknown, 
     : byDefault;
 }
 
-/** Cuts a text to at most `most` characters, with `…` where it was cut. */
+/**
+ * Cuts a text to at most `most` characters, with `…` where it was cut. A character has one or two units, so the rest of
+ * a long text is not looked at.
+ */
 export function shorten(text: unknown, most: number): unknown {
   if (typeof text !== "string" || text.length <= most) return text;
-  const characters = Array.from(text);
+  const characters = Array.from(text.slice(0, 2 * most + 1));
   return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-/** The first `most` characters of a text. Each has one or two units, so the rest of a long text is not looked at. */
-export const beginningOf = (text: string, most: number): string => {
-  const beginning = text.slice(0, 2 * most);
-  return text.length <= most ? text : Array.from(beginning).slice(0, most).join("");
-};
+/** The first `most` characters of a text. */
+export const beginningOf = (text: string, most: number): string =>
+  Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join("");
