@@ -42,7 +42,11 @@ it("gives up at the deadline, and says since when a session waited", async () =>
     at.session(times, { milliseconds: 100 }),
     at.session(times, { milliseconds: 1 }),
   ]);
+  const { begun, asked } = { ...at.counts };
   const waiting = [at.session(times), at.session(times)];
+  await expect.poll(() => at.counts.begun).toBe(begun + 2);
+  // When the first one asks again, it was refused.
+  await expect.poll(() => at.counts.asked).toBeGreaterThan(asked + 1);
   await elsewhere.release();
 
   expect(late).toEqual(late.map(() => ({ status: "rejected", reason: expect.any(AccountBusy) as AccountBusy })));
@@ -54,52 +58,56 @@ it("gives up at the deadline, and says since when a session waited", async () =>
 
 it("asks the database once for each of a process's sessions, however many come and go", async () => {
   await using at = await scene();
-  let [begun, asked] = [0, 0];
-  const { models } = at.database;
-  const billingAccount = {
-    updateMany(change: Parameters<typeof models.billingAccount.updateMany>[0]) {
-      if (change?.data.lockedBy) asked++;
-      return models.billingAccount.updateMany(change);
-    },
-  };
-  // A session reads the time before it gets into the line.
-  const run = (...statement: Parameters<Database["run"]>) => at.database.run(...statement).finally(() => begun++);
-  const counted = { run, models: { billingAccount } } as unknown as Database;
   /** A session that lasts until it is ended. */
   const begin = () => {
     let [end, ended] = [() => {}, Promise.resolve()];
     const over = new Promise<void>((done) => (end = done));
-    const isHeld = new Promise<void>((held) => (ended = at.session(() => (held(), over), { by: counted })));
+    const isHeld = new Promise<void>((held) => (ended = at.session(() => (held(), over))));
     return { isHeld, end: () => (end(), ended) };
   };
 
   const first = begin();
   await first.isHeld;
   const second = begin();
-  await expect.poll(() => begun).toBe(2);
+  await expect.poll(() => at.counts.begun).toBe(2);
   await first.end();
   await second.isHeld;
   const third = begin();
-  await expect.poll(() => begun).toBe(3);
-  expect(asked).toBe(2);
+  await expect.poll(() => at.counts.begun).toBe(3);
+  expect(at.counts.asked).toBe(2);
   await second.end();
   await third.isHeld;
   await third.end();
 
-  expect(asked).toBe(3);
+  expect(at.counts.asked).toBe(3);
 });
 
-/** An account, and sessions of one process for it. */
+/** An account, and sessions of one process for it, which count how often they began and asked for the lock. */
 async function scene() {
   const world = await createStripeWorld();
   const { database } = world;
   const { teamId } = await aPayer(world);
   const payments = world.services.billing.payments as NonNullable<Billing["payments"]>;
-  await database.models.billingAccount.create({ data: { teamId } });
-  const session = <T>(
-    work: (lock: AccountLock) => Promise<T>,
-    { milliseconds = 60_000, by = database }: { milliseconds?: number; by?: Database } = {},
-  ) => withAccountLock(by, { teamId, deadline: new Deadline(milliseconds), payments }, work);
-  const account = () => database.models.billingAccount.findUniqueOrThrow({ where: { teamId } });
-  return { world, database, teamId, session, account, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  const { billingAccount } = database.models;
+  await billingAccount.create({ data: { teamId } });
+  const counts = { begun: 0, asked: 0 };
+  // A session reads the time before it gets into the line.
+  const run = (...statement: Parameters<Database["run"]>) => database.run(...statement).finally(() => counts.begun++);
+  const updateMany = (change: Parameters<typeof billingAccount.updateMany>[0]) => {
+    if (change?.data.lockedBy) counts.asked++;
+    return billingAccount.updateMany(change);
+  };
+  const counting = { run, models: { billingAccount: { updateMany } } } as unknown as Database;
+  const session = <T>(work: (lock: AccountLock) => Promise<T>, { milliseconds = 60_000 } = {}) =>
+    withAccountLock(counting, { teamId, deadline: new Deadline(milliseconds), payments }, work);
+  const account = () => billingAccount.findUniqueOrThrow({ where: { teamId } });
+  return {
+    world,
+    database,
+    teamId,
+    counts,
+    session,
+    account,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
 }
