@@ -59,6 +59,13 @@ export class Client {
     return { elapsedMs: performance.now() - startedAt, latenciesMs };
   }
 
+  /** Sends at least this many requests, or for this long if they take longer. */
+  async warmUp(bench: Case, { requests, ms }: { readonly requests: number; readonly ms: number }): Promise<void> {
+    const startedAt = performance.now();
+    let done = 0;
+    await this.#work(bench, (_begin, end) => ++done < requests && end - startedAt < ms);
+  }
+
   /** Sends at least this many requests. */
   async send(bench: Case, times: number): Promise<void> {
     let done = 0;

@@ -8,7 +8,8 @@ import type { Server } from "./server.js";
 export interface Plan {
   readonly rounds: number;
   readonly turnMs: number;
-  readonly warmUpMs: number;
+  /** How many requests of a case each server answers before it is measured, unless they take longer than the time. */
+  readonly warmUp: { readonly requests: number; readonly ms: number };
   /** How many requests run at once, each on its own kept-alive connection. */
   readonly connections: number;
 }
@@ -89,7 +90,7 @@ export async function measure(
   plan: Plan,
   monitor: pg.Client,
 ): Promise<Result> {
-  for (const { server, asked } of contenders) await server.client(plan).load(asked, plan.warmUpMs);
+  for (const { server, asked } of contenders) await server.client(plan).warmUp(asked, plan.warmUp);
   const turns = new Map<string, Turn[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < plan.rounds; round++) {
     const first = round % contenders.length;

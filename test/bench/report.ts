@@ -74,7 +74,8 @@ const circumstances = ({ machine, plan }: Report): string[] => [
   `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, PostgreSQL ${machine.postgres}, ` +
     `load ${machine.load.toFixed(1)} (processes that wanted to run, the measured ones among them).`,
   `${machine.data.memories} memories, ${machine.data.relationships} relationships, ${machine.data.graphs} graphs.`,
-  `${plan.rounds} rounds of ${plan.turnMs / 1_000} s by turns, ${plan.connections} connections.`,
+  `${plan.rounds} rounds of ${plan.turnMs / 1_000} s by turns, ${plan.connections} connections, ` +
+    `after ${plan.warmUp.requests} requests of the case (or ${plan.warmUp.ms / 1_000} s of them).`,
   machine.shares,
 ];
 
