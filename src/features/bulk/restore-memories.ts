@@ -1,6 +1,17 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, Era, Form, Marked, NIL_ID, Nested, Nullable, SetSize, UUID } from "../../operation/bounds.js";
+import {
+  Between,
+  Era,
+  Form,
+  Marked,
+  NIL_ID,
+  Nested,
+  NotBlank,
+  Nullable,
+  SetSize,
+  UUID,
+} from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -37,7 +48,7 @@ export class RestoredMemoryInput extends NewMemory(Object) {
   @Form(UUID, NOT_A_UUID)
   id!: string;
 
-  @ExternalIdField("The client's own id that it had.")
+  @ExternalIdField("The client's own id that it had.", NotBlank())
   externalId?: string | null;
 
   @Field(() => Int, { defaultValue: 1, description: "The version that it was at; earlier ones are not restored." })

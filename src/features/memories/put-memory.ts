@@ -1,7 +1,8 @@
 import { Field, InputType } from "type-graphql";
-import { EXTERNAL_ID_MAX, NotBlank, TextLength } from "../../operation/bounds.js";
+import { EXTERNAL_ID_MAX, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { changeMemory } from "./change-memory.js";
+import { ExternalIdForm } from "./common-fields.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
 import { insertMemory } from "./insert-memory.js";
@@ -14,7 +15,7 @@ import { NewMemory, assertHolds } from "./memory-input.js";
 @InputType({ description: "A memory to store under a client's own id." })
 export class PutMemoryInput extends NewMemory(GraphInput) {
   @Field(() => String, { description: "The client's own id for it, or the `id` of a memory to replace." })
-  @NotBlank()
+  @ExternalIdForm()
   @TextLength(1, EXTERNAL_ID_MAX)
   externalId!: string;
 }

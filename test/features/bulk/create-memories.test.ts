@@ -101,7 +101,11 @@ it("says which list item is wrong, in the door's own names", async () => {
 
   expect(unknown.body).toMatchObject({ error: { details: [{ path: "memories.2.importanc" }] } });
   expect(blank.body).toMatchObject({
-    error: { details: [{ path: "memories.1.external_id", message: "must not be blank" }] },
+    error: {
+      details: [
+        { path: "memories.1.external_id", message: "must not be blank, nor . or .., which no path can contain" },
+      ],
+    },
   });
 });
 

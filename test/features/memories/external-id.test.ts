@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
+import { putMemory } from "../../../src/features/memories/put-memory.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
@@ -33,6 +36,20 @@ it("is accepted wherever the memory's id is, and may be any text", async () => {
     expect(await ann.does(memory, { id: externalId })).toBeRefused("not_found");
   }
   expect(await miscounted(world)).toEqual([]);
+});
+
+it("cannot be . or .., which no path can contain, but is restored", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const externalId of [".", ".."]) {
+    expect(await ann.does(createMemory, { ...NOTE, externalId })).toBeRefused("bad_request");
+    expect(await ann.does(putMemory, { ...NOTE, externalId })).toBeRefused("bad_request");
+    expect(await ann.does(createMemories, { memories: [{ ...NOTE, externalId }] })).toBeRefused("bad_request");
+  }
+  for (const externalId of ["...", "..\n", ".a", "a.", ". "]) await ann.did(createMemory, { ...NOTE, externalId });
+  const time = new Date("2026-01-02T03:04:05Z");
+  const exported = { ...NOTE, id: "01890000-0000-7000-8000-000000000001", createdAt: time, updatedAt: time };
+  await ann.did(restoreMemories, { memories: [{ ...exported, externalId: "." }] });
 });
 
 it("is never matched by a malformed id, whatever its text", async () => {
