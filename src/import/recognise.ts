@@ -171,13 +171,16 @@ function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind):
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
-  const isFuture = (time: Date | undefined) => (time && time.getTime() > Date.now() ? time : undefined);
+  const times = timesOf(fields.take(["createdat"], asPast), fields.take(["updatedat"], asPast));
+  // The service lets nobody store what has expired already, except together with the time when it was stored.
+  const isKept = (end: Date) => times.createdAt !== undefined || end.getTime() > Date.now();
+  const asEnd = (value: unknown) => [asTime(value)].find((end) => end && isKept(end));
   return {
     context: isContext && Object.keys(context).length > 0 ? context : undefined,
     externalId: id !== undefined && UUID.test(id) ? id : undefined,
     confidence: grows ? undefined : fields.take(["confidence"], asShare),
-    ...timesOf(fields.take(["createdat"], asPast), fields.take(["updatedat"], asPast)),
-    expiresAt: fields.take(["expiresat", "expirationdate"], (time) => isFuture(asTime(time))),
+    ...times,
+    expiresAt: fields.take(["expiresat", "expirationdate"], asEnd),
   };
 }
 

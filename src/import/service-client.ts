@@ -77,7 +77,7 @@ export class ServiceClient implements GraphStore {
   async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
     let cursor: string | null = null;
     do {
-      const query: Record<string, string> = { limit: String(PAGE_LIMIT) };
+      const query: Record<string, string> = { limit: String(PAGE_LIMIT), include_expired: "true" };
       if (tag !== undefined) query["tags"] = tag;
       if (cursor !== null) query["cursor"] = cursor;
       const page: MemoryPage = await this.#ask<MemoryPage>("GET", "/v1/memories", { query });

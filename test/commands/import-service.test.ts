@@ -61,6 +61,24 @@ describe("importing into the service", () => {
     expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
   });
 
+  it("keeps the end of a memory that has expired, and finds it again", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const times = { created_at: "2019-06-01T00:00:00Z", expiration_date: "2020-01-01" };
+    const text = JSON.stringify({ results: [{ memory: "Moves in January.", ...times }] });
+
+    const first = await importInto(url, ann, text);
+    const again = await importInto(url, ann, text);
+
+    expect([first.memories.created, again.memories.existing]).toEqual([1, 1]);
+    expect(await memoriesOf(ann)).toEqual({});
+    const { body } = await ask(`${url}/v1/memories?include_expired=true`, { key: ann.key });
+    expect(body).toMatchObject({
+      memories: [{ content: "Moves in January.", expires_at: "2020-01-01T00:00:00.000Z" }],
+    });
+  });
+
   it("keeps the times, ids, contexts and ends of validity of a file", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
