@@ -73,7 +73,9 @@ export const STEPS: readonly Step[] = [
     bound: Object.entries(budgets.requestsByPlan)
       .map(([plan, limit]) => `${plan} ${count(limit)}`)
       .join(", ")
-      .concat(` requests a minute; in a call of many, ${bulk.itemsPerRequest} items count as one`),
+      .concat(
+        ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items count as one, and if too few are left, the call counts as one`,
+      ),
     time: "constant",
     memory: "constant",
     beyond: "429",

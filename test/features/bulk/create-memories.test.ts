@@ -208,6 +208,20 @@ it("costs budget by its size at both doors, and runs once under an Idempotency-K
   expect(await world.database.models.memory.count()).toBe(2 * ITEMS);
 });
 
+it("costs one request if too few are left: its body was read", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const leftAfter = async (count: number) => {
+    const { headers } = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body: { memories: notes(count) } });
+    return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  };
+
+  while ((await leftAfter(1)) >= ITEMS / itemsPerRequest) await leftAfter(ITEMS);
+  const before = await leftAfter(1);
+  expect([await leftAfter(ITEMS), await leftAfter(1)]).toEqual([before - 1, before - 2]);
+});
+
 it("costs a request for each part of a request's items, at least one", () => {
   const few = [0, 1, itemsPerRequest, itemsPerRequest + 1, 2 * itemsPerRequest].map(costOfItems);
   const ids = Array.from({ length: itemsPerRequest + 1 }, () => "x");
