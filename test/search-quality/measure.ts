@@ -18,6 +18,8 @@ export interface Outcome {
   readonly recall: number;
   readonly reciprocalRank: number;
   readonly isEmpty: boolean;
+  /** Whether it was searched by meaning as well. */
+  readonly meaning: boolean;
   /** The position of each right memory, from 1; 0 if it is not among the first `FOUND_MAX`. */
   readonly places: readonly number[];
 }
@@ -43,6 +45,7 @@ export async function storeMemories({ database }: World, { caller }: Actor, memo
        FROM json_to_recordset($3) AS given (id uuid, type text, title text, content text, tags text[], importance float8)`,
       [caller.personalGraphId, caller.userId, JSON.stringify(rows)],
     );
+    await database.pool.query("SELECT note_for_embedding($1, $2)", [caller.personalGraphId, rows.map(({ id }) => id)]);
   }
   await database.pool.query("SELECT count_words($1, 10000)", [caller.personalGraphId]);
   await database.pool.query("VACUUM ANALYZE memory, lexicon");
@@ -60,7 +63,7 @@ export async function measureQuality(
 ) {
   const outcomes: Outcome[] = [];
   for (const query of queries) {
-    const { memories } = await actor.did(searchMemories, { query: query.query, limit: FOUND_MAX });
+    const { memories, meaning } = await actor.did(searchMemories, { query: query.query, limit: FOUND_MAX });
     const found = memories.map(({ memoryId }) => labels.get(memoryId) ?? "");
     const place = found.slice(0, 10).findIndex((label) => query.relevant.includes(label));
     const expected = Math.min(5, query.relevant.length);
@@ -69,6 +72,7 @@ export async function measureQuality(
       recall: found.slice(0, 5).filter((label) => query.relevant.includes(label)).length / expected,
       reciprocalRank: place < 0 ? 0 : 1 / (place + 1),
       isEmpty: found.length === 0,
+      meaning,
       places: query.relevant.map((label) => found.indexOf(label) + 1),
     });
   }
