@@ -7,7 +7,7 @@ import type { Found, Hit, SearchWishes } from "./search.js";
 import { TUNING } from "./search-tuning.js";
 
 const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
-const { exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
+const { clear, exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
 
 /**
  * The last of the merged hits with every word is still before the best without: that one has `likelyShare`, and the
@@ -15,16 +15,28 @@ const { exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING
  */
 const EXACT_SHARE = ((likelyShare + 1) * (ranksBefore + mergedByWords)) / ranksBefore;
 
-const shareOf = (relevance: number): number => {
+const shareOf = (relevance: number, isClear: boolean): number => {
   if (relevance >= exact) return EXACT_SHARE;
-  return relevance >= likely ? likelyShare : 1;
+  return isClear || relevance >= likely ? likelyShare : 1;
 };
+
+/** What a model understands, as opposed to numbers, hashes and signs. */
+const WORDS = [
+  // With digits behind it, too: `utf8`.
+  /(?<![\p{L}\p{N}])\p{L}{3,}\p{N}*(?![\p{L}\p{N}])/u,
+  // A short one, such as `k8s`.
+  /(?<!\S)(?=\S*\p{L})\S{1,5}(?!\S)/u,
+  /(?!\p{Script=Latin})\p{L}/u,
+];
 
 type Merging = Pick<Context, "database" | "now">;
 
-/** Whether a page lies within the merged hits. */
-export const isMerged = ({ limit, offset }: Pick<SearchWishes, "limit" | "offset">): boolean =>
-  limit + offset <= mergedByWords;
+/**
+ * Whether a search is by meaning as well: if its page lies within the merged hits, and the query has a word. For
+ * numbers, hashes and signs, a model finds what only looks like them.
+ */
+export const isMerged = ({ query, limit, offset }: Pick<SearchWishes, "query" | "limit" | "offset">): boolean =>
+  limit + offset <= mergedByWords && WORDS.some((word) => word.test(query));
 
 /**
  * Merges the hits by words with those by meaning, by reciprocal rank fusion: a hit that is high in either list is high,
@@ -42,7 +54,10 @@ export async function mergeByRank(
   const scores = new Map<string, number>();
   const add = (id: string, rank: number, share: number) =>
     scores.set(id, (scores.get(id) ?? 0) + share / (ranksBefore + rank));
-  for (const [rank, { id, relevance }] of found.hits.entries()) add(id, rank, shareOf(relevance));
+  const [first, second] = found.hits;
+  const isClear = first !== undefined && first.relevance >= clear * (second?.relevance ?? 0);
+  for (const [rank, { id, relevance }] of found.hits.entries())
+    add(id, rank, shareOf(relevance, rank === 0 && isClear));
   const present = near.filter(({ owner }) => known.has(owner));
   for (const [rank, { owner }] of present.entries()) {
     add(owner, rank, known.get(owner)?.newer || words.get(owner)?.newer ? superseded : 1);

@@ -90,7 +90,8 @@ export class SearchResult {
   @Field(() => Boolean, {
     description:
       `Whether hits were found by meaning, too: where the operator has a model for it, among the best ${mergedByWords}. ` +
-      "False where it did not answer in time, so this search was by words alone.",
+      "False where it did not answer in time, or the query is only of numbers, hashes or signs: then this search was by " +
+      "words alone.",
   })
   meaning!: boolean;
 }

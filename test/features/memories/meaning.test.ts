@@ -69,23 +69,45 @@ it("puts what words find well before what is only meant, and what they hardly fi
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   const graphId = ann.caller.personalGraphId;
-  const [physician, automobile] = await memoriesTitled(ann, "A physician calls", "The automobile stalls");
+  const titles = ["A physician calls", "The doctor is in", "The automobile stalls"] as const;
+  const stored = await memoriesTitled(ann, ...titles);
+  const [physician, doctor, automobile] = titles;
   await at.embed();
   const wishes = { query: "vehicle", limit: 10, offset: 0, explain: false, withText: false };
   const nearest = (await findNearest({ ...at.world.services, meaning: at.meaning }, ann, "vehicle")) ?? [];
-  const hits = await readNearMemories(at.world.services, graphId, await everyMemory(at.world), wishes);
-  const titlesWith = async (relevance: number) => {
-    const found = [physician, automobile].flatMap(({ id }) => hits.get(id) ?? []).map((hit) => ({ ...hit, relevance }));
-    const words = { hits: found.slice(0, 1), total: 1, concepts: [] };
-    const merged = await mergeByRank(at.world.services, graphId, { found: words, nearest }, wishes);
+  const known = await readNearMemories(at.world.services, graphId, await everyMemory(at.world), wishes);
+  const merge = async (...relevances: readonly number[]) => {
+    const hits = relevances.flatMap((relevance, place) => {
+      const hit = known.get(stored[place]?.id ?? "");
+      return hit ? { ...hit, relevance } : [];
+    });
+    const merged = await mergeByRank(
+      at.world.services,
+      graphId,
+      { found: { hits, total: hits.length, concepts: [] }, nearest },
+      wishes,
+    );
     return merged.hits.map(({ title }) => title);
   };
 
-  expect(await titlesWith(0.9)).toEqual(["A physician calls", "The automobile stalls"]);
-  expect(await titlesWith(0.55)).toEqual(["A physician calls", "The automobile stalls"]);
-  const both = { hits: [...hits.values()].map((hit) => ({ ...hit, relevance: 0.2 })), total: 2, concepts: [] };
-  const merged = await mergeByRank(at.world.services, graphId, { found: both, nearest }, wishes);
-  expect(merged.hits[0]?.title).toBe("The automobile stalls");
+  expect(await merge(0.9, 0.8)).toEqual([physician, doctor, automobile]);
+  expect(await merge(0.55, 0.54)).toEqual([physician, doctor, automobile]);
+  // The first is clearly better than the second.
+  expect(await merge(0.3, 0.2)).toEqual([physician, automobile, doctor]);
+  expect((await merge(0.2, 0.2, 0.2))[0]).toBe(automobile);
+});
+
+it("does not search by meaning for what has none: numbers, hashes and signs", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  // To this server, texts without a known word mean the same.
+  await memoriesTitled(ann, "Rotate the keys");
+  await at.embed();
+
+  for (const query of ["k8s", "utf8", "2024年的发票问题", "of a certificate", "JIRA-4521"])
+    expect(await find(ann, query), query).toEqual({ titles: ["Rotate the keys"], meaning: true });
+  for (const query of ["8f3a9c77e1", "0x80070005", "10.32.4.17", "-->", "3fa85f64-5717-4562-b3fc-2c963f66afa6"])
+    expect(await find(ann, query), query).toEqual({ titles: [], meaning: false });
 });
 
 /** As if each were meant. */
