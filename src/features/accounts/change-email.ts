@@ -72,7 +72,8 @@ async function moveTo(context: Context, email: string): Promise<AccountProfile> 
   if (!locked) throw new Unauthorized();
   const { email: before } = locked;
   const user = await models.user.update({ where, data: { email } });
-  await recordAudit(context, "changeEmail", { teamId: null, subject: user.id }, caller);
+  const detail = before === email ? undefined : before;
+  await recordAudit(context, "changeEmail", { teamId: null, subject: user.id, detail }, caller);
   if (before === email) return toProfile(user);
   // A member needs no invitation to the team: it would hold a second seat.
   if (membership) await withdrawInvitationTo(database, { teamId: membership.teamId, email });

@@ -4,7 +4,7 @@ import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
-import { OwnerMustTransfer, forgetInvitationsOf } from "../teams/index.js";
+import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
 
 interface Leaver {
   readonly id: string;
@@ -13,7 +13,7 @@ interface Leaver {
 
 /**
  * Deletes a user with all personal data, in one transaction: keys, results of Idempotency-Keys, the membership, codes,
- * mails and invitations of their address, and that address in the audit. The personal graph loses its user and is
+ * mails and invitations of their addresses, and these addresses in the audit. The personal graph loses its user and is
  * deleted in the background. What they stored in a team's graph stays there; their id there and in the audit no longer
  * refers to anybody.
  * @throws OwnerMustTransfer for the owner of a team, Unauthorized for a user who is already deleted.
@@ -29,9 +29,11 @@ export async function deleteUser(
     await lockRow(database, "user_account", { id });
     const teamId = (await leaveTeam(database, id)) ?? left;
     const { models } = database;
-    await forgetInvitationsOf(database, { id, email });
-    await models.mail.deleteMany({ where: { email } });
-    await models.signUpCode.deleteMany({ where: { email } });
+    await withdrawInvitationsBy(database, id);
+    for (const address of [{ email, until: STILL }, ...(await earlierAddresses(database, id))]) {
+      await forgetAddress(database, address);
+    }
+    await models.auditEntry.updateMany({ where: { actorId: id, action: "changeEmail" }, data: { detail: null } });
     // Requests to the payment provider contain their address. Those without an outcome may have to be resent.
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });
@@ -40,6 +42,31 @@ export async function deleteUser(
     if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
     await recordAudit({ ...context, database }, action, { teamId: teamId ?? null, subject: id }, actor);
   });
+}
+
+/** An address, and until when it was the user's. Later invitations to it may be for somebody else. */
+interface PastAddress {
+  readonly email: string;
+  readonly until: Date;
+}
+
+/** For the present address: nothing is later. */
+const STILL = new Date("9999-12-31");
+
+/** The addresses that the user has given up, which only the audit still knows. */
+async function earlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {
+  const changes = await models.auditEntry.findMany({
+    where: { actorId: id, action: "changeEmail", detail: { not: null } },
+    select: { detail: true, createdAt: true },
+  });
+  return changes.flatMap(({ detail: email, createdAt: until }) => (email === null ? [] : { email, until }));
+}
+
+async function forgetAddress(database: Database, address: PastAddress): Promise<void> {
+  const { email, until } = address;
+  await forgetInvitationsTo(database, address);
+  await database.models.mail.deleteMany({ where: { email, createdAt: { lte: until } } });
+  await database.models.signUpCode.deleteMany({ where: { email, createdAt: { lte: until } } });
 }
 
 /** Returns the id of the team that was left; undefined for a user without a team. */

@@ -20,7 +20,7 @@ export { acceptInvitation, declineInvitation, invitation };
 export { teamChores } from "./chores.js";
 export { Invitation } from "./invitations/invitation.js";
 export {
-  forgetInvitationsOf,
+  forgetInvitationsTo,
   receivedInvitations,
   sentInvitations,
   withdrawInvitationTo,

@@ -34,6 +34,7 @@ it("changes and removes the caller's name, which invited people see", async () =
 it("changes the address to one whose code the caller has, once, and keeps keys and team", async () => {
   await using world = await createWorld();
   const { owner, teamId } = await aTeam(world);
+  const { email: before } = owner;
   await world.giveCode(NEW, CODE);
 
   expect(await owner.does(changeEmail, { email: NEW, code: "76543210" })).toBeRefused("bad_request", "code_invalid");
@@ -44,7 +45,7 @@ it("changes the address to one whose code the caller has, once, and keeps keys a
   expect([email, emailVerifiedAt]).toEqual([NEW, expect.any(Date)]);
   expect((await owner.did(teamInvitations, { teamId })).invitations).toEqual([]);
   const audit = await world.database.models.auditEntry.findMany({ where: { action: "changeEmail" } });
-  expect(audit).toMatchObject([{ actorId: owner.caller.userId, detail: null }]);
+  expect(audit).toMatchObject([{ actorId: owner.caller.userId, detail: before }]);
 });
 
 it("tells both addresses by mail, and an address that was never verified nothing", async () => {

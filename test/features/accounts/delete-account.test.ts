@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
+import { changeEmail } from "../../../src/features/accounts/change-email.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { resendInvitation } from "../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../src/features/teams/invitations/revoke-invitation.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
@@ -74,6 +76,29 @@ it("deletes all personal data in every column of every table, and keeps the team
   expect(await brokenInvariants(world)).toEqual([]);
   expect(await miscounted(world)).toEqual([]);
   expect(world.bugs).toEqual([]);
+});
+
+it("deletes the addresses that the account had before, but not what came to them after the change", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  const [first, second, last] = ["zoe.one@example.com", "zoe.two@example.com", "zoe.three@example.com"];
+  const { actor: zoe, token } = await invited(world, owner, teamId, first);
+  await zoe.did(acceptInvitation, { token });
+  for (const email of [second, last]) {
+    await world.giveCode(email, "01234567");
+    await zoe.did(changeEmail, { email, code: "01234567" });
+  }
+  const heir = await world.user();
+  const { id: otherTeam } = await heir.did(createTeam, { name: "Other", maxMembers: 5 });
+  await heir.did(inviteMember, { teamId: otherTeam, email: second, role: "member" });
+
+  await zoe.did(deleteAccount, { email: last });
+
+  expect(await tellingOf(world, first)).toEqual([]);
+  expect(await tellingOf(world, last)).toEqual([]);
+  expect(await tellingOf(world, second)).toEqual(["audit_entry.detail", "invitation.email", "mail.email"]);
+  const { events } = await owner.did(teamAudit, { teamId });
+  expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
 });
 
 it("deletes the address from requests to the payment provider, but for one that may have to be resent", async () => {

@@ -11,12 +11,15 @@ const NOBODYS_ADDRESS = "a deleted user";
 /** The audit detail of an invitation: the invited address and the role. */
 export const invitedAs = (address: string, role: string): string => `${address}, role: ${role}`;
 
-/** Removes an address from every audit entry that names it. */
-export async function forgetAddressInAudit({ models }: Pick<Database, "models">, address: string): Promise<void> {
+/** Removes an address from every audit entry up to a time that names it. */
+export async function forgetAddressInAudit(
+  { models }: Pick<Database, "models">,
+  { email, until }: { readonly email: string; readonly until: Date },
+): Promise<void> {
   const details = Object.values(AssignableRole).map((role) => (who: string) => invitedAs(who, role));
   for (const detailOf of [(who: string) => who, ...details]) {
     await models.auditEntry.updateMany({
-      where: { action: { in: ACTIONS }, detail: detailOf(address) },
+      where: { action: { in: ACTIONS }, detail: detailOf(email), createdAt: { lte: until } },
       data: { detail: detailOf(NOBODYS_ADDRESS) },
     });
   }

@@ -13,16 +13,16 @@ export const sentInvitations = (database: Database, userId: string, after: strin
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 
 /**
- * For a user who is being deleted: revokes the pending invitations that they sent, deletes the invitations to them with
- * tokens and mails, and removes their address from the audit.
+ * For a user who is being deleted: deletes the invitations to an address up to a time, with tokens and mails, and
+ * removes the address from the audit up to then.
  */
-export async function forgetInvitationsOf(
+export async function forgetInvitationsTo(
   { models }: Pick<Database, "models">,
-  { id, email }: { readonly id: string; readonly email: string },
+  address: { readonly email: string; readonly until: Date },
 ): Promise<void> {
-  await withdrawInvitationsBy({ models }, id);
-  await models.invitation.deleteMany({ where: { email } });
-  await forgetAddressInAudit({ models }, email);
+  const { email, until } = address;
+  await models.invitation.deleteMany({ where: { email, createdAt: { lte: until } } });
+  await forgetAddressInAudit({ models }, address);
 }
 
 /** For a member whose address has changed: revokes the team's pending invitation to it. */
