@@ -196,6 +196,26 @@ it("gives up at once if the mail server refuses the address, marks the invitatio
   expect(world.bugs).toEqual([]);
 });
 
+it.each([
+  { by: "Postfix", code: 554, text: `5.7.1 <${BOB}>: Relay access denied` },
+  { by: "sendmail", code: 550, text: "5.7.1 Relaying denied" },
+  { by: "qmail", code: 553, text: "sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)" },
+  { by: "a server that wants a password", code: 530, text: "Authentication required" },
+])("retries a mail that $by does not relay: that says nothing about the address", async ({ code, text }) => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  smtp.refuseAddress(BOB, { code, text });
+  const { owner, invitation } = await invited(world);
+  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
+
+  const waiting = () => world.database.models.mail.findFirst();
+  await expect.poll(waiting).toMatchObject({ attempts: 1, lastError: expect.stringContaining(text) as string });
+
+  expect(await mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 1, refused: 0, given_up: 0 });
+  const { invitations } = await owner.did(teamInvitations, { teamId: invitation.teamId });
+  expect(invitations).toMatchObject([{ status: "pending", bouncedAt: null }]);
+});
+
 it("retries a code at least every minute, always with the same code, until it would have expired", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();

@@ -10,6 +10,11 @@ export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
   readonly html: string;
 }
 
+interface Refusal {
+  readonly code: number;
+  readonly text: string;
+}
+
 /** An SMTP server that keeps the mails that it receives. */
 export interface MailServer extends AsyncDisposable {
   readonly url: string;
@@ -17,8 +22,8 @@ export interface MailServer extends AsyncDisposable {
   readonly mails: readonly ReadMail[];
   /** Waits for a mail to this address that no earlier call returned. */
   take(to: string): Promise<ReadMail>;
-  /** Refuses mails to this address, as a server does that does not know it. */
-  refuseAddress(address: string): void;
+  /** Refuses mails to this address, as a server does that does not know it, or with this response. */
+  refuseAddress(address: string, response?: Refusal): void;
   /** Refuses every further mail with this response; undefined accepts mails again. */
   refuse(answer: string | undefined): void;
   /** Accepts no connections until it is started again at the same address. */
@@ -30,14 +35,15 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: ReadMail[] = [];
   const taken = new Set<ReadMail>();
   let refusal: string | undefined;
-  const unknown = new Set<string>();
+  const refused = new Map<string, Refusal>();
   let port = 0;
   const make = () =>
     new SMTPServer({
       authOptional: true,
       disabledCommands: ["STARTTLS", "AUTH"],
       onRcptTo({ address }, _session, done) {
-        done(unknown.has(address) ? Object.assign(new Error("no such user here"), { responseCode: 550 }) : undefined);
+        const known = refused.get(address);
+        done(known && Object.assign(new Error(known.text), { responseCode: known.code }));
       },
       onData(stream, _session, done) {
         simpleParser(stream, {}, (error: Error | null, mail: ParsedMail) => {
@@ -70,7 +76,7 @@ export async function startMailServer(): Promise<MailServer> {
       }
       throw new Error(`No mail to ${to} arrived within 10 s.`);
     },
-    refuseAddress: (address) => void unknown.add(address),
+    refuseAddress: (address, response = { code: 550, text: "no such user here" }) => void refused.set(address, response),
     refuse: (answer) => void (refusal = answer),
     stop,
     start,

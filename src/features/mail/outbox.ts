@@ -43,10 +43,15 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   await database.models.mail.deleteMany({ where: { id: mail.id } });
 }
 
-/** Whether the mail server refused the address permanently: with a status of 500 or higher (RFC 5321, 4.2.1). */
+/** The statuses that are about the address: RFC 5321, 4.2.3, and RFC 7504. */
+const ADDRESS_REFUSED: readonly unknown[] = [550, 551, 552, 553, 556];
+/** A refusal because of who sends (RFC 3463, 3.8), such as one to relay: the operator can correct that. */
+const IS_POLICY = /(?<![\d.])5\.7\.\d{1,3}(?![\d.])/;
+
+/** Whether the mail server refused the address itself, permanently. */
 function isRefusedForGood(error: unknown): boolean {
-  const { command, responseCode } = error as { command?: unknown; responseCode?: unknown };
-  return command === "RCPT TO" && typeof responseCode === "number" && responseCode >= 500;
+  const { command, responseCode, response } = error as Readonly<Record<string, unknown>>;
+  return command === "RCPT TO" && ADDRESS_REFUSED.includes(responseCode) && !IS_POLICY.test(String(response));
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */
