@@ -5,6 +5,7 @@ import { Redis } from "ioredis";
 import type Stripe from "stripe";
 import { type Config, assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
+import { hasEndpoint } from "../features/billing/index.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { LIMITS } from "../limits.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
@@ -174,8 +175,11 @@ async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {
     const version = /redis_version:(\S+)/.exec(await redis.info("server"))?.[1] ?? "of an unknown version";
     return `Redis ${version} answers.`;
   } catch (error) {
-    const { message } = (cause ?? error) as Error;
-    throw new Problem(`Redis cannot be used: ${message}. Check REDIS_URL, and that this machine may reach it.`);
+    const message = ((cause ?? error) as Error).message.replace(/\.$/, "");
+    const todo = /^(NOAUTH|WRONGPASS|NOPERM)/.test(message)
+      ? "Write the user and password into REDIS_URL: redis://user:password@host:6379."
+      : "Check REDIS_URL, and that this machine may reach it.";
+    throw new Problem(`Redis cannot be used: ${message}. ${todo}`);
   } finally {
     redis.disconnect();
   }
@@ -220,9 +224,21 @@ async function mailWorks(config: Config): Promise<string | undefined> {
     await verifyMailServer(config.smtpUrl, { development: config.development });
     return `The mail server accepts the connection; mails come from ${config.mailFrom}.`;
   } catch (error) {
-    const { message } = error as Error;
-    throw new Problem(`The mail server cannot be used: ${message}. Check SMTP_URL, user and password.`);
+    const { message, code } = error as { message: string; code?: string };
+    const said = message.trim().replace(/\.$/, "");
+    throw new Problem(`The mail server cannot be used: ${said}. ${mailAdvice(said, code)}`);
   }
+}
+
+/** What to do about an error of nodemailer. */
+function mailAdvice(message: string, code: string | undefined): string {
+  if (code === "EAUTH") return "Correct user and password in SMTP_URL.";
+  if (/certificate/.test(message)) return "Name the host of its certificate in SMTP_URL, and renew it if it is over.";
+  if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
+  return (
+    "It does not offer the TLS that SMTP_URL asks for: `smtps:` is for port 465, `smtp:` for port 587. In your own " +
+    "network, `?requireTLS=false` at the end sends mails without TLS."
+  );
 }
 
 async function stripeWorks(config: Config): Promise<string | undefined> {
@@ -230,10 +246,10 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
   if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
   const stripe = stripeClient(stripeSecretKey, stripeApiBase);
   const price = await readFrom("STRIPE_TEAM_PRICE_ID", () => stripe.prices.retrieve(stripePriceId));
-  if (price.recurring?.usage_type !== "licensed") {
-    throw new Problem("STRIPE_TEAM_PRICE_ID must name a price that recurs and is not metered.");
+  if (price.recurring?.usage_type !== "licensed" || price.recurring.interval !== "month") {
+    throw new Problem("STRIPE_TEAM_PRICE_ID must name a price by the month that is not metered.");
   }
-  const periods = [price.recurring.interval];
+  const periods = ["month"];
   if (stripeYearlyPriceId !== undefined) {
     const yearly = await readFrom("STRIPE_YEARLY_PRICE_ID", () => stripe.prices.retrieve(stripeYearlyPriceId));
     if (yearly.recurring?.interval !== "year" || yearly.currency !== price.currency) {
@@ -244,7 +260,23 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
   if (stripePortalId !== undefined) {
     await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
   }
-  return `Stripe answers; a seat is paid by the ${periods.join(" or by the ")}.`;
+  if (!(await hearsEvents(stripe))) {
+    throw new Problem(
+      "No webhook in the Stripe account sends all events that are needed, so changes are noticed late: run " +
+        "`npm run billing -- setup`.",
+    );
+  }
+  const isTest = price.livemode ? "" : " in test mode: no money is paid";
+  return `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}.`;
+}
+
+/** A restricted key may not see webhooks; then they are taken to be right. */
+async function hearsEvents(stripe: Stripe): Promise<boolean> {
+  return hasEndpoint(stripe).catch((error: unknown) => {
+    const { statusCode, message } = error as Stripe.errors.StripeError;
+    if (statusCode === 403) return true;
+    throw new Problem(`Stripe does not show its webhooks: ${message}`);
+  });
 }
 
 /** Reads the object in the Stripe account that a variable names. @throws Problem if it is missing or archived. */

@@ -97,6 +97,31 @@ it("ends even if a server hangs, and names that server", async () => {
   expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
 });
 
+it("says that Redis wants a password", async () => {
+  const redis = createServer((socket) => {
+    socket.on("data", () => void socket.write("-NOAUTH Authentication required.\r\n")).on("error", () => {});
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void redis.close());
+  await once(redis, "listening");
+
+  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
+
+  expect(by.get("redis")?.says).toContain("required. Write the user and password into REDIS_URL");
+});
+
+it.each([
+  { setting: "smtp:", says: /^wrong: .* It does not offer the TLS .*`\?requireTLS=false`/ },
+  { setting: "smtps:", says: /^wrong: .*`smtps:` is for port 465/ },
+])("says what to do about a mail server that does not offer $setting", async ({ setting, says }) => {
+  await using smtp = await startMailServer();
+  const { by } = await examined({
+    ...{ SMTP_URL: `${smtp.url.replace("smtp:", setting)}?requireTLS=true`, MAIL_FROM: "mail@example.com" },
+    ...{ NODE_ENV: "production", PUBLIC_URL: "http://127.0.0.1:1" },
+  });
+
+  expect(`${by.get("mail")?.state}: ${by.get("mail")?.says}`).toMatch(says);
+});
+
 it("checks each price and the customer portal", async () => {
   await using standIn = await startStandInStripe();
   const stripe = stripeClient(standIn.secretKey, standIn.url);
@@ -115,14 +140,20 @@ it("checks each price and the customer portal", async () => {
   };
   const [monthly, yearly] = [await priceOf("month"), await priceOf("year")];
 
-  expect(await said({})).toBe("ok: Stripe answers; a seat is paid by the month.");
-  expect(await said({ STRIPE_YEARLY_PRICE_ID: yearly })).toContain(
-    "ok: Stripe answers; a seat is paid by the month or",
-  );
+  expect(await said({})).toMatch(/^wrong: No webhook .* run `npm run billing -- setup`\.$/);
+  const url = "https://memory.example.com/billing/stripe-webhook";
+  const { id } = await stripe.webhookEndpoints.create({ url, enabled_events: ["invoice.paid"] });
+  expect(await said({})).toMatch(/^wrong: No webhook/);
+  await stripe.webhookEndpoints.update(id, { enabled_events: ["*"] });
+  expect(await said({})).toBe("ok: Stripe answers in test mode: no money is paid; a seat is paid by the month.");
+  expect(await said({ STRIPE_YEARLY_PRICE_ID: yearly })).toContain("a seat is paid by the month or by the year.");
   expect(await said({ STRIPE_YEARLY_PRICE_ID: monthly })).toContain(
     "wrong: STRIPE_YEARLY_PRICE_ID must name a price by",
   );
   expect(await said({ STRIPE_TEAM_PRICE_ID: await priceOf() })).toContain("wrong: STRIPE_TEAM_PRICE_ID must name");
+  expect(await said({ STRIPE_TEAM_PRICE_ID: yearly })).toContain(
+    "wrong: STRIPE_TEAM_PRICE_ID must name a price by the",
+  );
   expect(await said({ STRIPE_YEARLY_PRICE_ID: "price_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_YEARLY_PRICE_ID/);
   expect(await said({ STRIPE_API_BASE: "http://127.0.0.1:1" })).toMatch(
     /^wrong: Stripe cannot be used now: .*[a-z]\. Check/,

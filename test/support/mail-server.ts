@@ -76,7 +76,8 @@ export async function startMailServer(): Promise<MailServer> {
       }
       throw new Error(`No mail to ${to} arrived within 10 s.`);
     },
-    refuseAddress: (address, response = { code: 550, text: "no such user here" }) => void refused.set(address, response),
+    refuseAddress: (address, response = { code: 550, text: "no such user here" }) =>
+      void refused.set(address, response),
     refuse: (answer) => void (refusal = answer),
     stop,
     start,

@@ -21,7 +21,7 @@ export {
 export { type Reconciled, reconcileAccounts } from "./reconcile.js";
 export { assertMembersPaid } from "./seats.js";
 export { refreshCheckout } from "./checkout-return.js";
-export { type AccountSetup, type SetupOptions, setUpAccount } from "./set-up-account.js";
+export { type AccountSetup, type SetupOptions, hasEndpoint, setUpAccount } from "./set-up-account.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
 export const billingOperations = [

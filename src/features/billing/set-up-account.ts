@@ -17,6 +17,8 @@ const EVENTS = [
   "invoice.voided",
 ] as const satisfies Stripe.WebhookEndpointCreateParams.EnabledEvent[];
 
+const WEBHOOK_PATH = "/billing/stripe-webhook";
+
 export interface SetupOptions {
   /** The price of a seat, in the currency's smallest unit. */
   readonly monthly: number;
@@ -50,7 +52,7 @@ export async function setUpAccount(stripe: Stripe, options: SetupOptions): Promi
   const yearly = await ensurePrice(stripe, { product, interval: "year", amount: options.yearly, ...options }, made);
   const portalId = await ensurePortal(stripe, { product, prices: [monthly, yearly] }, made);
   // Last, since Stripe shows the endpoint's secret only once.
-  const webhookSecret = await ensureEndpoint(stripe, `${options.url}/billing/stripe-webhook`, made);
+  const webhookSecret = await ensureEndpoint(stripe, `${options.url}${WEBHOOK_PATH}`, made);
   return { monthlyPriceId: monthly, yearlyPriceId: yearly, portalId, webhookSecret, made };
 }
 
@@ -142,10 +144,18 @@ async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Prom
     const { secret } = await stripe.webhookEndpoints.create({ url, enabled_events: [...EVENTS] });
     return secret ?? null;
   }
-  const hearsAll = EVENTS.every((event) => known.enabled_events.some((name) => name === event || name === "*"));
-  if (!hearsAll || known.status !== "enabled") {
+  if (!hearsAll(known)) {
     made.push("the webhook endpoint's events");
     await stripe.webhookEndpoints.update(known.id, { enabled_events: [...EVENTS], disabled: false });
   }
   return null;
+}
+
+const hearsAll = ({ enabled_events: heard, status }: Stripe.WebhookEndpoint): boolean =>
+  status === "enabled" && EVENTS.every((event) => heard.some((name) => name === event || name === "*"));
+
+/** Whether Stripe sends all events that the service needs to a webhook of it, at whatever host. */
+export async function hasEndpoint(stripe: Stripe): Promise<boolean> {
+  const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
+  return data.some((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && hearsAll(endpoint));
 }
