@@ -83,6 +83,8 @@ export class RequestScope {
   /** Whether the caller's budget was charged, and whether that of its address was. */
   charged = false;
   keylessCharged = false;
+  /** Where it came in, if its path does not say so: a route of REST sets it before it refuses anything. */
+  door: MeteredRequest["door"] = "page";
   /** The operations it ran, and the codes of their failures. */
   readonly operations: string[] = [];
   readonly failures: string[] = [];
@@ -194,10 +196,10 @@ function endSpan(span: RequestSpan, { request, response, scope, door, outcome }:
   });
 }
 
-function doorOf({ originalUrl }: Request, { operations }: RequestScope): MeteredRequest["door"] {
+function doorOf({ originalUrl }: Request, { door }: RequestScope): MeteredRequest["door"] {
   if (originalUrl.startsWith("/graphql")) return "graphql";
   if (originalUrl.startsWith("/mcp")) return "mcp";
-  return operations.length > 0 || originalUrl.startsWith("/v1/") ? "rest" : "page";
+  return originalUrl.startsWith("/v1/") ? "rest" : door;
 }
 
 /** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */

@@ -39,13 +39,15 @@ it("counts requests by door, operation and outcome, and measures their time", as
     key: ann.key,
     body: { query: "{ a: viewer { email } b: memories { totalCount } c: wrong }" },
   });
-  await ask(`${url}/v1/memories`, { key: "mg_live_nobodys" });
+  for (const path of ["/v1/memories", "/me"]) await ask(url + path, { key: "mg_live_nobodys" });
+  await ask(`${url}/invitations/${"x".repeat(43)}`);
 
-  await expect.poll(async () => valueOf(await metricsOf(metricsUrl), requests("rest", "none", "unauthorized"))).toBe(1);
+  await expect.poll(async () => valueOf(await metricsOf(metricsUrl), requests("rest", "none", "unauthorized"))).toBe(2);
   const text = await metricsOf(metricsUrl);
   expect(valueOf(text, requests("rest", "memories", "ok"))).toBe(2);
   expect(valueOf(text, requests("rest", "memory", "not_found"))).toBe(1);
   expect(valueOf(text, requests("graphql", "viewer", "ok"))).toBe(1);
+  expect(text).toContain(`memory_graph_requests_total{door="page",operation="invitation",`);
   expect(valueOf(text, requests("graphql", "none", "graphql_validation_failed"))).toBe(1);
   expect(valueOf(text, 'memory_graph_request_duration_seconds_count{door="rest",operation="memories"}')).toBe(2);
 });

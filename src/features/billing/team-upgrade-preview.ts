@@ -65,7 +65,8 @@ export const teamUpgradePreview = defineTeamOperation({
   summary:
     "Shows what another number of seats costs: now by `upgradeTeam`, and at the next invoice. It changes nothing.",
   notes:
-    "It is for more seats, the present number, and fewer (`downgradeTeam`). The payment provider computes the prices of " +
+    "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. The " +
+    "payment provider computes the prices of " +
     "this moment; the price for the rest of the period falls by the second. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamUpgradePreviewInput,

@@ -40,6 +40,7 @@ const handleEvent =
   (budgets: Budgets, receive: ReceiveEvent): Handler =>
   async (request, response) => {
     const scope = scopeOf(response);
+    scope.door = "rest";
     scope.operations.push("stripeWebhook");
     const body: unknown = request.body;
     try {

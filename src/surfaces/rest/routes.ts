@@ -45,7 +45,7 @@ export function routerOf(routes: readonly Route[]): Router {
   for (const path of [...new Set(routes.map((route) => route.path))].sort(byUse)) {
     const here = routes.filter((route) => route.path === path);
     const methods = new Set<string>(here.flatMap((route) => route.methods));
-    const onPath = router.route(path);
+    const onPath = router.route(path).all(enterRest);
     for (const { methods: own, before, handlers } of here) {
       for (const method of own) onPath[method.toLowerCase() as Lowercase<typeof method>](...before, ...handlers);
     }
@@ -58,6 +58,11 @@ export function routerOf(routes: readonly Route[]): Router {
   }
   return router;
 }
+
+const enterRest: Handler = (_request, response, next) => {
+  scopeOf(response).door = "rest";
+  next();
+};
 
 const isPublic = ({ permission }: Operation): boolean => permission === "public";
 
