@@ -45,7 +45,7 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
   const { here, codeSent, problem } = situation;
   const invites = status === "pending" ? "invites" : "invited";
   const offer = html`<p>
-      <strong>${isolate(invitedBy)}</strong> ${invites} you to the team <strong>${isolate(teamName)}</strong>, as
+      <strong>${inviter(invitedBy)}</strong> ${invites} you to the team <strong>${isolate(teamName)}</strong>, as
       ${ROLES[role]}.
     </p>
     <p>${PRODUCT}</p>`;
@@ -65,6 +65,12 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
     `Join ${teamName}`,
     html`${offer}${until}${problemNote(problem)}${step}${codeForm(invitation, situation)}`,
   );
+}
+
+/** A name and an address, as `Ann (ann@example.com)`: in one direction, a name would turn the brackets around. */
+function inviter(invitedBy: string): Html {
+  const [, name, address] = /^(.*) (\(\S+\))$/.exec(invitedBy) ?? [];
+  return name === undefined ? isolate(invitedBy) : html`${isolate(name)} ${isolate(address ?? "")}`;
 }
 
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
@@ -114,7 +120,7 @@ export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
   return page(
     "Declined",
     html`<p>
-      You declined the invitation of ${isolate(invitedBy)} to the team ${isolate(teamName)}. You can close this page.
+      You declined the invitation of ${inviter(invitedBy)} to the team ${isolate(teamName)}. You can close this page.
     </p>`,
   );
 }
