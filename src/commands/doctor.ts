@@ -11,7 +11,7 @@ import { LIMITS } from "../limits.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
 import { Meaning } from "../platform/meaning.js";
 import { verifyMailServer } from "../platform/mailer.js";
-import { isMigrated } from "../platform/migrations.js";
+import { assertVersion, isMigrated } from "../platform/migrations.js";
 import { assertNotMoved } from "../platform/moved-database.js";
 import { stripeClient } from "../platform/payments.js";
 import { onConnection } from "../platform/one-connection.js";
@@ -127,6 +127,7 @@ async function databaseWorks(config: Config): Promise<string> {
     );
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
+    assertVersion(row.version, new URL(address.url).host);
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
     if (row.readOnly === "on") {
       throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);

@@ -88,12 +88,16 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
             (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
   );
   const { version = "", read_only: readOnly, timeout } = rows[0] ?? {};
-  if (Number.parseInt(version, 10) < VERSION_MIN) {
-    throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
-  }
+  assertVersion(version, host);
   // A pooler ignores the connection's timeout, and its advisory locks would not hold, either.
   if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
+}
+
+/** @throws StartError for a PostgreSQL that is too old. */
+export function assertVersion(version: string, host: string): void {
+  if (Number.parseInt(version, 10) >= VERSION_MIN) return;
+  throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
 }
 
 /** @throws StartError while the database moves: changes made here could be missing at the target. */

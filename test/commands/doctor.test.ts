@@ -97,6 +97,24 @@ it("ends even if a server hangs, and names that server", async () => {
   expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
 });
 
+it("says that PostgreSQL is too old", async () => {
+  await using world = await createWorld({ fresh: true });
+  // Shadows PostgreSQL's own function.
+  await world.database.pool.query(
+    `CREATE FUNCTION public.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+       SELECT CASE name WHEN 'server_version' THEN '13.14' ELSE pg_catalog.current_setting(name) END $$`,
+  );
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  await world.database.pool.query(`ALTER DATABASE "${name}" SET search_path = public, pg_catalog`);
+
+  const { by } = await examined({ DATABASE_URL: world.databaseUrl });
+
+  expect(by.get("database")).toMatchObject({
+    state: "wrong",
+    says: expect.stringContaining("is version 13.14: the service needs 14 or newer"),
+  });
+});
+
 it("says that Redis wants a password", async () => {
   const redis = createServer((socket) => {
     socket.on("data", () => void socket.write("-NOAUTH Authentication required.\r\n")).on("error", () => {});
