@@ -39,7 +39,8 @@ interface Facts<Input extends object, Output extends object> {
   readonly example?: { readonly input: Partial<Input>; readonly output: Output };
   /**
    * Checks that the bounds of single fields cannot express. Runs before anything is charged or read; uses no database
-   * or service.
+   * or service. An input that passed must always pass: a repetition with the same Idempotency-Key is checked again, so
+   * times are compared with the clock by the handler.
    * @throws InvalidInput
    */
   check?(context: Context, input: Input): void;

@@ -14,6 +14,7 @@ import type { Meaning } from "../../src/platform/meaning.js";
 import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
 import { Failure } from "../../src/operation/failure.js";
+import type { Idempotency } from "../../src/operation/idempotency.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
@@ -74,11 +75,12 @@ export class Actor {
   async does<Input extends object, Output extends object>(
     operation: Operation<Input, Output>,
     input: object = {},
+    idempotency?: Idempotency,
   ): Promise<Verdict<Output>> {
     try {
       // Read again for each request, because roles change.
       const caller = await callerOf(`Bearer ${this.key}`, this.services.database);
-      const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1" });
+      const context = contextOf(this.services, { caller, door: "rest", clientAddress: "127.0.0.1", idempotency });
       const read = inputReader(inputTypeOf(await graphqlSchema(), operation as Operation), operation);
       const body = plainNames(input);
       return { ok: true, output: await execute(operation, context, read({ path: {}, query: {}, body })) };

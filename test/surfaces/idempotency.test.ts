@@ -1,11 +1,13 @@
 import { createDecipheriv, randomUUID } from "node:crypto";
+import { type GraphQLNamedType, getNamedType, isInputObjectType } from "graphql";
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
+import { inputTypeOf } from "../../src/operation/input.js";
 import { keepsResults } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
-import { askGraphQL, askRest } from "../support/operations.js";
+import { askGraphQL, askRest, inputFields } from "../support/operations.js";
 import { roundsOf } from "../support/rounds.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -216,6 +218,33 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
     expect(world.bugs).toEqual([]);
   });
 });
+
+const hasTime = (type: GraphQLNamedType): boolean =>
+  isInputObjectType(type) &&
+  inputFields(type).some(({ name, type: inner }) => name === "expiresAt" || hasTime(getNamedType(inner)));
+const expiring = changes.filter((operation) => hasTime(inputTypeOf(schema, operation)));
+
+it.each(expiring.map((operation) => [operation.name, operation] as const))(
+  "returns the first result of %s also when a time in the request has passed",
+  async (_name, operation) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const { memories, ...rest } = exampleInput(operation, await thingsOf(world, ann, operation));
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const input = Array.isArray(memories)
+      ? { ...rest, memories: memories.map((memory: object) => ({ ...memory, expiresAt })) }
+      : { ...rest, expiresAt };
+    // A result is kept as JSON.
+    const attempt = async () =>
+      JSON.stringify(await ann.does(operation, input, { key: "k", part: "", request: "same" }));
+
+    const first = await attempt();
+    world.travel(2 * 3_600_000);
+
+    expect(first).toContain('"ok":true');
+    expect(await attempt()).toBe(first);
+  },
+);
 
 const open = operations.filter(({ permission }) => permission === "public");
 

@@ -97,12 +97,10 @@ export const createMemories = defineOperation({
   },
   audit: { none: "Memories and relationships say who made them and when." },
   cost: ({ memories, relationships }) => costOfItems(memories.length + relationships.length),
-  check(context, input) {
-    assertFew(input);
-    for (const [index, memory] of input.memories.entries()) assertHolds(context, memory, `memories.${index}.expiresAt`);
-  },
+  check: (_context, input) => assertFew(input),
   async handle(context, input) {
     const { caller, newId, now } = context;
+    for (const [index, memory] of input.memories.entries()) assertHolds(context, memory, `memories.${index}.expiresAt`);
     const graphId = chosenGraphId(caller, input);
     const time = now();
     const by = { createdBy: caller.userId, createdAt: time };

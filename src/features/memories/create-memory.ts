@@ -59,8 +59,8 @@ export const createMemory = defineOperation({
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0, supersededBy: null },
   },
   audit: { none: "A memory says who made it and when." },
-  check: (context, input) => assertHolds(context, input),
   async handle(context, input) {
+    assertHolds(context, input);
     const graphId = chosenGraphId(context.caller, input);
     const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
     const similar = isWanted ? { similar: await findSimilar(context, graphId, input) } : {};

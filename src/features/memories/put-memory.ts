@@ -36,8 +36,8 @@ export const putMemory = defineOperation({
   rest: { method: "PUT", path: "/v1/memories" },
   example: { input: contentsOf(EXAMPLE) as Partial<PutMemoryInput>, output: EXAMPLE },
   audit: { none: "The versions of a memory say who changed what and when." },
-  check: (context, input) => assertHolds(context, input),
   async handle(context, input) {
+    assertHolds(context, input);
     const graphId = chosenGraphId(context.caller, input);
     const contents = contentsOf(input);
     // A memory that is found keeps its external id: it has this one already, or was named by its `id`.
