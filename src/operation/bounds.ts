@@ -27,6 +27,13 @@ export function Form(pattern: RegExp, description: string): PropertyDecorator {
   );
 }
 
+/** A text that is the base64url of one that matches the pattern. */
+export function Encoded(pattern: RegExp, description: string): PropertyDecorator {
+  return defineBound("encoded", [pattern], description, (value) => {
+    return typeof value === "string" && pattern.test(Buffer.from(value, "base64url").toString());
+  });
+}
+
 /** A number from `min` to `max`, both included. */
 export function Between(min: number, max: number): PropertyDecorator {
   return defineBound("between", [min, max], `must be from ${min} to ${max}`, (value) => {

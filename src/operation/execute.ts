@@ -34,9 +34,9 @@ async function perform<Input extends object, Output extends object>(
   input: Input,
 ): Promise<Output> {
   const checked = withinBounds(input);
+  operation.check?.(context, checked);
   for (const scope of scopesOf(operation.permission)) requireScope(context, scope);
   try {
-    operation.check?.(context, checked);
     const cost = operation.cost?.(checked) ?? 1;
     // The door has charged the first request already.
     if (cost > 1) await context.charge(cost - 1);

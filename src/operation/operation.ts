@@ -38,9 +38,9 @@ interface Facts<Input extends object, Output extends object> {
   /** For documentation: a realistic input, which may omit fields that have defaults, and its output. */
   readonly example?: { readonly input: Partial<Input>; readonly output: Output };
   /**
-   * Checks that the bounds of single fields cannot express. Runs before anything is charged or read; uses no database
-   * or service. An input that passed must always pass: a repetition with the same Idempotency-Key is checked again, so
-   * times are compared with the clock by the handler.
+   * Checks that the bounds of single fields cannot express. Runs before the caller's rights are checked and before
+   * anything is charged or read; uses no database or service. An input that passed must always pass: a repetition
+   * with the same Idempotency-Key is checked again, so times are compared with the clock by the handler.
    * @throws InvalidInput
    */
   check?(context: Context, input: Input): void;

@@ -1,5 +1,4 @@
 import { ArgsType, Field, ObjectType } from "type-graphql";
-import { UUID } from "../../operation/bounds.js";
 import { NoInput, defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
@@ -27,7 +26,7 @@ export const apiKeys = defineOperation({
   rest: { method: "GET", path: "/keys" },
   example: { input: { limit: 10 }, output: { keys: [API_KEY_EXAMPLE], nextCursor: null } },
   async handle({ caller, database }, { limit, cursor }) {
-    const before = placeOf(cursor, UUID);
+    const before = placeOf(cursor);
     const rows = await database.models.apiKey.findMany({
       where: { userId: caller.userId, ...(before === null ? {} : { id: { lt: before } }) },
       orderBy: { id: "desc" },

@@ -10,7 +10,7 @@ import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js
 import { type Lists, PLACE_FORM, pageOfLists, readPlace, writePlace } from "./export-lists.js";
 
 @ArgsType()
-export class ExportAccountInput extends Paged(NoInput) {}
+export class ExportAccountInput extends Paged(NoInput, PLACE_FORM) {}
 
 @ObjectType({ description: "A user's membership of a team." })
 export class AccountMembership {
@@ -94,7 +94,7 @@ export const exportAccount = defineOperation({
     },
   },
   async handle(context, { limit, cursor }) {
-    const { lists, next } = await pageOfLists(context, readPlace(placeOf(cursor, PLACE_FORM)), limit);
+    const { lists, next } = await pageOfLists(context, readPlace(placeOf(cursor)), limit);
     return { ...(await personOf(context)), ...lists, nextCursor: next && cursorOf(writePlace(next)) };
   },
 });

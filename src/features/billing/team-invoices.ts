@@ -9,8 +9,10 @@ import { PROVIDER_READS, askProvider } from "./ask-provider.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { taxOf, timeOf } from "./provider-subscription.js";
 
+const INVOICE_ID = /^in_\w{1,140}$/;
+
 @ArgsType()
-export class TeamInvoicesInput extends Paged(NoInput) {}
+export class TeamInvoicesInput extends Paged(NoInput, INVOICE_ID) {}
 
 @ObjectType({ description: "An invoice of a team." })
 export class TeamInvoice {
@@ -65,7 +67,6 @@ const EXAMPLE: TeamInvoice = {
   pdfUrl: "https://pay.stripe.com/invoice/acct_1/live_YWNjdF8x/pdf",
 };
 
-const INVOICE_ID = /^in_\w{1,140}$/;
 const noSuchPage = () => new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
 
 export const teamInvoices = defineTeamOperation({
@@ -84,7 +85,7 @@ export const teamInvoices = defineTeamOperation({
   rest: { method: "GET", path: "/billing/invoices" },
   example: { input: {}, output: { invoices: [EXAMPLE], nextCursor: null } },
   async handle(context, { limit, cursor }, { team: { id } }) {
-    const after = placeOf(cursor, INVOICE_ID);
+    const after = placeOf(cursor);
     const { customerId: customer } = await accountOf(context, id);
     if (customer === null) return { invoices: [], nextCursor: null };
     const params = { customer, limit, ...(after !== null && { starting_after: after }) };

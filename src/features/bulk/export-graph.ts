@@ -10,8 +10,12 @@ import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memor
 import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
 
+const ID = UUID.source.slice(1, -1);
+/** How a `Place` is written in a cursor. */
+const PLACE = new RegExp(`^${ID}/[mr]/${ID}/${ID}$`);
+
 @ArgsType()
-export class ExportGraphInput extends Paged(GraphInput) {}
+export class ExportGraphInput extends Paged(GraphInput, PLACE) {}
 
 @ObjectType({ description: "A page of all that a graph holds now." })
 export class GraphRecords {
@@ -63,7 +67,7 @@ export const exportGraph = defineOperation({
   async handle(context, { limit, cursor, ...input }) {
     const graphId = chosenGraphId(context.caller, input);
     const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
-    const place = readPlace(placeOf(cursor, PLACE)) ?? begin;
+    const place = readPlace(placeOf(cursor)) ?? begin;
     // If the caller has left the team since the last page, the export must not go on in their own graph.
     if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
@@ -85,8 +89,6 @@ interface Place {
   readonly after: string;
 }
 
-const ID = UUID.source.slice(1, -1);
-const PLACE = new RegExp(`^${ID}/[mr]/${ID}/${ID}$`);
 const writePlace = ({ graphId, list, until, after }: Place): string => `${graphId}/${list}/${until}/${after}`;
 
 function readPlace(text: string | null): Place | undefined {

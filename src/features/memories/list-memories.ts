@@ -1,6 +1,6 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { Between, UUID } from "../../operation/bounds.js";
+import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -58,7 +58,7 @@ export const memories = defineOperation({
     const { caller, database } = context;
     const { cursor, offset, limit } = input;
     const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
-    const before = placeOf(cursor, UUID);
+    const before = placeOf(cursor);
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
     // Ids are in the order of time: the next page continues below the last id shown, whatever was stored meanwhile.
     const page = {

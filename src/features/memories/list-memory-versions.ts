@@ -11,7 +11,7 @@ import { ShowsContents } from "./memory-contents.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
-export class MemoryVersionsInput extends Paged(GraphInput) {
+export class MemoryVersionsInput extends Paged(GraphInput, /^\d{1,9}$/) {
   @MemoryIdField("The memory's id, or its external id.")
   id!: string;
 }
@@ -60,7 +60,7 @@ export const memoryVersions = defineOperation({
   },
   async handle({ caller, database }, input) {
     const graphId = chosenGraphId(caller, input);
-    const cursor = placeOf(input.cursor, /^\d{1,9}$/);
+    const cursor = placeOf(input.cursor);
     const before = cursor === null ? Infinity : Number(cursor);
     const { memory, memoryVersion } = database.models;
     const found = await withResolvedId({ database }, { graphId, id: input.id }, async ({ id }) => {

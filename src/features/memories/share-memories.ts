@@ -101,10 +101,12 @@ export const shareMemories = defineOperation({
     subject: caller.team?.graphId ?? null,
     detail: `memories: ${memories}, relationships: ${relationships}, dropped versions: ${droppedVersions}`,
   }),
-  async handle(context, { ids, all, dropRelationships: mayDrop }) {
+  check(_context, { ids, all }) {
+    if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
+  },
+  async handle(context, { ids, dropRelationships: mayDrop }) {
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
-    if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
     const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
     const found = await wantedMemories(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.

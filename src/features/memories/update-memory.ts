@@ -72,12 +72,14 @@ export const updateMemory = defineOperation({
     },
   },
   audit: { none: "The versions of a memory say who changed what and when." },
+  check(_context, input) {
+    if (Object.keys(changesOf(input)).length === 0) {
+      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
+    }
+  },
   async handle(context, input) {
     const { caller } = context;
     const changes = changesOf(input);
-    if (Object.keys(changes).length === 0) {
-      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-    }
     const { expectedVersion = null } = input;
     const changed = await withResolvedId(context, { graphId: chosenGraphId(caller, input), id: input.id }, (place) =>
       changeMemory(context, place, { changes, expectedVersion }),

@@ -1,5 +1,5 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { Marked, Nullable, UUID } from "../../operation/bounds.js";
+import { Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database.js";
@@ -45,7 +45,7 @@ export const relationships = defineOperation({
   },
   async handle({ caller, database }, input) {
     const { limit, memoryId } = input;
-    const before = placeOf(input.cursor, UUID);
+    const before = placeOf(input.cursor);
     // Ids are in the order of time, so a page continues below the last id of the previous one.
     const all = { graphId: chosenGraphId(caller, input), ...(before !== null && { id: { lt: before } }) };
     const types = input.types && [...new Set(input.types)];

@@ -38,13 +38,15 @@ export const updateRelationship = defineOperation({
     output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
   },
   audit: { none: "A relationship is only a link; deleting a memory is recorded." },
+  check(_context, input) {
+    if (Object.keys(linkChangesOf(input)).length === 0) {
+      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
+    }
+  },
   async handle(here, input) {
     const { caller, database } = here;
     const { id } = input;
     const changes = linkChangesOf(input);
-    if (Object.keys(changes).length === 0) {
-      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-    }
     const graphId = chosenGraphId(caller, input);
     // Locked, so that its size before the change is counted correctly.
     if (!(await lockRow(database, "relationship", { graph_id: graphId, id }))) throw new RelationshipNotFound();

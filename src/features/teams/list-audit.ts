@@ -107,7 +107,7 @@ export const teamAudit = defineTeamOperation({
     },
   },
   async handle({ database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
-    const before = placeOf(cursor, UUID);
+    const before = placeOf(cursor);
     const rows = await database.models.auditEntry.findMany({
       where: {
         teamId,

@@ -1,5 +1,5 @@
 import { ArgsType, Field, ObjectType } from "type-graphql";
-import { Nullable, UUID } from "../../../operation/bounds.js";
+import { Nullable } from "../../../operation/bounds.js";
 import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
@@ -41,7 +41,7 @@ export const teamInvitations = defineTeamOperation({
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
   async handle({ database }, { teamId, status, limit, cursor }) {
-    const before = placeOf(cursor, UUID);
+    const before = placeOf(cursor);
     const where = { teamId, ...(before !== null && { id: { lt: before } }) };
     const rows = await readInvitations(database, { where, status, order: "desc", limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);

@@ -1,5 +1,4 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { UUID } from "../../../operation/bounds.js";
 import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
@@ -34,7 +33,7 @@ export const teamMembers = defineTeamOperation({
   rest: { method: "GET", path: "/teams/:team_id/members" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
   async handle({ database }, { teamId, limit, cursor }) {
-    const rows = await membersOf(database, { teamId, after: placeOf(cursor, UUID), limit: limit + 1 });
+    const rows = await membersOf(database, { teamId, after: placeOf(cursor), limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ userId }) => userId);
     return { members: items, nextCursor };
   },
