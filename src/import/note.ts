@@ -16,6 +16,7 @@ export interface Entry {
   summary?: string | undefined;
   importance?: number | undefined;
   kept: Kept;
+  /** Whether further texts with the same name are added to it. */
   readonly grows: boolean;
 }
 

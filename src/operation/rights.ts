@@ -39,7 +39,7 @@ The API key also needs the scope; without it the answer is 403.
 
 A caller who is allowed may still be refused because of the data: the owner cannot leave the team, and only the invited
 person can answer an invitation. Memories and relationships need no role: everybody works on their own graph, and
-members also on their team's graph, into which \`shareMemories\` moves memories.
+members also on their team's graph, into which \`shareMemories\` moves memories; without a team there is none (404).
 `;
 
 const RELATIONS = `

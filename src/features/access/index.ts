@@ -11,11 +11,10 @@ export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
 export { hashApiKey } from "./key-text.js";
 export { accessChores } from "./chores.js";
-export { PlanName } from "./viewer.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
-export { Viewer } from "./viewer.js";
+export { PlanName, Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";
 export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";
 
