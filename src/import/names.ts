@@ -36,7 +36,7 @@ export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedt
 export const WRAPPERS = new Set(["graph", "knowledgegraph", "data", "result", "export", "memory", "payload"]);
 /** Fields that describe the file, and fields of the service's own export that contain no memories. */
 export const FILE_FIELDS = new Set([
-  ...["metadata", "meta", "stats", "statistics", "info", "schema", "config", "exportmetadata"],
+  ...["metadata", "meta", "stats", "statistics", "info", "schema", "config", "exportmetadata", "exported"],
   ...["profile", "membership", "keys", "invitationsreceived", "invitationssent", "events", "versions"],
 ]);
 

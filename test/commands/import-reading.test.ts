@@ -143,6 +143,14 @@ describe("reading", () => {
     expect(graph.relationships.merged).toBe(2);
   });
 
+  it("leaves out nothing of the service's own JSON of MemoryGraph that was formatted", () => {
+    const [first, second] = EXPORT.memories;
+    const exported = { memories: 2, relationships: 1 };
+    const file = { ...EXPORT, memories: [first, second], relationships: EXPORT.relationships.slice(0, 1), exported };
+
+    expect(leftOut(readText(JSON.stringify(file, null, 2)))).toEqual([]);
+  });
+
   it("reads an export of MemoryGraph, with all fields of memories and relationships", () => {
     const graph = readText(JSON.stringify(EXPORT));
 
