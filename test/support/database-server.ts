@@ -80,6 +80,8 @@ async function dropDatabases(url: string, isLeft: (name: string) => boolean): Pr
 async function templateDatabase(url: string): Promise<string> {
   const template = `mg_template_${digestOf(["prisma/migrations"])}`;
   await onServer(url, async (server) => {
+    // Another run may create it at this moment.
+    await server.query("SELECT pg_advisory_lock(hashtext($1))", [template]);
     const { rowCount } = await server.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount) return;
     // Renamed when it is complete, so an interrupted run leaves no incomplete template.
