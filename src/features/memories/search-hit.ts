@@ -30,7 +30,9 @@ export class SearchHit extends MemoryHead {
 
   @Field(() => [SearchMatch], {
     nullable: true,
-    description: "Which words of the query it matches, highest weight first; null without `explain`.",
+    description:
+      "Which words of the query it matches, highest weight first: none if it was found by meaning alone. Null without " +
+      "`explain`.",
   })
   matches!: SearchMatch[] | null;
 
