@@ -494,8 +494,6 @@ export const LIMITS = {
     /** How long a connection without tokens lasts. */
     unusedGrantSeconds: 120,
     accessMinutes: 15,
-    /** How long a refresh token may be used again after its first use. */
-    refreshAgainSeconds: 10,
     /** How long a connection lasts without use, and at most. */
     refreshDays: 30,
     grantDays: 365,

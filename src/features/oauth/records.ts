@@ -3,7 +3,7 @@ import type { Services } from "../../operation/context.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database.js";
 import { endKeyOfClient, hashApiKey, notEnded } from "../access/index.js";
 
-const { clientDays, waiting, tokensPerGrant, refreshAgainSeconds } = LIMITS.oauth;
+const { clientDays, waiting, tokensPerGrant } = LIMITS.oauth;
 const DAY_S = 86_400;
 
 /** The content of a record. The record's id is stored only as a hash. */
@@ -57,23 +57,22 @@ export class OAuthRecords {
     if (!row) return null;
     const payload = row.payload as Payload;
     if (kind === "Client") return payload;
-    const usedAt = row.consumedAt && !this.#mayRepeat(kind, row.consumedAt) ? row.consumedAt : null;
-    const consumed = usedAt ? { consumed: Math.floor(usedAt.getTime() / 1_000) } : {};
+    const consumed = row.consumedAt ? { consumed: Math.floor(row.consumedAt.getTime() / 1_000) } : {};
     return { ...payload, jti: id, ...consumed };
   }
 
   /**
-   * Marks a code or token as used. A second use returns false, and revokes the program's key, except a second use of a
-   * refresh token in the first seconds.
+   * Marks a code or token that was found unused as used. A second use returns false, and revokes the program's key. Of a
+   * refresh token, simultaneous uses are all first ones: a program refreshes once for each of its calls that finds the
+   * access token expired. The authorization server itself refuses a refresh token that it finds used.
    */
   async consume(kind: string, id: string): Promise<boolean> {
     const which = { kind, hash: hashOf(id) };
     const data = { consumedAt: this.#services.now() };
     const { count } = await this.#models.updateMany({ where: { ...which, consumedAt: null }, data });
     if (count > 0) return true;
-    const select = { keyId: true, consumedAt: true } as const;
-    const row = await this.#models.findUnique({ where: { kind_hash: which }, select });
-    if (row?.consumedAt && this.#mayRepeat(kind, row.consumedAt)) return true;
+    const row = await this.#models.findUnique({ where: { kind_hash: which }, select: { keyId: true } });
+    if (row && kind === "RefreshToken") return true;
     if (row?.keyId) await endKeyOfClient(this.#services, row.keyId);
     return false;
   }
@@ -94,14 +93,6 @@ export class OAuthRecords {
 
   #in(seconds: number): Date {
     return new Date(this.#services.now().getTime() + seconds * 1_000);
-  }
-
-  /**
-   * Whether a record that was used may be used again. A program refreshes twice at once if two of its calls find their
-   * token expired, and again if the answer was lost: ending its connection then would protect nobody.
-   */
-  #mayRepeat(kind: string, consumedAt: Date): boolean {
-    return kind === "RefreshToken" && consumedAt > this.#in(-refreshAgainSeconds);
   }
 
   /** Prolongs a key until its last token ends, and a connected client until its grant ends. Deletes excess tokens. */
