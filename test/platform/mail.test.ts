@@ -174,10 +174,13 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   expect(world.log.join("\n")).not.toContain(BOB);
 });
 
-it("gives up at once if the mail server refuses the address, marks the invitation and tells the inviter", async () => {
+it.each([
+  { code: 550, text: "5.1.1 no such user here" },
+  { code: 554, text: "This user has no mailbox" },
+])("gives up at once if the mail server refuses the address with $code, and tells the inviter", async (refusal) => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  smtp.refuseAddress(BOB);
+  smtp.refuseAddress(BOB, refusal);
   const { owner, invitation } = await invited(world, { team: "www.evil.example" });
   const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
 

@@ -43,8 +43,8 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   await database.models.mail.deleteMany({ where: { id: mail.id } });
 }
 
-/** The statuses that are about the address: RFC 5321, 4.2.3, and RFC 7504. */
-const ADDRESS_REFUSED: readonly unknown[] = [550, 551, 552, 553, 556];
+/** The statuses that are about the address: RFC 5321, 4.2.3, RFC 7504, and 554, which servers send instead of 550. */
+const ADDRESS_REFUSED: readonly unknown[] = [521, 550, 551, 552, 553, 554, 556];
 /** A refusal because of who sends (RFC 3463, 3.8), such as one to relay: the operator can correct that. */
 const IS_POLICY = /(?<![\d.])5\.7\.\d{1,3}(?![\d.])/;
 
