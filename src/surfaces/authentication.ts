@@ -26,7 +26,9 @@ export const authenticate =
       try {
         await identifyCaller(scope, identify, authorization);
       } catch (error) {
-        if (error instanceof Unauthorized || error instanceof AccountSuspended) await chargeFailure(budgets, scope);
+        const isRefused = error instanceof Unauthorized || error instanceof AccountSuspended;
+        // No key is no guess: such a request counts as every other one without a key.
+        if (isRefused) await (authorization === undefined ? chargeKeyless : chargeFailure)(budgets, scope);
         throw error;
       }
     }

@@ -106,6 +106,27 @@ it("charges GraphQL requests without a key to the address, but not those with a 
   expect((await ask(`${url}/graphql`, { key, body })).status).toBe(200);
 });
 
+it("charges requests that need a key and have none to the address as keyless, not as wrong keys, at every door", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const doors = [
+    () => ask(`${url}/me`),
+    () => ask(`${url}/v1/memories`, { body: {} }),
+    () => ask(`${url}/graphql`, { body: { query: "{ viewer { id } }" } }),
+    () => ask(`${url}/mcp`, { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } }),
+  ];
+
+  const statuses = new Set();
+  for (let n = 0; n < 300; n++) statuses.add((await doors[n % doors.length]?.())?.status);
+  const beyond = await Promise.all(doors.map((ask) => ask()));
+
+  expect([...statuses]).toEqual([401]);
+  expect(beyond.map(({ status }) => status)).toEqual([429, 429, 429, 429]);
+  expect(new Set(beyond.map(({ headers }) => headers.get("ratelimit-policy")))).toEqual(
+    new Set(['"keyless";q=300;w=60']),
+  );
+});
+
 it("charges the 65,536 networks of an IPv6 /48 together, with ten times the budget", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
