@@ -1,3 +1,4 @@
+import type Stripe from "stripe";
 import { expect, it } from "vitest";
 import { errorOf, onlySubscription, openSession, quantityOf, startWorld, whole } from "./world.js";
 
@@ -107,6 +108,42 @@ it("creates a customer if the session has none yet", async () => {
 
   const { customer } = await sessions.retrieve(id, { expand: ["customer"] });
   expect(customer).toMatchObject({ object: "customer", email: "bob@example.com" });
+});
+
+it("takes the percentage of a promotion code off every invoice, and VAT ids, where the checkout takes them", async () => {
+  await using world = await startWorld();
+  const { sessions } = world.stripe.checkout;
+  const session: Stripe.Checkout.SessionCreateParams = {
+    mode: "subscription",
+    line_items: [{ price: world.standIn.priceId, quantity: 2 }],
+    success_url: "https://service.example/done",
+  };
+  const offered = await sessions.create({
+    ...session,
+    allow_promotion_codes: true,
+    tax_id_collection: { enabled: true },
+  });
+  const plain = await sessions.create(session);
+  const payAt = (url: string | null, code: string) =>
+    fetch(`${url}/pay`, { method: "POST", body: new URLSearchParams({ code, tax_id: "DE1" }), redirect: "manual" });
+
+  expect(await (await fetch(offered.url ?? "")).text()).toContain('name="code"');
+  expect(await (await fetch(plain.url ?? "")).text()).not.toContain('name="code"');
+  const statuses = [
+    await payAt(offered.url, "FREE"),
+    await payAt(plain.url, "SAVE25"),
+    await payAt(offered.url, "SAVE25"),
+  ];
+
+  expect(statuses.map(({ status }) => status)).toEqual([400, 400, 303]);
+  const paid = await sessions.retrieve(offered.id, { expand: ["invoice", "subscription"] });
+  expect(paid).toMatchObject({
+    ...{ amount_subtotal: 1_600, amount_total: 1_200, total_details: { amount_discount: 400 } },
+    customer_details: { tax_ids: [{ type: "eu_vat", value: "DE1" }] },
+    subscription: { discounts: ["di_standin"] },
+    invoice: { subtotal: 1_600, total: 1_200, amount_paid: 1_200, total_discount_amounts: [{ amount: 400 }] },
+  });
+  expect((await sessions.retrieve(plain.id)).status).toBe("open");
 });
 
 it("answers an unknown address with not found", async () => {

@@ -1,6 +1,7 @@
 import { invalidRequest } from "./errors.js";
 import { invoiceObject, invoiceTotal } from "./invoice-object.js";
 import { prefixOf, subscriptionObject } from "./objects.js";
+import { discountOn } from "./promotion.js";
 import type { Scene } from "./scene.js";
 import {
   type InvoiceRecord,
@@ -30,6 +31,7 @@ export function makeInvoice(
     subscriptionMetadata: subscription.metadata,
     currency: subscription.currency,
     isTaxed: subscription.isTaxed ?? false,
+    percentOff: subscription.percentOff,
     reason,
     lines,
     status: "open",
@@ -65,6 +67,7 @@ export function previewInvoice(
     subscriptionMetadata: subscription.metadata,
     currency: subscription.currency,
     isTaxed: subscription.isTaxed ?? false,
+    percentOff: subscription.percentOff,
     reason: "upcoming",
     lines: [...pendingLines, ...prorations, ...periodLines(scene, { ...subscription, ...next })],
     status: "draft",
@@ -164,7 +167,7 @@ const nameOf = ({ state }: Scene, { product }: PriceRecord): string => mustFind(
 
 /**
  * The lines for changing to other items: a credit for the rest of the period with the present items, and the price of
- * that time with the new ones. Approximate: by the share of seconds that is left, rounded to the smallest unit, for
+ * that time with the new ones, both less the discount, as with Stripe's `proration_discounts: included`. Approximate: by the share of seconds that is left, rounded to the smallest unit, for
  * prices in one currency.
  */
 export function prorationLines(
@@ -182,9 +185,10 @@ export function prorationLines(
       .filter((item) => !others.some((other) => same(item, other)))
       .map((item) => {
         const price = mustFind(scene.state.prices[item.price]);
+        const full = Math.round(unitAmountOf(price, now, subscription) * item.quantity * share);
         return {
           ...lineOf(item),
-          amount: sign * Math.round(unitAmountOf(price, now, subscription) * item.quantity * share),
+          amount: sign * (full - discountOn(subscription, full)),
           description: `${what} ${item.quantity} × ${nameOf(scene, price)}`,
           proration: true,
           start: now,

@@ -64,10 +64,14 @@ function pages(scene: Scene): Router {
   );
   router.post(
     "/checkout/:id/pay",
+    express.urlencoded({ extended: false, limit: BODY_MAX_BYTES }),
     act((request, response) => {
       const session = sessionIn(request);
+      const given = new Map(Object.entries((request.body ?? {}) as object));
+      const fieldOf = (name: string) => String(given.get(name) ?? "").trim();
       // A second click does not pay again, and leads to the same page.
-      if (session.status !== "complete") paySession(scene, session);
+      if (session.status !== "complete")
+        paySession(scene, session, { promotionCode: fieldOf("code"), taxId: fieldOf("tax_id") });
       response.redirect(303, buildReturnUrl(session));
     }),
   );

@@ -7,7 +7,8 @@
  * the lifecycle of a subscription with a separate clock. Its pages are at a session's `url` and an invoice's
  * `hosted_invoice_url`; control.ts describes how to control it over HTTP.
  *
- * Taxes are a tenth everywhere. It does not imitate tax ids, coupons and promotion codes, metered and tiered prices,
+ * Taxes are a tenth everywhere, and a promotion code takes the percentage in its name off all invoices (`SAVE25`). It
+ * does not imitate other discounts and the API of promotion codes, metered and tiered prices,
  * several intervals in one subscription, more than one currency, 3-D Secure, payment methods and intents, retries of
  * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a
  * paused subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and
@@ -94,7 +95,7 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
       }),
     now: () => new Date(store.nowMs()),
     delivered: () => courier.idle(),
-    pay: (id) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id))),
+    pay: (id, given) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id), given)),
     decline: (id) => saving(() => assertOpen(atAddress(state.sessions, "checkout.session", id))),
     cancelInPortal: (id) => saving(() => cancelInPortal(scene, atAddress(state.subscriptions, "subscription", id))),
     giveUp: (id) => saving(() => giveUpSubscription(scene, atAddress(state.subscriptions, "subscription", id))),

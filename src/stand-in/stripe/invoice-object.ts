@@ -1,4 +1,5 @@
 import { Stripe } from "stripe";
+import { discountAmounts, discountIds, discountOn } from "./promotion.js";
 import { type InvoiceRecord, type LineRecord, type Source, mustFind } from "./state.js";
 
 /** The sum of the lines, in the smallest unit of the currency; negative for a credit. */
@@ -8,11 +9,20 @@ export const invoiceTotal = (lines: readonly { readonly amount: number }[]): num
 /** The tax on an amount, which does not include it: a tenth everywhere. */
 const taxOf = ({ isTaxed = false }: InvoiceRecord, amount: number): number => (isTaxed ? Math.round(amount / 10) : 0);
 
-const totalTax = (invoice: InvoiceRecord): number =>
-  invoice.lines.reduce((sum, { amount }) => sum + taxOf(invoice, amount), 0);
+/** What is taken off a line; the amount of a proration does not include it any more. */
+const discountOf = (invoice: InvoiceRecord, { amount, proration }: LineRecord): number =>
+  proration ? 0 : discountOn(invoice, amount);
 
-export const amountDue = (invoice: InvoiceRecord): number =>
-  Math.max(0, invoiceTotal(invoice.lines) + totalTax(invoice));
+const totalDiscount = (invoice: InvoiceRecord): number =>
+  invoice.lines.reduce((sum, line) => sum + discountOf(invoice, line), 0);
+
+const totalTax = (invoice: InvoiceRecord): number =>
+  invoice.lines.reduce((sum, line) => sum + taxOf(invoice, line.amount - discountOf(invoice, line)), 0);
+
+const totalOf = (invoice: InvoiceRecord): number =>
+  invoiceTotal(invoice.lines) - totalDiscount(invoice) + totalTax(invoice);
+
+export const amountDue = (invoice: InvoiceRecord): number => Math.max(0, totalOf(invoice));
 
 const taxObject = (amount: number, taxable: number) =>
   ({
@@ -31,7 +41,8 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
   const { id, created, currency, customer, status, subscription } = invoice;
   const known = mustFind(source.state.customers[customer]);
   const subtotal = invoiceTotal(invoice.lines);
-  const total = subtotal + totalTax(invoice);
+  const total = totalOf(invoice);
+  const untaxed = subtotal - totalDiscount(invoice);
   const isTaxed = invoice.isTaxed === true;
   const due = amountDue(invoice);
   const [first] = invoice.lines;
@@ -85,9 +96,11 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     },
     subtotal,
     subtotal_excluding_tax: subtotal,
+    discounts: discountIds(invoice),
     total,
-    total_excluding_tax: subtotal,
-    total_taxes: isTaxed ? [taxObject(totalTax(invoice), subtotal)] : [],
+    total_discount_amounts: discountAmounts(totalDiscount(invoice)),
+    total_excluding_tax: untaxed,
+    total_taxes: isTaxed ? [taxObject(totalTax(invoice), untaxed)] : [],
   } satisfies Stripe.Invoice;
 }
 
@@ -113,7 +126,6 @@ const UNUSED = {
   default_source: null,
   default_tax_rates: [],
   description: null,
-  discounts: [],
   due_date: null,
   footer: null,
   from_invoice: null,
@@ -134,22 +146,23 @@ const UNUSED = {
   starting_balance: 0,
   statement_descriptor: null,
   test_clock: null,
-  total_discount_amounts: [],
   total_pretax_credit_amounts: [],
   webhooks_delivered_at: null,
 } satisfies Partial<Stripe.Invoice>;
 
 export function lineObject({ state }: Source, line: LineRecord, invoice: InvoiceRecord): Stripe.InvoiceLineItem {
   const price = mustFind(state.prices[line.price]);
+  const discount = discountOf(invoice, line);
+  const net = line.amount - discount;
   return {
     id: line.id,
     object: "line_item",
     amount: line.amount,
     currency: price.currency,
     description: line.description,
-    discount_amounts: [],
+    discount_amounts: discountAmounts(discount),
     discountable: !line.proration,
-    discounts: [],
+    discounts: line.proration ? [] : discountIds(invoice),
     invoice: invoice.id,
     livemode: false,
     metadata: { ...invoice.subscriptionMetadata },
@@ -175,6 +188,6 @@ export function lineObject({ state }: Source, line: LineRecord, invoice: Invoice
     quantity_decimal: Stripe.Decimal.from(line.quantity),
     subscription: invoice.subscription,
     subtotal: line.amount,
-    taxes: invoice.isTaxed === true ? [taxObject(taxOf(invoice, line.amount), line.amount)] : [],
+    taxes: invoice.isTaxed === true ? [taxObject(taxOf(invoice, net), net)] : [],
   } satisfies Stripe.InvoiceLineItem;
 }

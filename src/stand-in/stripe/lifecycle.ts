@@ -13,6 +13,7 @@ import {
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
 import { customerObject, endOf, subscriptionObject } from "./objects.js";
+import { percentOf } from "./promotion.js";
 import type { Scene } from "./scene.js";
 import { sessionObject } from "./session-object.js";
 import {
@@ -67,13 +68,14 @@ interface Start {
   readonly description?: string | null;
   readonly trialDays?: number | undefined;
   readonly isTaxed?: boolean | undefined;
+  readonly percentOff?: number | undefined;
   /** Whether the first invoice is paid at once; otherwise the subscription is incomplete until then. */
   readonly paid: boolean;
 }
 
 /** Starts a subscription, with a first invoice for its first period. */
 export function startSubscription(scene: Scene, start: Start) {
-  const { customer, items, metadata, description, paid, trialDays = 0, isTaxed = false } = start;
+  const { customer, items, metadata, description, paid, trialDays = 0, isTaxed = false, percentOff } = start;
   const [first] = items;
   const price = mustFind(scene.state.prices[first?.price ?? ""]);
   const now = scene.now();
@@ -90,6 +92,7 @@ export function startSubscription(scene: Scene, start: Start) {
     periodEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : endOfPeriod(now, now, price),
     trialEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : undefined,
     isTaxed,
+    percentOff,
     cancelAtPeriodEnd: false,
     canceledAt: null,
     endedAt: null,
@@ -107,14 +110,17 @@ export function startSubscription(scene: Scene, start: Start) {
   return subscription;
 }
 
-/** Pays at a session's page with a new card. Throws an ApiError when the session has ended. */
-export function paySession(scene: Scene, session: SessionRecord): void {
+/** Pays at a session's page with a new card. Throws an ApiError when the session has ended, or the code is invalid. */
+export function paySession(scene: Scene, session: SessionRecord, { promotionCode = "", taxId = "" } = {}): void {
   assertOpen(session);
+  if (promotionCode !== "") session.percentOff = percentOf(session, promotionCode);
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
+  if (session.collectsTaxIds === true && taxId !== "") mustFind(scene.state.customers[session.customer]).taxId = taxId;
   const items = session.lines.map(({ price, quantity }) => makeItem(scene, price, quantity));
   const metadata = session.subscriptionMetadata;
-  const { customer, trialDays, isTaxed } = session;
-  const subscription = startSubscription(scene, { customer, items, metadata, trialDays, isTaxed, paid: true });
+  const { customer, trialDays, isTaxed, percentOff } = session;
+  const offer = { items, metadata, trialDays, isTaxed, percentOff };
+  const subscription = startSubscription(scene, { customer, ...offer, paid: true });
   session.subscription = subscription.id;
   session.invoice = subscription.latestInvoice;
   session.status = "complete";

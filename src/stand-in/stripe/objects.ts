@@ -1,4 +1,5 @@
 import { Stripe } from "stripe";
+import { discountIds } from "./promotion.js";
 import {
   type CustomerRecord,
   type EndpointRecord,
@@ -173,6 +174,7 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     currency: subscription.currency,
     customer: subscription.customer,
     description: subscription.description,
+    discounts: discountIds(subscription),
     ended_at: endedAt,
     items: {
       object: "list",
@@ -217,7 +219,6 @@ const UNUSED_BY_SUBSCRIPTIONS = {
   default_payment_method: null,
   default_source: null,
   default_tax_rates: [],
-  discounts: [],
   invoice_settings: {
     account_tax_ids: null,
     custom_fields: null,

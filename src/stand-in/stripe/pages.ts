@@ -32,6 +32,18 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
       ${recurring?.intervalCount} ${recurring?.interval}
     </li>`;
   });
+  const code =
+    session.takesPromotionCodes === true
+      ? html`<p>
+          <label>Promotion code, such as SAVE25 for 25 % less: <input name="code" /></label>
+        </p>`
+      : undefined;
+  const taxId =
+    session.collectsTaxIds === true
+      ? html`<p>
+          <label>VAT id: <input name="tax_id" /></label>
+        </p>`
+      : undefined;
   return page(
     "Checkout",
     html`${problemNote(problem)}
@@ -39,7 +51,8 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
         ${rows}
       </ul>
       <p>Total: <strong>${money(sessionTotal(source, session))}</strong></p>
-      ${button(`/checkout/${id}/pay`, "Pay")} ${button(`/checkout/${id}/decline`, "Pay with a card that is declined")}
+      <form method="post" action="/checkout/${id}/pay">${code}${taxId}<button>Pay</button></form>
+      ${button(`/checkout/${id}/decline`, "Pay with a card that is declined")}
       ${cancelUrl === null ? "" : html`<p><a href="${cancelUrl}">Back</a></p>`}`,
   );
 }

@@ -1,16 +1,18 @@
 import type { Stripe } from "stripe";
 import { hasTrial, sessionTotal } from "./objects.js";
+import { discountIds, discountOn } from "./promotion.js";
 import { type SessionRecord, type Source, mustFind } from "./state.js";
 
 export function sessionObject(source: Source, session: SessionRecord): Stripe.Checkout.Session {
   const total = sessionTotal(source, session);
+  const discount = discountOn(session, total);
   const currency = mustFind(source.state.prices[session.lines[0]?.price ?? ""]).currency;
   return {
     ...UNUSED,
     id: session.id,
     object: "checkout.session",
     amount_subtotal: total,
-    amount_total: total,
+    amount_total: total - discount,
     cancel_url: session.cancelUrl,
     client_reference_id: session.clientReferenceId,
     created: session.created,
@@ -34,6 +36,8 @@ export function sessionObject(source: Source, session: SessionRecord): Stripe.Ch
     subscription: session.subscription,
     success_url: session.successUrl,
     // An expired session has no URL.
+    discounts: discountIds(session).map(() => ({ coupon: null, promotion_code: "promo_standin" })),
+    total_details: { amount_discount: discount, amount_shipping: 0, amount_tax: 0 },
     url: session.status === "open" ? `${source.url}/checkout/${session.id}` : null,
   } satisfies Stripe.Checkout.Session;
 }
@@ -58,7 +62,6 @@ const UNUSED = {
   },
   customer_account: null,
   customer_creation: null,
-  discounts: [],
   integration_identifier: null,
   invoice_creation: null,
   livemode: false,
@@ -81,7 +84,6 @@ const UNUSED = {
   shipping_cost: null,
   shipping_options: [],
   submit_type: null,
-  total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
   ui_mode: "hosted_page",
   wallet_options: null,
 } satisfies Partial<Stripe.Checkout.Session>;
@@ -99,6 +101,6 @@ function customerDetails(
     name: known?.name ?? null,
     phone: known?.phone ?? null,
     tax_exempt: "none",
-    tax_ids: null,
+    tax_ids: known?.taxId === undefined ? null : [{ type: "eu_vat", value: known.taxId }],
   } satisfies Stripe.Checkout.Session.CustomerDetails;
 }

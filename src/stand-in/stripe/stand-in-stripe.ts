@@ -39,8 +39,8 @@ export interface StandInStripe extends AsyncDisposable {
   now(): Date;
   /** Resolves when every event was delivered or given up. */
   delivered(): Promise<void>;
-  /** Pays at the session's page, with any card on file. Throws when the session has ended. */
-  pay(sessionId: string): Promise<void>;
+  /** Pays at the session's page, with any card on file. Throws when the session has ended, or the code is invalid. */
+  pay(sessionId: string, given?: { promotionCode?: string; taxId?: string }): Promise<void>;
   /** Tries to pay at the session's page with a card that is declined; nothing changes. */
   decline(sessionId: string): Promise<void>;
   /** Cancels in the customer portal: the subscription ends with its period, without `cancel_at_period_end`. */

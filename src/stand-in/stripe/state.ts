@@ -15,6 +15,8 @@ export interface CustomerRecord {
   metadata: Metadata;
   /** Whether the bank accepts charges to the card on file. */
   card: "accepted" | "declined";
+  /** Undefined unless the customer gave one. */
+  taxId?: string;
   invoices: number;
 }
 
@@ -60,6 +62,8 @@ export interface SessionRecord {
   readonly isTaxed?: boolean;
   readonly collectsTaxIds?: boolean;
   readonly takesPromotionCodes?: boolean;
+  /** Undefined without a promotion code. */
+  percentOff?: number | undefined;
   status: "open" | "complete" | "expired";
   subscription: string | null;
   invoice: string | null;
@@ -102,6 +106,7 @@ export interface SubscriptionRecord {
   /** When a change to another interval began new periods; undefined before the first. */
   restartedAt?: number;
   readonly isTaxed?: boolean;
+  readonly percentOff?: number | undefined;
   canceledAt: number | null;
   endedAt: number | null;
   latestInvoice: string | null;
@@ -134,6 +139,7 @@ export interface InvoiceRecord {
   readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update" | "upcoming";
   readonly lines: readonly LineRecord[];
   readonly isTaxed?: boolean;
+  readonly percentOff?: number | undefined;
   /** Only previews are drafts. */
   status: "draft" | "open" | "paid" | "void";
   attempts: number;

@@ -128,3 +128,22 @@ it("lets the plan fall back when the first charge after a trial fails", async ()
 const pick = ({ url, secretKey, webhookSecret, priceId }: StripeWorld["stripe"]) => ({
   ...{ url, secretKey, webhookSecret, priceId },
 });
+
+it.each([{ tax: false }, { tax: true }])("shows and charges prices less a promotion (tax: $tax)", async ({ tax }) => {
+  await using world = await createStripeWorld(offering({ tax, promotionCodes: true }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId, { promotionCode: "SAVE25" });
+  const priceOf = (seats: number) => Math.round(seats * 600 * (tax ? 1.1 : 1));
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  await owner.did(upgradeTeam, { maxMembers: 8 });
+  await pass(world, 32 * DAY_MS);
+
+  const amounts = (await owner.did(teamInvoices)).invoices.map(({ amount }) => amount);
+  expect(amounts).toEqual([priceOf(8), expect.any(Number), priceOf(5)]);
+  expect(shown.nextInvoice?.amount).toBe(priceOf(8));
+  // A second between preview and upgrade changes the price by less than a cent.
+  expect(Math.abs(shown.proration - Number(amounts[1]))).toBeLessThanOrEqual(2);
+  expect(Math.abs(shown.proration - priceOf(3))).toBeLessThanOrEqual(2);
+});
