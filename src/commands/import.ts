@@ -35,7 +35,7 @@ const NOTES = `Files: one JSON object per line, or one JSON value for the whole 
 That includes what mem0 lists (get_all), exports and backups of mcp-memory-service, exports of MemoryGraph, nodes and
 edges of Graphiti, blocks and passages of Letta.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
-of MemoryGraph, and ids that are UUIDs, as external ids. Other ids, versions and embeddings are only counted in the
+of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and embeddings are only counted in the
 report. Fields that memories do not have become lines of the content: "status: open".
 A file has at most ${LIMITS.importFile.bytes} bytes.
 

@@ -43,7 +43,7 @@ export class GraphDraft {
   readonly #entries: Entry[] = [];
   readonly #byName = new Map<string, Entry>();
   readonly #byId = new Map<string, Entry>();
-  readonly #byExternalId = new Map<string, Entry>();
+  readonly #byClientId = new Map<string, Entry>();
   readonly #found: FoundRelationship[] = [];
   /** Names of memories that cannot be stored. */
   readonly #refused = new Set<string>();
@@ -150,14 +150,14 @@ export class GraphDraft {
   }
 
   /**
-   * Drops an external id if another memory has it, as with copies of a note, or if the memory already has another one.
+   * Drops a client id if another memory has it, as with copies of a note, or if the memory already has another one.
    */
   #withOwnId(entry: Entry, kept: Kept = {}): Kept {
-    const { externalId, ...others } = kept;
-    if (externalId === undefined) return kept;
-    const owner = this.#byExternalId.get(externalId) ?? entry;
-    if (owner === entry && (entry.kept.externalId ?? externalId) === externalId) {
-      this.#byExternalId.set(externalId, entry);
+    const { clientId, ...others } = kept;
+    if (clientId === undefined) return kept;
+    const owner = this.#byClientId.get(clientId) ?? entry;
+    if (owner === entry && (entry.kept.clientId ?? clientId) === clientId) {
+      this.#byClientId.set(clientId, entry);
       return kept;
     }
     this.notCarry("id");
@@ -200,7 +200,7 @@ export class GraphDraft {
       const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify({ [name]: value }))}`;
       this.refuse("part", what, "the first one is kept");
     }
-    if (first.kept?.externalId !== undefined && second.kept?.externalId !== undefined) this.notCarry("id");
+    if (first.kept?.clientId !== undefined && second.kept?.clientId !== undefined) this.notCarry("id");
     return {
       kept: {
         ...firstOf(first.kept, second.kept),

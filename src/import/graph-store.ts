@@ -6,7 +6,7 @@ export interface StoredMemory {
   readonly title: string;
   readonly content: string;
   readonly tags: readonly string[];
-  readonly external_id?: string | null;
+  readonly client_id?: string | null;
   readonly version: number;
 }
 

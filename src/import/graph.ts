@@ -5,7 +5,7 @@ export interface Kept {
   readonly confidence?: number | undefined;
   readonly context?: JsonObject | undefined;
   /** The id that it had. */
-  readonly externalId?: string | undefined;
+  readonly clientId?: string | undefined;
   readonly createdAt?: Date | undefined;
   readonly updatedAt?: Date | undefined;
   readonly expiresAt?: Date | undefined;

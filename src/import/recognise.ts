@@ -155,7 +155,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const kept = takeKept({ place, value }, fields, { id, grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
-  if (identifier && id !== name && kept.externalId === undefined) draft.notCarry(identifier.label);
+  if (identifier && id !== name && kept.clientId === undefined) draft.notCarry(identifier.label);
   const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });
@@ -177,7 +177,7 @@ function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind):
   const asEnd = (value: unknown) => [asTime(value)].find((end) => end && isKept(end));
   return {
     context: isContext && Object.keys(context).length > 0 ? context : undefined,
-    externalId: id !== undefined && UUID.test(id) ? id : undefined,
+    clientId: id !== undefined && UUID.test(id) ? id : undefined,
     confidence: grows ? undefined : fields.take(["confidence"], asShare),
     ...times,
     expiresAt: fields.take(["expiresat", "expirationdate"], asEnd),

@@ -31,6 +31,10 @@ interface Restoring {
   readonly lengthMax?: number;
 }
 
+/** Earlier exports call a client's own id `external_id`. */
+const inPresentNames = ({ external_id: clientId, ...fields }: Fields): Fields =>
+  clientId === undefined ? fields : { ...fields, client_id: clientId };
+
 /** How many records are read before they are sent. */
 const READ_AT_ONCE = 500;
 
@@ -66,7 +70,7 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
       if (line.kind !== kind || waiting.length === READ_AT_ONCE) await send();
       kind = line.kind;
       read[kind === "memory" ? "memories" : "relationships"]++;
-      waiting.push(line.fields);
+      waiting.push(inPresentNames(line.fields));
     }
   }
   await send();

@@ -65,11 +65,11 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   const notes: { note: Note; same: StoredMemory | undefined }[] = [];
   for (const note of graph.notes.values()) {
     const same = stored.byTitle.get(note.title)?.find((memory) => isSame(note, memory));
-    const { externalId = "" } = note.kept ?? {};
-    if (same || !stored.byExternalId.get(externalId)) notes.push({ note, same });
+    const { clientId = "" } = note.kept ?? {};
+    if (same || !stored.byClientId.get(clientId)) notes.push({ note, same });
     else {
       report.notTaken.push({ kind: "memory", what: labelOf(note), reason: CHANGED });
-      ids.set(note.key, stored.byExternalId.get(externalId) ?? "");
+      ids.set(note.key, stored.byClientId.get(clientId) ?? "");
       onStep();
     }
   }
@@ -154,25 +154,25 @@ const CHANGED = "the graph has this memory by its id, with another title, type o
 
 interface Stored {
   readonly byTitle: ReadonlyMap<string, StoredMemory[]>;
-  /** The ids of memories by their external ids. */
-  readonly byExternalId: ReadonlyMap<string, string>;
+  /** The ids of memories by their client ids. */
+  readonly byClientId: ReadonlyMap<string, string>;
 }
 
-/** Reads the stored memories that have the title or the external id of a note. */
+/** Reads the stored memories that have the title or the client id of a note. */
 async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Stored> {
   const byTitle = new Map<string, StoredMemory[]>();
-  const byExternalId = new Map<string, string>();
+  const byClientId = new Map<string, string>();
   const wanted = new Set<string>();
-  for (const { title, kept: { externalId } = {} } of notes.values()) {
+  for (const { title, kept: { clientId } = {} } of notes.values()) {
     byTitle.set(title, []);
-    if (externalId !== undefined) wanted.add(externalId);
+    if (clientId !== undefined) wanted.add(clientId);
   }
-  // Any memory may have the external id, so all are read, not only those with the tag.
+  // Any memory may have the client id, so all are read, not only those with the tag.
   for await (const memory of notes.size === 0 ? [] : store.memories(wanted.size === 0 ? tag : undefined)) {
     byTitle.get(memory.title)?.push(memory);
-    if (memory.external_id != null && wanted.has(memory.external_id)) byExternalId.set(memory.external_id, memory.id);
+    if (memory.client_id != null && wanted.has(memory.client_id)) byClientId.set(memory.client_id, memory.id);
   }
-  return { byTitle, byExternalId };
+  return { byTitle, byClientId };
 }
 
 /**

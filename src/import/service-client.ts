@@ -254,8 +254,8 @@ function refuseWithoutPlace(error: unknown): never {
 }
 
 const contentsOf = ({ type, title, content, summary, tags, importance, kept = {} }: Note) => {
-  const { context, confidence, externalId: external_id, expiresAt: expires_at } = kept;
-  return { type, title, content, summary, tags, importance, confidence, context, external_id, expires_at };
+  const { context, confidence, clientId: client_id, expiresAt: expires_at } = kept;
+  return { type, title, content, summary, tags, importance, confidence, context, client_id, expires_at };
 };
 
 interface MemoryPage {

@@ -265,7 +265,7 @@ function normalizeId(value: unknown): unknown {
 }
 
 /** Longest id that a client may give a memory. */
-export const EXTERNAL_ID_MAX = 200;
+export const CLIENT_ID_MAX = 200;
 
 /** An id that no memory has, since a client's own id cannot be blank. */
 const NO_NAME = "";

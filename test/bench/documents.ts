@@ -2,7 +2,7 @@
 export const DOCUMENTS = {
   get: `query Get($id: ID!) {
   memory(id: $id) {
-    id type title content summary tags importance context confidence externalId expiresAt createdAt updatedAt version createdBy
+    id type title content summary tags importance context confidence clientId expiresAt createdAt updatedAt version createdBy
   }
 }`,
   related: `query Related($id: ID!) {
@@ -10,7 +10,7 @@ export const DOCUMENTS = {
 }`,
   create: `mutation Create($input: CreateMemoryInput!) {
   createMemory(input: $input) {
-    id type title content summary tags importance context confidence externalId expiresAt createdAt updatedAt version createdBy
+    id type title content summary tags importance context confidence clientId expiresAt createdAt updatedAt version createdBy
   }
 }`,
   search: `query Search($query: String!) {

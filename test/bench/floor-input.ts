@@ -41,13 +41,13 @@ const FIELDS = new Set([
   "importance",
   "context",
   "confidence",
-  "external_id",
+  "client_id",
 ]);
 
 export function newMemory(body: Readonly<Record<string, unknown>>): Contents {
   for (const name of Object.keys(body)) if (!FIELDS.has(name)) throw new Refusal(400);
   const { summary = null, tags = [], importance = 0.5, context = null, confidence = 0.8 } = body;
-  const { external_id: externalId = null } = body;
+  const { client_id: clientId = null } = body;
   const type = textOf(body["type"], 1, 50);
   if (!/^[a-z][a-z0-9_]{0,49}$/.test(type)) throw new Refusal(400);
   if (!Array.isArray(tags) || tags.length > 50) throw new Refusal(400);
@@ -64,7 +64,7 @@ export function newMemory(body: Readonly<Record<string, unknown>>): Contents {
     importance,
     context,
     confidence,
-    externalId: externalId === null ? null : notBlank(textOf(externalId, 1, 200)),
+    clientId: clientId === null ? null : notBlank(textOf(clientId, 1, 200)),
     expiresAt: null,
   };
 }

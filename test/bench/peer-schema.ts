@@ -19,7 +19,7 @@ type Memory {
   importance: Float!
   context: JSONObject
   confidence: Float!
-  externalId: String
+  clientId: String
   expiresAt: DateTimeISO
   createdAt: DateTimeISO!
   updatedAt: DateTimeISO!

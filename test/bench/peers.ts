@@ -39,7 +39,7 @@ export const PEERS: readonly Peer[] = [
     documents: {
       [GRAPHQL_GET]: `query Get($id: UUID!) {
   memory: ownMemory(id: $id) {
-    id: rowId type title content summary tags importance context confidence externalId expiresAt createdAt updatedAt
+    id: rowId type title content summary tags importance context confidence clientId expiresAt createdAt updatedAt
     version createdBy
   }
 }`,

@@ -110,6 +110,21 @@ it("writes MemoryGraph's JSON, from which an import makes the same graph", async
   expect(await listsIn(second)).toEqual(await listsIn(first));
 });
 
+it("restores exports of earlier versions, which called a client's own id external_id", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await ann.did(createMemories, { memories: [{ ...NOTE, title: "Named", clientId: "note-1" }], relationships: [] });
+  const file = join(await aFolder(), "graph.jsonl");
+  await runHere(exportProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+  await writeFile(file, (await readFile(file, "utf8")).replace('"client_id":"note-1"', '"external_id":"note-1"'));
+
+  const { output } = await runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: bob.key });
+
+  expect(output).toContain("Restored 1 memory and 0 relationships");
+  expect(await bob.did(memory, { id: "note-1" })).toMatchObject({ title: "Named", clientId: "note-1" });
+});
+
 it("restores exports with one record or none, and refuses files that are cut off or too long", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -172,7 +187,7 @@ it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs 
   const folder = await aFolder();
   const file = join(folder, "graph");
   const { memoryIds } = await ann.did(createMemories, {
-    memories: [{ ...NOTE, title: "Caf\u00e9", externalId: "one" }],
+    memories: [{ ...NOTE, title: "Caf\u00e9", clientId: "one" }],
   });
   await runHere(exportProgram, [file, "--format", format, "--url", url], { MEMORY_GRAPH_KEY: ann.key });
   const withEnds = (await readFile(file, "utf8")).replaceAll("\n", "\r\n");

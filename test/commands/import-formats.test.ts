@@ -56,11 +56,11 @@ it("reads mem0's texts, categories, metadata, ids and times, and counts hashes",
   ]);
   expect(Array.from(graph.notes.values(), ({ kept }) => kept)).toMatchObject([
     {
-      externalId: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a11",
+      clientId: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a11",
       createdAt: new Date("2025-07-12T09:11:46.311Z"),
       updatedAt: new Date("2025-07-12T09:11:46.311Z"),
     },
-    { externalId: "b0a1f0c2-1c77-4f2d-8f44-52f1f7a2b9de", createdAt: new Date("2025-07-13T10:00:00Z") },
+    { clientId: "b0a1f0c2-1c77-4f2d-8f44-52f1f7a2b9de", createdAt: new Date("2025-07-13T10:00:00Z") },
   ]);
   expect(graph.memories).toEqual({ read: 2, merged: 0 });
   expect(leftOut(graph)).toEqual([
@@ -199,7 +199,7 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
 
   const [nodes, blocks] = [readText(JSON.stringify(graphiti)), readText(JSON.stringify(letta))];
 
-  expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { externalId: ann } });
+  expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { clientId: ann } });
   expect(linksOf(nodes)).toEqual([["Ann", "WORKS_AT", "Acme", "fact: Ann works at Acme"]]);
   expect(leftOut(nodes)).toEqual([]);
   expect([...blocks.notes.values()]).toMatchObject([{ title: "human", content: "Is Ann" }]);

@@ -211,7 +211,7 @@ describe("reading", () => {
 
     expect([...graph.notes.values()][0]).toMatchObject({
       ...{ summary: "First", importance: 0.9, tags: ["a", "b"] },
-      kept: { externalId: one, context: { project_path: "/a", of: "b" } },
+      kept: { clientId: one, context: { project_path: "/a", of: "b" } },
     });
     expect([...graph.links.values()]).toMatchObject([
       { strength: 0.9, confidence: 0.7, context: "strength: 0.2; confidence: 0.1" },

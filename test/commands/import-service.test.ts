@@ -116,12 +116,12 @@ describe("importing into the service", () => {
     expect(again.memories).toMatchObject({ created: 0, existing: 3 });
     const { Retry, Later, Third } = await memoriesOf(ann);
     expect(Retry).toMatchObject({
-      ...{ externalId: id, confidence: 0.7, context: { project_path: "/app", deep: [{ a: null }] } },
+      ...{ clientId: id, confidence: 0.7, context: { project_path: "/app", deep: [{ a: null }] } },
       ...{ createdAt: new Date("2025-11-30T09:00:00.123Z"), updatedAt: new Date("2025-11-30T10:53:20.500Z") },
       ...{ expiresAt: new Date("2999-01-01T00:00:00Z"), createdBy: ann.caller.userId, content: "Wait." },
     });
-    expect(Later).toMatchObject({ externalId: other, content: "Now.\n\nexpires_at: 2020-01-01", expiresAt: null });
-    expect(Third).toMatchObject({ externalId: null, context: null, content: "Of no time." });
+    expect(Later).toMatchObject({ clientId: other, content: "Now.\n\nexpires_at: 2020-01-01", expiresAt: null });
+    expect(Third).toMatchObject({ clientId: null, context: null, content: "Of no time." });
     const page = await ask(`${url}/v1/memories`, { key: ann.key });
     expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
   });
@@ -175,7 +175,7 @@ describe("importing into the service", () => {
     expect(report).toMatchObject({ memories: { created: 2, merged: 2 }, notTaken: [] });
     expect([...report.notCarried]).toEqual([["id", 2]]);
     const { A, B } = await memoriesOf(ann);
-    expect([A?.externalId, B?.externalId]).toEqual([id, null]);
+    expect([A?.clientId, B?.clientId]).toEqual([id, null]);
   });
 
   it("leaves a memory unchanged that was edited on either side, says so, and links it", async () => {

@@ -46,7 +46,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   async "404"({ world, url, ann, operation, input }) {
     // An id that the client chooses is new or known, never wrong.
-    const isName = (name: string) => /(id|token)$/i.test(name) && name !== "externalId";
+    const isName = (name: string) => /(id|token)$/i.test(name) && name !== "clientId";
     const unknown = Object.entries(input).map(([name, value]) => [name, isName(name) ? "nothing" : value]);
     if (unknown.some(([, value]) => value === "nothing")) {
       return askRest(url, ann.key, operation, Object.fromEntries(unknown));

@@ -4,7 +4,7 @@ import {
   TAGS,
   TYPES,
   type Wanted,
-  drawExternalId,
+  drawClientId,
   drawMemory,
   memoryAt,
   passes,
@@ -23,7 +23,7 @@ export const createMemories = defineMove<Bulk>({
     const graph = drawGraph(draw);
     const memories = ["one", "two"].map((ref) => ({
       ...{ ref, type: draw.one(TYPES), title: `${model.newWord()} of many`, content: `About ${model.newWord()}.` },
-      ...(draw.once(4) ? { externalId: drawExternalId(model, draw) } : {}),
+      ...(draw.once(4) ? { clientId: drawClientId(model, draw) } : {}),
     }));
     const other = draw.once(2) ? drawMemory(model, me, draw, graph) : "two";
     const relationshipType = draw.one(["CAUSES", "SOLVES"]);
@@ -34,8 +34,8 @@ export const createMemories = defineMove<Bulk>({
     const ends = links.flatMap(({ fromMemoryId, toMemoryId }) => [fromMemoryId, toMemoryId]);
     const refs = given.map(({ ref }) => ref);
     for (const end of ends) if (!refs.includes(end)) memoryAt(model, me, { graph: choice, id: end });
-    const names = given.flatMap(({ externalId }) => externalId ?? []);
-    const taken = model.memoriesIn(graph).some((known) => names.includes(presentOf(known).externalId ?? ""));
+    const names = given.flatMap(({ clientId }) => clientId ?? []);
+    const taken = model.memoriesIn(graph).some((known) => names.includes(presentOf(known).clientId ?? ""));
     if (taken || new Set(names).size < names.length) refuse("conflict", "memory_exists");
     return {
       output: { existingRelationships: 0 },
@@ -115,7 +115,7 @@ const DEFAULTS = {
   importance: 0.5,
   context: null,
   confidence: 0.8,
-  externalId: null,
+  clientId: null,
   expiresAt: null,
 };
 

@@ -28,31 +28,31 @@ export const IMPORTANCES = [0.5, 0, 0.25, 0.75, 1] as const;
 export const likelyGraph = (model: Model, { user }: Caller, choice: GraphChoice): Graph =>
   choice === "personal" ? user.personal : (model.teamOf(user)?.graph ?? user.personal);
 
-/** A name for a memory: its id, or sometimes its external id. */
+/** A name for a memory: its id, or sometimes its client id. */
 export function drawMemory(model: Model, me: Caller, draw: Draw, choice: GraphChoice): string {
   const id = drawId(model, draw, model.memoriesIn(likelyGraph(model, me, choice)), model.memories);
   const known = draw.once(3) ? model.memories.find((memory) => memory.id === id) : undefined;
-  return (known && presentOf(known).externalId) ?? id;
+  return (known && presentOf(known).clientId) ?? id;
 }
 
 /** The fields that a client can set besides the texts. */
 export const drawFurther = (model: Model, draw: Draw) => ({
   context: draw.once(3) ? draw.one(CONTEXTS) : undefined,
   confidence: draw.once(4) ? draw.one(IMPORTANCES) : undefined,
-  externalId: draw.once(3) ? drawExternalId(model, draw) : undefined,
+  clientId: draw.once(3) ? drawClientId(model, draw) : undefined,
 });
 
-/** A new external id, or sometimes one that a memory has. */
-export function drawExternalId(model: Model, draw: Draw): string {
+/** A new client id, or sometimes one that a memory has. */
+export function drawClientId(model: Model, draw: Draw): string {
   const known = draw.once(4) ? draw.one(model.memories) : undefined;
-  return (known && presentOf(known).externalId) ?? `m-${model.newWord()}`;
+  return (known && presentOf(known).clientId) ?? `m-${model.newWord()}`;
 }
 
-/** @throws Refused when another memory of the graph has this external id. */
-export function refuseTaken(model: Model, graph: Graph, externalId: unknown, self?: Memory): void {
+/** @throws Refused when another memory of the graph has this client id. */
+export function refuseTaken(model: Model, graph: Graph, clientId: unknown, self?: Memory): void {
   const others = model.memoriesIn(graph).filter((memory) => memory !== self);
-  const isTaken = others.some((memory) => presentOf(memory).externalId === externalId);
-  if (externalId != null && isTaken) refuse("conflict", "external_id_exists");
+  const isTaken = others.some((memory) => presentOf(memory).clientId === clientId);
+  if (clientId != null && isTaken) refuse("conflict", "client_id_exists");
 }
 
 export function drawPlace(model: Model, me: Caller, draw: Draw): Place {

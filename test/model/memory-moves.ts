@@ -7,7 +7,7 @@ import {
   TYPES,
   type Wanted,
   defined,
-  drawExternalId,
+  drawClientId,
   drawFilter,
   drawFurther,
   drawPlace,
@@ -38,10 +38,10 @@ export const createMemory = defineMove<Choice & Omit<Wanted, "summary"> & { summ
   expect(model, me, input) {
     const graph = graphOf(model, me, input.graph);
     const { type = "", title = "", content = "", summary = null, importance = 0.5 } = input;
-    const { context = null, confidence = 0.8, externalId = null } = input;
-    const further = { context, confidence, externalId, expiresAt: null };
+    const { context = null, confidence = 0.8, clientId = null } = input;
+    const further = { context, confidence, clientId, expiresAt: null };
     const said = { type, title, content, summary, tags: normal(input.tags ?? []), importance, ...further };
-    refuseTaken(model, graph, externalId);
+    refuseTaken(model, graph, clientId);
     return {
       output: { ...said, version: 1, createdBy: me.user.id, relationships: [], relationshipsTotal: 0 },
       effect({ id, createdAt }) {
@@ -54,8 +54,8 @@ export const createMemory = defineMove<Choice & Omit<Wanted, "summary"> & { summ
   },
 });
 
-/** Creates the memory, or replaces the one with this external id or id. */
-export const putMemory = defineMove<Choice & Wanted & { externalId: string }>({
+/** Creates the memory, or replaces the one with this client id or id. */
+export const putMemory = defineMove<Choice & Wanted & { clientId: string }>({
   weight: 5,
   input: (model, _me, draw) => ({
     graph: drawGraph(draw),
@@ -63,14 +63,14 @@ export const putMemory = defineMove<Choice & Wanted & { externalId: string }>({
     title: `${model.newWord()} put`,
     content: `About ${model.newWord()}.`,
     ...drawFurther(model, draw),
-    externalId: (draw.once(6) ? draw.one(model.memories)?.id : undefined) ?? drawExternalId(model, draw),
+    clientId: (draw.once(6) ? draw.one(model.memories)?.id : undefined) ?? drawClientId(model, draw),
   }),
   expect(model, me, { graph: choice, ...input }) {
     const graph = graphOf(model, me, choice);
     const defaults = { type: "", title: "", content: "", summary: null, tags: [], importance: 0.5 };
     const said = { ...defaults, context: null, confidence: 0.8, ...defined(input) } as Said;
-    const there = model.memoryCalled(graph, input.externalId);
-    const next = { ...said, externalId: there ? presentOf(there).externalId : said.externalId, by: me.user };
+    const there = model.memoryCalled(graph, input.clientId);
+    const next = { ...said, clientId: there ? presentOf(there).clientId : said.clientId, by: me.user };
     if (there) {
       const { by: _by, ...now } = next;
       const output = { ...now, id: there.id, version: versionOf(there) + 1, createdBy: there.createdBy.id };
@@ -141,7 +141,7 @@ export const updateMemory = defineMove<Place & Wanted & { expectedVersion?: numb
       tags: draw.once(4) ? draw.some(TAGS) : undefined,
       importance: draw.once(4) ? draw.one(IMPORTANCES) : undefined,
       ...drawFurther(model, draw),
-      ...(draw.once(6) ? draw.one([{ context: null }, { externalId: null }]) : {}),
+      ...(draw.once(6) ? draw.one([{ context: null }, { clientId: null }]) : {}),
       expectedVersion: draw.once(3) ? draw.one([version, version + 1, Math.max(1, version - 1)]) : undefined,
     };
   },
@@ -150,7 +150,7 @@ export const updateMemory = defineMove<Place & Wanted & { expectedVersion?: numb
     if (Object.keys(changes).length === 0) refuse("bad_request");
     const found = memoryAt(model, me, { graph, id });
     if (expectedVersion !== undefined && expectedVersion !== versionOf(found)) refuse("conflict", "version_mismatch");
-    refuseTaken(model, found.graph, changes["externalId"], found);
+    refuseTaken(model, found.graph, changes["clientId"], found);
     const next = { ...presentOf(found), ...changes, by: me.user };
     const { by: _by, ...said } = next;
     return {
@@ -217,7 +217,7 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
     if (cut.length > 0 && !dropRelationships) refuse("conflict", "relationships_would_be_lost");
     const there = model.memoriesIn(team.graph);
     if (moved.some(({ id }) => there.some((known) => known.id === id))) refuse("conflict", "memory_exists");
-    for (const each of moved) refuseTaken(model, team.graph, presentOf(each).externalId);
+    for (const each of moved) refuseTaken(model, team.graph, presentOf(each).clientId);
     return {
       output: {
         memories: moved.length,

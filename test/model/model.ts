@@ -60,7 +60,7 @@ export interface Said {
   readonly importance: number;
   readonly context: unknown;
   readonly confidence: number;
-  readonly externalId: string | null;
+  readonly clientId: string | null;
   readonly expiresAt: null;
 }
 
@@ -258,10 +258,10 @@ export class Model {
     return this.memories.filter((memory) => memory.graph === graph).sort(newestFirst);
   }
 
-  /** The memory with this id or external id. */
+  /** The memory with this id or client id. */
   memoryCalled(graph: Graph, name: string): Memory | undefined {
     const all = this.memoriesIn(graph);
-    return all.find(({ id }) => id === name) ?? all.find((memory) => presentOf(memory).externalId === name);
+    return all.find(({ id }) => id === name) ?? all.find((memory) => presentOf(memory).clientId === name);
   }
 
   linksIn(graph: Graph): Link[] {

@@ -23,7 +23,7 @@ function linkAt(model: Model, me: Caller, { graph, id }: Place): Link {
 }
 
 const placeOf = ({ memories }: Model, name: string) =>
-  memories.find((memory) => memory.id === name || presentOf(memory).externalId === name);
+  memories.find((memory) => memory.id === name || presentOf(memory).clientId === name);
 
 interface Wanted {
   readonly graph?: GraphChoice;

@@ -16,7 +16,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   project: ["x".repeat(501)],
   createdAfter: ["yesterday"],
   strength: [1.01],
-  externalId: ["", " ", "x".repeat(201)],
+  clientId: ["", " ", "x".repeat(201)],
   confidence: [-1],
   relationshipType: ["solves!"],
   // One above the bound: for much larger limits GraphQL would refuse the cost instead.

@@ -194,7 +194,7 @@ async function doOtherThings(world: World): Promise<void> {
   const first = await aMemory(ann, { title: "The automobile", content: "Retry with backoff: src/app.ts." });
   const second = await aMemory(ann, { title: "Another", content: "An exponential backoff, a timeout" });
   const words = Array.from({ length: 2 * LIMITS.search.uncountedWords }, (_, at) => `word${at}x`).join(" ");
-  await ann.did(createMemory, { type: "general", title: "Words", content: words, externalId: "words" });
+  await ann.did(createMemory, { type: "general", title: "Words", content: words, clientId: "words" });
   await aLink(ann, first, second, { relationshipType: "REPLACES" });
   await ann.did(relationships, { memoryId: first.id });
   await ann.did(deleteMemories, { tags: ["none"], dryRun: true });

@@ -26,6 +26,7 @@ export async function runProcess(name: string, words: readonly string[], environ
 /** Runs it in this process, which saves the second that Node needs to start. One at a time: they share the output. */
 export async function runHere(program: Command, words: readonly string[], environment: Environment): Promise<Ran> {
   const said = { output: "", errors: "" };
+  const listeners = process.listeners("SIGINT");
   const writeOut = (part: string) => void (said.output += part);
   const writeErr = (part: string) => void (said.errors += part);
   for (const command of [program, ...program.commands]) command.configureOutput({ writeOut, writeErr });
@@ -41,6 +42,7 @@ export async function runHere(program: Command, words: readonly string[], enviro
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {
     process.exitCode = undefined;
+    for (const added of process.listeners("SIGINT")) if (!listeners.includes(added)) process.off("SIGINT", added);
     vi.unstubAllEnvs();
     for (const spy of spies) spy.mockRestore();
   }

@@ -150,7 +150,7 @@ export function exampleInput(
     revokeApiKey: { id: keys[0] },
     rotateApiKey: { id: keys[1] },
     createMemory: { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." },
-    putMemory: { type: "solution", title: "Retry", content: "Wait longer.", externalId: "retry" },
+    putMemory: { type: "solution", title: "Retry", content: "Wait longer.", clientId: "retry" },
     createMemories: {
       memories: [
         { type: "solution", title: "Retry", content: "Wait longer.", ref: "new" },

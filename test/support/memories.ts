@@ -35,7 +35,7 @@ export const everythingSaid = (word: string, importance: number) => ({
   ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
   ...{ type: word, tags: [word, "more"], importance, confidence: 1 - importance },
   context: { ...CONTEXT, project_path: `/${word}` },
-  externalId: `${word} externalId`,
+  clientId: `${word} clientId`,
   expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
 });
 

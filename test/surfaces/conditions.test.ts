@@ -40,15 +40,15 @@ it("refuses a condition that a change would not check, and a version that is non
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
-  const { id } = await ann.did(putMemory, { ...NOTE, externalId: "mine" });
+  const { id } = await ann.did(putMemory, { ...NOTE, clientId: "mine" });
   const other = await aMemory(ann);
   const made = { fromMemoryId: id, toMemoryId: other.id, relationshipType: "SOLVES" };
   const { id: link } = await ann.did(createRelationship, made);
   const requests: ReadonlyArray<readonly [method: string, path: string, header: string, value: string, body?: object]> =
     [
       ["DELETE", `/v1/memories/${id}`, "If-Match", '"7"'],
-      ["PUT", "/v1/memories", "If-Match", '"7"', { ...NOTE, external_id: "mine" }],
-      ["PUT", "/v1/memories", "If-None-Match", "*", { ...NOTE, external_id: "mine" }],
+      ["PUT", "/v1/memories", "If-Match", '"7"', { ...NOTE, client_id: "mine" }],
+      ["PUT", "/v1/memories", "If-None-Match", "*", { ...NOTE, client_id: "mine" }],
       ["PATCH", `/v1/memories/${id}`, "If-None-Match", '"1"', { title: "New" }],
       ["PATCH", `/v1/memories/${id}`, "If-Match", '"1", "2"', { title: "New" }],
       ["PATCH", `/v1/relationships/${link}`, "If-Match", '"1"', { strength: 1 }],

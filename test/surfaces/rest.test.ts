@@ -23,7 +23,7 @@ it("answers a creation with the whole memory, its Location and its version", asy
   expect(made.headers.get("content-type")).toBe("application/json; charset=utf-8");
   expect(made.body).toEqual({
     ...{ id, ...NOTE, summary: null, tags: ["net"], importance: 0.1 },
-    ...{ context: null, confidence: 0.8, external_id: null, expires_at: null, superseded_by: null },
+    ...{ context: null, confidence: 0.8, client_id: null, expires_at: null, superseded_by: null },
     ...{ created_at: TIME, updated_at: TIME, version: 1, created_by: ann.caller.userId },
     ...{ relationships: [], relationships_total: 0 },
   });
@@ -104,7 +104,7 @@ it("says what is wrong with a query string: a value given twice, a plus sign tha
   expect(await problemsOf(`created_after=${encodeURIComponent(time)}`)).toEqual([200, undefined]);
 });
 
-it("finds memories whose external ids are path segments, encoded as documented", async () => {
+it("finds memories whose client ids are path segments, encoded as documented", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -112,10 +112,10 @@ it("finds memories whose external ids are path segments, encoded as documented",
 
   expect(words).toEqual(expect.arrayContaining(["search", "bulk"]));
   for (const word of words) {
-    const { id } = await ann.did(putMemory, { ...NOTE, externalId: word });
+    const { id } = await ann.did(putMemory, { ...NOTE, clientId: word });
     const encoded = `%${word.charCodeAt(0).toString(16)}${word.slice(1)}`;
     const found = await ask(`${url}/v1/memories/${encoded}`, { key: ann.key });
-    expect(found).toMatchObject({ status: 200, body: { id, external_id: word } });
+    expect(found).toMatchObject({ status: 200, body: { id, client_id: word } });
   }
 });
 

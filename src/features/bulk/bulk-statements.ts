@@ -17,7 +17,7 @@ const MEMORY: Readonly<Record<string, SqlType>> = {
 };
 
 /**
- * Stores memories, given as JSON. Returns those whose ids and external ids were not taken. SQL, since a call has
+ * Stores memories, given as JSON. Returns those whose ids and client ids were not taken. SQL, since a call has
  * hundreds of them, and Prisma would write numbers in their contexts in another way than they were measured.
  */
 export const storeMemories = defineStatement({

@@ -1,11 +1,11 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { EXTERNAL_ID_MAX, Nested, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX, Nested, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import {
-  ExternalIdField,
+  ClientIdField,
   GraphFull,
   GraphInput,
   MEMORY_EXAMPLE,
@@ -29,8 +29,8 @@ export const costOfItems = (items: number): number => Math.max(1, Math.ceil(item
 
 @InputType({ description: "One of the memories to store." })
 export class BulkMemoryInput extends NewMemory(Object) {
-  @ExternalIdField()
-  externalId?: string | null;
+  @ClientIdField()
+  clientId?: string | null;
 
   @Field(() => String, {
     nullable: true,
@@ -38,7 +38,7 @@ export class BulkMemoryInput extends NewMemory(Object) {
   })
   @Nullable()
   @NotBlank()
-  @TextLength(1, EXTERNAL_ID_MAX)
+  @TextLength(1, CLIENT_ID_MAX)
   ref?: string | null;
 }
 
@@ -80,7 +80,7 @@ export const createMemories = defineOperation({
   summary: `Stores up to ${ITEMS_MAX} memories and relationships together: all of them or none.`,
   notes:
     `${itemsPerRequest} of them count as one request of the rate limit. A relationship refers to a new memory by ` +
-    "its `ref`, and to an existing one by its id or external id.",
+    "its `ref`, and to an existing one by its id or client id.",
   input: CreateMemoriesInput,
   output: CreatedMemories,
   permission: "memories:write",

@@ -16,7 +16,7 @@ import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import {
-  ExternalIdField,
+  ClientIdField,
   GraphFull,
   GraphInput,
   MEMORY_EXAMPLE,
@@ -48,8 +48,8 @@ export class RestoredMemoryInput extends NewMemory(Object) {
   @Form(UUID, NOT_A_UUID)
   id!: string;
 
-  @ExternalIdField("The client's own id that it had.", NotBlank())
-  externalId?: string | null;
+  @ClientIdField("The client's own id that it had.", NotBlank())
+  clientId?: string | null;
 
   @Field(() => Int, { defaultValue: 1, description: "The version that it was at; earlier ones are not restored." })
   @Between(1, VERSION_MAX)

@@ -64,8 +64,8 @@ export async function storeAll(
   if (others.length > 0) {
     if (!keepsExisting) throw new MemoryExists();
     const ids = others.map(({ id }) => id);
-    // A memory whose external id belongs to another memory must not be left out silently.
-    if ((await database.run(memoriesByIds, { graphId, ids, externalIds: [] })).length < ids.length)
+    // A memory whose client id belongs to another memory must not be left out silently.
+    if ((await database.run(memoriesByIds, { graphId, ids, clientIds: [] })).length < ids.length)
       throw new MemoryExists();
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }

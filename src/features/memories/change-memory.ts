@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
-import { refuseTakenId } from "./external-id-exists.js";
+import { refuseTakenId } from "./client-id-exists.js";
 import { assertRoom, settle } from "./graph-room.js";
 import type { Memory } from "./memory.js";
 import { type Contents, SELECT_CONTENTS, UNREAD, bytesOf, jsonOf, memoryBytes } from "./memory-columns.js";
@@ -30,7 +30,7 @@ export interface Change {
 /**
  * Changes a memory and keeps its previous state as a version. Call it in a transaction. Undefined if there is no such
  * memory.
- * @throws VersionMismatch, ExternalIdExists, or what `settle` throws.
+ * @throws VersionMismatch, ClientIdExists, or what `settle` throws.
  */
 export async function changeMemory(
   context: Context,
@@ -38,8 +38,8 @@ export async function changeMemory(
   { changes, expectedVersion }: Change,
 ): Promise<Memory | undefined> {
   const { caller, database, now } = context;
-  const { graphId, id, externalId = null } = place;
-  const [kept] = await database.run(keepVersion, { graphId, id, externalId, expectedVersion });
+  const { graphId, id, clientId = null } = place;
+  const [kept] = await database.run(keepVersion, { graphId, id, clientId, expectedVersion });
   if (!kept) {
     if (expectedVersion !== null) await assertNotThere(context, place);
     return undefined;

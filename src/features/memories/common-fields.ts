@@ -1,5 +1,5 @@
 import { Field } from "type-graphql";
-import { EXTERNAL_ID_MAX, Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX, Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
 import { TYPE_FORM } from "./memory-contents.js";
 
@@ -7,19 +7,19 @@ import { TYPE_FORM } from "./memory-contents.js";
  * The form of a client's own id. By `.` and `..` no path could name the memory: clients remove them from a path, even if
  * they are encoded.
  */
-export const ExternalIdForm = (): PropertyDecorator =>
+export const ClientIdForm = (): PropertyDecorator =>
   Form(/^(?!\.{1,2}$)[\s\S]*\S/, "must not be blank, nor . or .., which no path can contain");
 
 /** The id that a client gives a memory; may be left out. */
-export const ExternalIdField = (
+export const ClientIdField = (
   description = "A client's own id for it, unique in the graph; understood wherever its `id` is.",
-  form = ExternalIdForm(),
+  form = ClientIdForm(),
 ): PropertyDecorator =>
   combine(
     Field(() => String, { nullable: true, description }),
     Nullable(),
     form,
-    TextLength(1, EXTERNAL_ID_MAX),
+    TextLength(1, CLIENT_ID_MAX),
     Marked("notForAgents"),
   );
 

@@ -1,7 +1,7 @@
 import { Field, InputType } from "type-graphql";
 import { Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { ExternalIdExists } from "./external-id-exists.js";
+import { ClientIdExists } from "./client-id-exists.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
 import { Memory } from "./memory.js";
@@ -10,13 +10,13 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { NewMemory, assertHolds } from "./memory-input.js";
 import { insertMemory } from "./insert-memory.js";
 import { findSimilar } from "./find-similar.js";
-import { ExternalIdField } from "./common-fields.js";
+import { ClientIdField } from "./common-fields.js";
 import { hintOfType } from "./memory-types.js";
 
 @InputType({ description: "A memory to store." })
 export class CreateMemoryInput extends NewMemory(GraphInput) {
-  @ExternalIdField()
-  externalId?: string | null;
+  @ClientIdField()
+  clientId?: string | null;
 
   @Field(() => Boolean, {
     nullable: true,
@@ -33,7 +33,7 @@ export const createMemory = defineOperation({
   input: CreateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [ExternalIdExists, NoTeamGraph, GraphFull],
+  failures: [ClientIdExists, NoTeamGraph, GraphFull],
   rest: { method: "POST", path: "/v1/memories", status: 201, location: "/v1/memories/:id" },
   mcp: {
     name: "store_memory",
@@ -65,7 +65,7 @@ export const createMemory = defineOperation({
     const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
     const similar = isWanted ? { similar: await findSimilar(context, graphId, input) } : {};
     const stored = await insertMemory(context, graphId, contentsOf(input));
-    if (!stored) throw new ExternalIdExists();
+    if (!stored) throw new ClientIdExists();
     return { ...stored, ...similar };
   },
 });

@@ -9,7 +9,7 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @InputType({ description: "Which memory to delete." })
 export class DeleteMemoryInput extends GraphInput {
-  @MemoryIdField("The memory's id, or its external id.")
+  @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 }
 

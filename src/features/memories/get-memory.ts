@@ -10,7 +10,7 @@ import { withResolvedId } from "./resolve-memory-id.js";
 
 @ArgsType()
 export class MemoryInput extends GraphInput {
-  @MemoryIdField("The memory's id, or its external id.")
+  @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 }
 

@@ -41,7 +41,7 @@ export {
 export { findNarrowed, wordsOf } from "./find-narrowed.js";
 export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
 export {
-  ExternalIdField,
+  ClientIdField,
   IncludeExpiredField,
   ProjectField,
   TypesField,

@@ -5,7 +5,7 @@ import { type Contents, forStatement, memoryBytes } from "./memory-columns.js";
 import { storeMemory } from "./memory-statements.js";
 
 /**
- * Stores a memory by one statement. Undefined if another memory of the graph has its external id.
+ * Stores a memory by one statement. Undefined if another memory of the graph has its client id.
  * @throws what `refuseWithoutRoom` throws.
  */
 export async function insertMemory(context: Context, graphId: string, contents: Contents): Promise<Memory | undefined> {

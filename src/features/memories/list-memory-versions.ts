@@ -12,7 +12,7 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
 export class MemoryVersionsInput extends Paged(GraphInput, /^\d{1,9}$/) {
-  @MemoryIdField("The memory's id, or its external id.")
+  @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 }
 

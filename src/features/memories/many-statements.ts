@@ -21,15 +21,15 @@ const eachOf = (list: string, table: "memory" | "relationship", column: string):
     SELECT own.* FROM unnest((SELECT :${list})) AS wanted(value)
     CROSS JOIN LATERAL (${rowsWith(table, column, "wanted.value")}) own`;
 
-/** The memories that have one of these ids, or one of these external ids. SQL for `rowsWith`. */
+/** The memories that have one of these ids, or one of these client ids. SQL for `rowsWith`. */
 export const memoriesByIds = defineStatement({
   name: "meant_memories",
-  values: { ...OF_MANY, externalIds: "text[]" },
-  row: { id: "uuid", externalId: "text?" },
+  values: { ...OF_MANY, clientIds: "text[]" },
+  row: { id: "uuid", clientId: "text?" },
   text: `
-    SELECT id, external_id AS "externalId" FROM (${eachOf("ids", "memory", "id")}) by_id
+    SELECT id, client_id AS "clientId" FROM (${eachOf("ids", "memory", "id")}) by_id
     UNION
-    SELECT id, external_id FROM (${eachOf("externalIds", "memory", "external_id")}) by_external_id`,
+    SELECT id, client_id FROM (${eachOf("clientIds", "memory", "client_id")}) by_client_id`,
 });
 
 /** Those of some memories that pass a filter, see `filterOf`. SQL for `rowsWith`. */

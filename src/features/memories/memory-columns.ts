@@ -36,7 +36,7 @@ export const CONTENT_TYPES = {
   importance: "float8",
   context: "json?",
   confidence: "float8",
-  externalId: "text?",
+  clientId: "text?",
   expiresAt: "timestamptz?",
 } as const satisfies Record<ContentName, SqlType>;
 

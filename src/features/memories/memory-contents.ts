@@ -45,7 +45,7 @@ export function ShowsContents<Base extends abstract new (...args: any[]) => obje
     confidence!: number;
 
     @Field(() => String, { nullable: true, description: "The id that a client has given it." })
-    externalId!: string | null;
+    clientId!: string | null;
 
     @Field(() => Date, { nullable: true, description: "Until when it holds; null if it does not end." })
     expiresAt!: Date | null;

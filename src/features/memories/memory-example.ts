@@ -14,7 +14,7 @@ export const MEMORY_EXAMPLE = {
   importance: 0.8,
   context: { project_path: "/srv/gateway", languages: ["typescript"] },
   confidence: 0.9,
-  externalId: null,
+  clientId: null,
   expiresAt: null,
   version: 1,
   createdBy: "019bb153-8740-7c2d-8e3f-405162738495",

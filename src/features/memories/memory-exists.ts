@@ -7,7 +7,7 @@ export class MemoryExists extends Failure {
 
   constructor() {
     super(
-      "A memory of the graph has one of these ids already, or two of the new memories have the same `externalId`. " +
+      "A memory of the graph has one of these ids already, or two of the new memories have the same `clientId`. " +
         "Nothing was changed. Leave out what is there, or change it with `updateMemory`.",
     );
   }

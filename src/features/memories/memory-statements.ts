@@ -7,7 +7,7 @@ import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 const COLUMNS = CONTENTS.map(columnOf);
 
 /**
- * Stores a memory; false if another memory of the graph has its external id. SQL, since memories are created often: it
+ * Stores a memory; false if another memory of the graph has its client id. SQL, since memories are created often: it
  * takes one round trip, and one call on the node that has the graph.
  */
 export const storeMemory = defineStatement({
@@ -24,17 +24,17 @@ export const storeMemory = defineStatement({
 });
 
 /**
- * Locks a memory and copies its present state into a version, unless its external id or version is not the expected
+ * Locks a memory and copies its present state into a version, unless its client id or version is not the expected
  * one. SQL, so that its texts do not leave the database.
  */
 export const keepVersion = defineStatement({
   name: "keep_version",
-  values: { graphId: "uuid", id: "uuid", externalId: "text?", expectedVersion: "int4?" },
+  values: { graphId: "uuid", id: "uuid", clientId: "text?", expectedVersion: "int4?" },
   row: { version: "int4" },
   text: `
     INSERT INTO memory_version (graph_id, memory_id, version, ${COLUMNS.join(", ")}, changed_by, changed_at)
     SELECT graph_id, id, version, ${COLUMNS.join(", ")}, updated_by, updated_at FROM memory
-    WHERE graph_id = :graphId AND id = :id AND (:externalId IS NULL OR external_id = :externalId)
+    WHERE graph_id = :graphId AND id = :id AND (:clientId IS NULL OR client_id = :clientId)
       AND (:expectedVersion IS NULL OR version = :expectedVersion) FOR UPDATE
     RETURNING version`,
 });

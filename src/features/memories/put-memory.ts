@@ -1,8 +1,8 @@
 import { Field, InputType } from "type-graphql";
-import { EXTERNAL_ID_MAX, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX, TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { changeMemory } from "./change-memory.js";
-import { ExternalIdForm } from "./common-fields.js";
+import { ClientIdForm } from "./common-fields.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
 import { insertMemory } from "./insert-memory.js";
@@ -15,12 +15,12 @@ import { NewMemory, assertHolds } from "./memory-input.js";
 @InputType({ description: "A memory to store under a client's own id." })
 export class PutMemoryInput extends NewMemory(GraphInput) {
   @Field(() => String, { description: "The client's own id for it, or the `id` of a memory to replace." })
-  @ExternalIdForm()
-  @TextLength(1, EXTERNAL_ID_MAX)
-  externalId!: string;
+  @ClientIdForm()
+  @TextLength(1, CLIENT_ID_MAX)
+  clientId!: string;
 }
 
-const EXAMPLE = { ...MEMORY_EXAMPLE, externalId: "retry-with-backoff" };
+const EXAMPLE = { ...MEMORY_EXAMPLE, clientId: "retry-with-backoff" };
 
 export const putMemory = defineOperation({
   name: "putMemory",
@@ -28,7 +28,7 @@ export const putMemory = defineOperation({
   summary: "Stores a memory under a client's own id, or replaces the one that has it.",
   notes:
     "What the input leaves out is set to its default. What was replaced is kept as a version, so `version` is above " +
-    "1. A memory that is replaced keeps its own external id.",
+    "1. A memory that is replaced keeps its own client id.",
   input: PutMemoryInput,
   output: Memory,
   permission: "memories:write",
@@ -40,12 +40,12 @@ export const putMemory = defineOperation({
     assertHolds(context, input);
     const graphId = chosenGraphId(context.caller, input);
     const contents = contentsOf(input);
-    // A memory that is found keeps its external id: it has this one already, or was named by its `id`.
-    const { externalId } = input;
-    const { externalId: _had, ...changes } = contents;
+    // A memory that is found keeps its client id: it has this one already, or was named by its `id`.
+    const { clientId } = input;
+    const { clientId: _had, ...changes } = contents;
     for (;;) {
-      const id = (await resolveMemoryIds(context, graphId, [externalId])).get(externalId);
-      const place = id && { graphId, id, ...(id !== externalId.toLowerCase() && { externalId }) };
+      const id = (await resolveMemoryIds(context, graphId, [clientId])).get(clientId);
+      const place = id && { graphId, id, ...(id !== clientId.toLowerCase() && { clientId }) };
       // Tries again if another request has stored, renamed or deleted it at the same moment: the database decides.
       const stored = place
         ? await changeMemory(context, place, { changes, expectedVersion: null })

@@ -36,7 +36,7 @@ registerEnumType(FollowDirection, {
 
 @ArgsType()
 export class RelatedMemoriesInput extends GraphInput {
-  @MemoryIdField("The id of the memory to start from, or its external id.")
+  @MemoryIdField("The id of the memory to start from, or its client id.")
   id!: string;
 
   @RelationshipTypesField("Follow only relationships of these types, such as SOLVES.")

@@ -4,15 +4,15 @@ import { memoriesByIds } from "./many-statements.js";
 import type { Place } from "./read-memories.js";
 
 /**
- * Where a memory is. `externalId` is set if the client named the memory by it: a change must check that it still has
+ * Where a memory is. `clientId` is set if the client named the memory by it: a change must check that it still has
  * it.
  */
 export interface ResolvedPlace extends Place {
-  readonly externalId?: string;
+  readonly clientId?: string;
 }
 
 /**
- * Runs `act` on the memory that a client names by its id or by its external id. A UUID is tried as the id first, so no
+ * Runs `act` on the memory that a client names by its id or by its client id. A UUID is tried as the id first, so no
  * further query is needed.
  * @param act returns undefined, and has changed nothing, if no memory has this id.
  * @returns undefined if the graph has no such memory.
@@ -25,25 +25,25 @@ export async function withResolvedId<Result>(
   const result = UUID.test(given) ? await act({ graphId, id: given.toLowerCase() }) : undefined;
   if (result !== undefined) return result;
   const known = await context.database.models.memory.findUnique({
-    where: { graphId_externalId: { graphId, externalId: given } },
+    where: { graphId_clientId: { graphId, clientId: given } },
     select: { id: true },
   });
-  return known ? act({ graphId, id: known.id, externalId: given }) : undefined;
+  return known ? act({ graphId, id: known.id, clientId: given }) : undefined;
 }
 
-/** Maps each id or external id that a client gives to the id of its memory. Unknown ones are missing. One query. */
+/** Maps each id or client id that a client gives to the id of its memory. Unknown ones are missing. One query. */
 export async function resolveMemoryIds(
   { database }: Pick<Context, "database">,
   graphId: string,
   given: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
-  const found = await database.run(memoriesByIds, { graphId, ids, externalIds: given });
+  const found = await database.run(memoriesByIds, { graphId, ids, clientIds: given });
   const known = new Set(found.map(({ id }) => id));
-  const byExternalId = new Map(found.map(({ id, externalId }) => [externalId, id]));
+  const byClientId = new Map(found.map(({ id, clientId }) => [clientId, id]));
   return new Map(
     given.flatMap((one): [string, string][] => {
-      const id = known.has(one.toLowerCase()) ? one.toLowerCase() : byExternalId.get(one);
+      const id = known.has(one.toLowerCase()) ? one.toLowerCase() : byClientId.get(one);
       return id === undefined ? [] : [[one, id]];
     }),
   );

@@ -6,7 +6,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
-import { ExternalIdExists, refuseTakenId } from "./external-id-exists.js";
+import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
 import { memoriesByIds, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
 import { resolveMemoryIds } from "./resolve-memory-id.js";
@@ -19,7 +19,7 @@ const SHARED_MAX = 2_000;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
 export class ShareMemoriesInput {
-  @Field(() => [ID], { nullable: true, description: `The memories' ids, or external ids, at most ${SHARED_MAX}.` })
+  @Field(() => [ID], { nullable: true, description: `The memories' ids, or client ids, at most ${SHARED_MAX}.` })
   @Nullable()
   @Marked("memoryId")
   @SetSize(1, SHARED_MAX)
@@ -86,7 +86,7 @@ export const shareMemories = defineOperation({
     NoTeamGraph,
     MemoryNotFound,
     MemoryExists,
-    ExternalIdExists,
+    ClientIdExists,
     RelationshipsWouldBeLost,
     TooManyToShare,
     GraphFull,
@@ -111,14 +111,14 @@ export const shareMemories = defineOperation({
     const found = await wantedMemories(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
-    // An external id that meanwhile belongs to another memory names none of the locked ones.
+    // A client id that meanwhile belongs to another memory names none of the locked ones.
     if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const sharing = { graphId: own, ids: wanted };
     const lost = await countLeadingAway(context, sharing);
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
-    const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, externalIds: [] });
+    const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, clientIds: [] });
     if (taken.length > 0) throw new MemoryExists();
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
@@ -187,5 +187,5 @@ async function countLeadingAway(
 
 /** The memories that no other request moved or deleted before they were locked. */
 async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
-  return (await database.run(memoriesByIds, { graphId, ids, externalIds: [] })).map(({ id }) => id);
+  return (await database.run(memoriesByIds, { graphId, ids, clientIds: [] })).map(({ id }) => id);
 }

@@ -8,23 +8,23 @@ import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./grap
 import { GraphFull } from "./graph-room.js";
 import { Memory, MemoryNotFound } from "./memory.js";
 import { VersionMismatch, changeMemory } from "./change-memory.js";
-import { ExternalIdExists } from "./external-id-exists.js";
+import { ClientIdExists } from "./client-id-exists.js";
 import { withResolvedId } from "./resolve-memory-id.js";
 import { changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { ChangedMemory } from "./memory-input.js";
-import { ExternalIdField } from "./common-fields.js";
+import { ClientIdField } from "./common-fields.js";
 
 @InputType({
   description:
     "What to change in a memory. Fields that are left out stay as they are; given ones replace the old values.",
 })
 export class UpdateMemoryInput extends ChangedMemory(GraphInput) {
-  @MemoryIdField("The memory's id, or its external id.")
+  @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 
-  @ExternalIdField("A client's own id for it, unique in the graph; null removes it.")
-  externalId?: string | null;
+  @ClientIdField("A client's own id for it, unique in the graph; null removes it.")
+  clientId?: string | null;
 
   @Field(() => Int, { nullable: true, description: "Refuse the update unless the memory is at this version." })
   @Nullable()
@@ -42,7 +42,7 @@ export const updateMemory = defineOperation({
   input: UpdateMemoryInput,
   output: Memory,
   permission: "memories:write",
-  failures: [MemoryNotFound, VersionMismatch, ExternalIdExists, NoTeamGraph, GraphFull],
+  failures: [MemoryNotFound, VersionMismatch, ClientIdExists, NoTeamGraph, GraphFull],
   rest: { method: "PATCH", alsoMethod: "PUT", path: "/v1/memories/:id" },
   mcp: {
     name: "update_memory",

@@ -14,7 +14,7 @@ export class RelationshipsInput extends Paged(GraphInput) {
 
   @Field(() => ID, {
     nullable: true,
-    description: "Only relationships from or to the memory with this id, or external id.",
+    description: "Only relationships from or to the memory with this id, or client id.",
   })
   @Nullable()
   @Marked("memoryId")

@@ -43,10 +43,10 @@ export const ChangedRelationship = <Base extends ClassOf<object>>(base: Base) =>
 export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
   @InputType()
   abstract class NewRelationshipInput extends RelationshipContents(base) {
-    @MemoryIdField("The id of the memory it starts from, or its external id.")
+    @MemoryIdField("The id of the memory it starts from, or its client id.")
     fromMemoryId!: string;
 
-    @MemoryIdField("The id of the memory it leads to, a different one, or its external id.")
+    @MemoryIdField("The id of the memory it leads to, a different one, or its client id.")
     toMemoryId!: string;
 
     @Field(() => String, {

@@ -67,7 +67,7 @@ export function readMarkdownNote(text: string): MarkdownNote {
   const known = { title, type: takeIf("type", asText), summary: takeIf("summary", asSummary) };
   const importance = takeIf("importance", asShareText);
   const kept: Kept = {
-    externalId: takeIf("id", asUuid),
+    clientId: takeIf("id", asUuid),
     confidence: takeIf("confidence", asShareText),
     ...timesOf(
       takeFirst(CREATED, (name) => takeIf(name, asPast)),

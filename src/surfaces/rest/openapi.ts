@@ -88,7 +88,7 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **JSON**: numbers have the range and the precision of IEEE 754 doubles: write longer ones, such as ids of 64 bits in a
   \`context\`, as strings. If an object has a name twice, the last one counts.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404). A memory whose
-  external id is a word of these paths, such as \`search\`, is found by its \`id\`, or at \`/v1/memories/%73earch\`.
+  client id is a word of these paths, such as \`search\`, is found by its \`id\`, or at \`/v1/memories/%73earch\`.
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
   Roles in a team count as of the moment of the change.
 - **Pages**: send \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.

@@ -19,13 +19,13 @@ const notes = (count: number) => Array.from({ length: count }, (_, index) => ({ 
 it("stores memories with all fields, and links them to each other and to existing memories", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const old = await aMemory(ann, { externalId: "old" });
+  const old = await aMemory(ann, { clientId: "old" });
   const whole = { ...NOTE, summary: "Short", tags: [" Net", 'b,"c"'], importance: 0.1, confidence: 1 };
   const context = { z: [1e21, 1e-7, null], project_path: "/a" };
 
   const made = await ann.did(createMemories, {
     memories: [
-      { ...whole, context, externalId: "m-1", ref: "one" },
+      { ...whole, context, clientId: "m-1", ref: "one" },
       { ...NOTE, title: "Frobnication", ref: "two" },
     ],
     relationships: [
@@ -37,7 +37,7 @@ it("stores memories with all fields, and links them to each other and to existin
 
   const [one = "", two] = made.memoryIds;
   const first = await ann.did(memory, { id: one });
-  expect(first).toMatchObject({ ...whole, tags: ["net", 'b,"c"'], context, externalId: "m-1", version: 1 });
+  expect(first).toMatchObject({ ...whole, tags: ["net", 'b,"c"'], context, clientId: "m-1", version: 1 });
   expect(first).toMatchObject({ createdBy: ann.caller.userId, relationshipsTotal: 2 });
   expect(JSON.stringify(first.context)).toBe(JSON.stringify(context));
   expect((await ann.did(searchMemories, { query: "frobnication" })).total).toBe(1);
@@ -66,14 +66,14 @@ it("stores the maximum number at once, in order", async () => {
 it("stores nothing if one memory is refused", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await aMemory(ann, { externalId: "taken" });
+  await aMemory(ann, { clientId: "taken" });
   const many = notes(3);
   const link = { fromMemoryId: "one", toMemoryId: "gone", relationshipType: "SOLVES" };
   const one = { ...NOTE, ref: "one" };
 
   const refused = [
-    [{ memories: [...many, { ...NOTE, externalId: "taken" }] }, "conflict", "memory_exists"],
-    [{ memories: [...many, { ...NOTE, externalId: "x" }, { ...NOTE, externalId: "x" }] }, "conflict", "memory_exists"],
+    [{ memories: [...many, { ...NOTE, clientId: "taken" }] }, "conflict", "memory_exists"],
+    [{ memories: [...many, { ...NOTE, clientId: "x" }, { ...NOTE, clientId: "x" }] }, "conflict", "memory_exists"],
     [{ memories: [...many, one], relationships: [link] }, "not_found"],
     [{ memories: [...many, one], relationships: [{ ...link, toMemoryId: "one" }] }, "bad_request"],
     [{ memories: [...many, { ...NOTE, title: " " }] }, "bad_request"],
@@ -95,16 +95,14 @@ it("says which list item is wrong, in the door's own names", async () => {
   const { url } = await world.serve();
   const ann = await world.user();
 
-  const body = { memories: [NOTE, { ...NOTE, external_id: " " }, { ...NOTE, importanc: 1 }] };
+  const body = { memories: [NOTE, { ...NOTE, client_id: " " }, { ...NOTE, importanc: 1 }] };
   const unknown = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body });
   const blank = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body: { memories: body.memories.slice(0, 2) } });
 
   expect(unknown.body).toMatchObject({ error: { details: [{ path: "memories.2.importanc" }] } });
   expect(blank.body).toMatchObject({
     error: {
-      details: [
-        { path: "memories.1.external_id", message: "must not be blank, nor . or .., which no path can contain" },
-      ],
+      details: [{ path: "memories.1.client_id", message: "must not be blank, nor . or .., which no path can contain" }],
     },
   });
 });
@@ -172,7 +170,7 @@ it("lets exactly one of several simultaneous calls with the same id succeed", as
   const ann = await world.user();
   const calls = Array.from({ length: 6 }, (_, call) => [
     ...notes(20).map((note, index) => ({ ...note, content: `word${call}x${index}` })),
-    { ...NOTE, externalId: "the one" },
+    { ...NOTE, clientId: "the one" },
   ]);
 
   const verdicts = await Promise.all(calls.map((all) => ann.does(createMemories, { memories: all })));

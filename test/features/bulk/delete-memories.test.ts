@@ -12,7 +12,7 @@ const { items: ITEMS, relationshipsDeleted } = LIMITS.bulk;
 it("deletes by ids of both kinds, with relationships and versions; a dry run tells what it would delete", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const [one, two, three] = [await aMemory(ann), await aMemory(ann, { externalId: "two" }), await aMemory(ann)];
+  const [one, two, three] = [await aMemory(ann), await aMemory(ann, { clientId: "two" }), await aMemory(ann)];
   await aLink(ann, one, three);
   await aLink(ann, one, two);
   const expected = { memoryIds: [one.id, two.id], relationships: 2, remaining: 0 };

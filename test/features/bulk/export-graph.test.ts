@@ -34,7 +34,7 @@ const only = (records: readonly Fields[], kind: string) =>
 /** Creates a graph with every field and record that an export can have. */
 async function fill(ann: Actor) {
   const context = { z: [1e21, 1e-7, null], project_path: "/a", é: "\u2028" };
-  const whole = { summary: "Short", tags: ["b", 'a"'], importance: 0.1, confidence: 0.2, context, externalId: "m/1" };
+  const whole = { summary: "Short", tags: ["b", 'a"'], importance: 0.1, confidence: 0.2, context, clientId: "m/1" };
   const one = await aMemory(ann, { ...whole, title: "Caf\u00e9 \u{1f600}", content: 'Line\nline "quoted"' });
   await ann.did(updateMemory, { id: one.id, title: "Frobnication" });
   const notes = Array.from({ length: 250 }, (_, index) => ({ ...NOTE, title: `Note ${index}`, ref: `${index}` }));
@@ -141,11 +141,11 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     expect(await ann.does(restoreMemories, { memories: [{ ...note, ...wrong }] })).toBeRefused("bad_request");
   }
   expect(await ann.did(restoreMemories, { memories: [note] })).toMatchObject({ memories: 1, existingMemories: 0 });
-  const other = { ...note, id: newId(), externalId: "one" };
+  const other = { ...note, id: newId(), clientId: "one" };
   expect(await ann.did(restoreMemories, { memories: [{ ...note, title: "C" }, other] })).toMatchObject({
     ...{ memories: 1, existingMemories: 1 },
   });
-  const clash = { ...note, id: newId(), externalId: "one" };
+  const clash = { ...note, id: newId(), clientId: "one" };
   expect(await ann.does(restoreMemories, { memories: [clash] })).toBeRefused("conflict", "memory_exists");
   const link = { id: newId(), from: note.id, to: newId(), type: "SOLVES", createdAt: past };
   expect(await ann.does(restoreMemories, { relationships: [link] })).toBeRefused("not_found");
@@ -241,7 +241,7 @@ it("exports MemoryGraph's format too, also for an empty graph", async () => {
   const { memories, relationships } = (await get(ann)) as { memories: Fields[]; relationships: Fields[] };
 
   expect([memories.length, relationships.length]).toEqual([251, 250]);
-  expect(memories.find(({ external_id }) => external_id === "m/1")).toMatchObject({
+  expect(memories.find(({ client_id }) => client_id === "m/1")).toMatchObject({
     title: "Frobnication",
     importance: 0.1,
   });

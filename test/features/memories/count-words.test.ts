@@ -41,7 +41,7 @@ it("lets every change succeed while the words of its graphs are counted", async 
 
     await owner.did(createMemory, { ...note("Another early cache"), ...PERSONAL });
     await owner.did(createMemories, { memories: [note("Early"), note("Cache")], ...PERSONAL });
-    await owner.did(putMemory, { ...note("Cache again"), externalId: "cache", ...PERSONAL });
+    await owner.did(putMemory, { ...note("Cache again"), clientId: "cache", ...PERSONAL });
     await owner.did(updateMemory, { id: one, title: "The cache, early", ...PERSONAL });
     await owner.did(restoreMemories, { memories: [dated(), dated()], ...PERSONAL });
     await owner.did(shareMemories, { ids: [one, two] });

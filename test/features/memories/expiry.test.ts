@@ -74,7 +74,7 @@ it("keeps the expiry in versions, exports and bulk calls", async () => {
   const { memoryIds } = await ann.did(createMemories, { memories: [{ ...NOTE, expiresAt: first }] });
   const [id = ""] = memoryIds;
   expect(await ann.did(updateMemory, { id, expiresAt: second })).toMatchObject({ expiresAt: second });
-  expect(await ann.did(putMemory, { ...NOTE, externalId: "one", expiresAt: first })).toMatchObject({
+  expect(await ann.did(putMemory, { ...NOTE, clientId: "one", expiresAt: first })).toMatchObject({
     expiresAt: first,
   });
   expect((await ann.did(memoryVersions, { id })).versions).toMatchObject([{ expiresAt: second }, { expiresAt: first }]);
@@ -97,7 +97,7 @@ it("refuses to store an expired memory", async () => {
   const expiresAt = world.services.now();
 
   await refuse(createMemory, { ...NOTE, expiresAt });
-  await refuse(putMemory, { ...NOTE, externalId: "one", expiresAt });
+  await refuse(putMemory, { ...NOTE, clientId: "one", expiresAt });
   await refuse(createMemories, { memories: [{ ...NOTE, expiresAt }] });
   await refuse(createMemory, { ...NOTE, expiresAt: new Date("+010000-01-01T00:00:00Z") });
 });

@@ -34,10 +34,10 @@ interface Large {
 /** The inputs of each operation. Together they use every field, for what is rare in the graph or deep in it. */
 const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   createMemory: () => [
-    { ...NOTE, externalId: "new" },
+    { ...NOTE, clientId: "new" },
     { ...NOTE, similar: true },
   ],
-  putMemory: () => [{ ...NOTE, externalId: "put" }],
+  putMemory: () => [{ ...NOTE, clientId: "put" }],
   memory: ({ middle }) => [{ id: middle }, { id: "none" }],
   memories: ({ middle }) => [
     ...[{}, { limit: 50 }, { cursor: cursorOf(middle) }, { offset: 1_000 }],
@@ -184,7 +184,7 @@ const WITHOUT_END = new ProcessBudgets();
 WITHOUT_END.take = () => Promise.resolve({ used: 0, resetMs: 0 });
 
 /** Expected refusals: an object can be created, linked or deleted only once. */
-const EXPECTED = new Set(["not_found", "memory_exists", "external_id_exists", "relationship_exists"]);
+const EXPECTED = new Set(["not_found", "memory_exists", "client_id_exists", "relationship_exists"]);
 
 /**
  * Fills a user's own graph with memories in three rings of links, each with an earlier version. If tidy, it is

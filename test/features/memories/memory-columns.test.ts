@@ -57,10 +57,10 @@ it("keeps every field by every way into and out of a graph", async () => {
   const made = await member.did(createMemories, { memories: [before], ...OWN });
   const [id = ""] = made.memoryIds;
   expect(await member.did(memory, { id, ...OWN })).toMatchObject(before);
-  const externalId = before.externalId;
-  expect(await member.did(putMemory, { ...said, externalId, ...OWN })).toMatchObject({ ...said, externalId, id });
-  await member.did(updateMemory, { id, externalId: said.externalId, ...OWN });
-  await aLink(member, { id }, await aMemory(member, { externalId: "other", ...OWN }), OWN);
+  const clientId = before.clientId;
+  expect(await member.did(putMemory, { ...said, clientId, ...OWN })).toMatchObject({ ...said, clientId, id });
+  await member.did(updateMemory, { id, clientId: said.clientId, ...OWN });
+  await aLink(member, { id }, await aMemory(member, { clientId: "other", ...OWN }), OWN);
 
   const { memories: hits } = await member.did(searchMemories, { query: "one title", full: true, ...OWN });
   expect(hits).toMatchObject([{ memory: said }]);
@@ -68,7 +68,7 @@ it("keeps every field by every way into and out of a graph", async () => {
   expect(related).toMatchObject([{ memory: said }]);
   const account = await member.did(exportAccount, { limit: 100 });
   expect(account.memories[0]).toMatchObject(said);
-  expect(account.versions).toMatchObject([before, { ...said, externalId }]);
+  expect(account.versions).toMatchObject([before, { ...said, clientId }]);
 
   const lines = String((await ask(`${url}/v1/export?graph=personal`, { key: member.key })).body).split("\n");
   const { record, ...exported } = JSON.parse(lines[1] ?? "") as Readonly<Record<string, unknown>>;

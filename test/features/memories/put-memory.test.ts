@@ -9,7 +9,7 @@ import { waitingForLocks } from "../../support/locks.js";
 import { aMemory, miscounted } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
-const NOTE = { type: "general", title: "A note", content: "Something.", externalId: "one" };
+const NOTE = { type: "general", title: "A note", content: "Something.", clientId: "one" };
 
 it("stores a memory, and replaces all its fields when the same id comes again", async () => {
   await using world = await createWorld();
@@ -27,36 +27,36 @@ it("stores a memory, and replaces all its fields when the same id comes again", 
   expect(await miscounted(world)).toEqual([]);
 });
 
-it("replaces a memory that createMemory stored with the same external id, in its own graph only", async () => {
+it("replaces a memory that createMemory stored with the same client id, in its own graph only", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
-  const { id } = await aMemory(ann, { externalId: "one" });
+  const { id } = await aMemory(ann, { clientId: "one" });
 
   expect((await bob.did(putMemory, NOTE)).id).not.toBe(id);
   expect(await ann.did(putMemory, NOTE)).toMatchObject({ id, version: 2 });
 });
 
-it("replaces a memory by its own id, and keeps its external id", async () => {
+it("replaces a memory by its own id, and keeps its client id", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const { id } = await aMemory(ann, { externalId: "one", tags: ["a"] });
-  const other = await aMemory(ann, { externalId: id });
+  const { id } = await aMemory(ann, { clientId: "one", tags: ["a"] });
+  const other = await aMemory(ann, { clientId: id });
 
-  const replaced = await ann.did(putMemory, { ...NOTE, externalId: id.toUpperCase() });
+  const replaced = await ann.did(putMemory, { ...NOTE, clientId: id.toUpperCase() });
 
-  expect(replaced).toMatchObject({ id, externalId: "one", tags: [], version: 2 });
-  expect(await ann.did(memory, { id: other.id })).toMatchObject({ externalId: id, version: 1 });
+  expect(replaced).toMatchObject({ id, clientId: "one", tags: [], version: 2 });
+  expect(await ann.did(memory, { id: other.id })).toMatchObject({ clientId: id, version: 1 });
 });
 
-it("keeps a change of the external id that is made at the same moment", async () => {
+it("keeps a change of the client id that is made at the same moment", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const { id } = await aMemory(ann, { externalId: "one" });
+  const { id } = await aMemory(ann, { clientId: "one" });
   const other = await aMemory(ann);
   const client = await world.database.pool.connect();
   await client.query("BEGIN");
-  await client.query("UPDATE memory SET external_id = NULL WHERE id = $1", [id]);
-  await client.query("UPDATE memory SET external_id = 'one' WHERE id = $1", [other.id]);
+  await client.query("UPDATE memory SET client_id = NULL WHERE id = $1", [id]);
+  await client.query("UPDATE memory SET client_id = 'one' WHERE id = $1", [other.id]);
 
   const put = ann.does(putMemory, NOTE);
   await expect.poll(() => waitingForLocks(world)).toBe(1);

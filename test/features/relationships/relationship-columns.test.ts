@@ -24,7 +24,7 @@ it("keeps every field of a relationship by every way into and out of a graph", a
   const ends = { fromMemoryId: "from", toMemoryId: "to" };
 
   const made = await member.did(createMemories, {
-    memories: ["from", "to"].map((externalId) => ({ ...note, externalId, ref: externalId })),
+    memories: ["from", "to"].map((clientId) => ({ ...note, clientId, ref: clientId })),
     relationships: [{ ...ends, ...other, relationshipType: "CAUSES" }],
     ...OWN,
   });

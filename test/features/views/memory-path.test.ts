@@ -75,10 +75,10 @@ it("of a memory to itself has no relationship", async () => {
   expect(await pathOf(ann, memory, memory)).toMatchObject({ length: 0, steps: [{ memoryId: memory.id }] });
 });
 
-it("accepts external ids", async () => {
+it("accepts client ids", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const [from, to] = [await aMemory(ann, { externalId: "first" }), await aMemory(ann)];
+  const [from, to] = [await aMemory(ann, { clientId: "first" }), await aMemory(ann)];
   await aLink(ann, from, to);
 
   expect(await pathOf(ann, { id: "first" }, to)).toMatchObject({ length: 1, steps: [{ memoryId: from.id }, {}] });

@@ -28,7 +28,7 @@ export async function changeMemory(run: RunNamed, id: string, body: Plain): Prom
 export function storeMemory(run: RunNamed, body: Plain): Promise<Plain> {
   const said = memoryInput(body);
   const { id } = body;
-  return id == null || id === "" ? run("createMemory", said) : run("putMemory", { ...said, external_id: id });
+  return id == null || id === "" ? run("createMemory", said) : run("putMemory", { ...said, client_id: id });
 }
 
 /** Links two memories; if they are linked already, answers with that relationship. */

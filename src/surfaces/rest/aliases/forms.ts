@@ -20,7 +20,7 @@ export const relationshipInput = (body: Plain): Plain => pick(body, RELATIONSHIP
 export function memoryOf(memory: Plain): Plain {
   const said = Object.fromEntries(MEMORY_FIELDS.map((name) => [name, memory[name]]));
   const { created_at, updated_at } = memory;
-  return { id: memory["external_id"] ?? memory["id"], ...said, created_at, updated_at };
+  return { id: memory["client_id"] ?? memory["id"], ...said, created_at, updated_at };
 }
 
 /** What the client's parser takes: it drops memories with longer texts, or with other types in these fields. */

@@ -2,13 +2,13 @@ import { Failure } from "../../operation/failure.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database.js";
 
 /** A client's own id is unique within a graph. */
-export class ExternalIdExists extends Failure {
+export class ClientIdExists extends Failure {
   readonly kind = "conflict";
-  override readonly reason = "external_id_exists";
+  override readonly reason = "client_id_exists";
 
   constructor() {
     super(
-      "Another memory of this graph has this `externalId`. `putMemory` replaces it, `memory` finds it by that id, " +
+      "Another memory of this graph has this `clientId`. `putMemory` replaces it, `memory` finds it by that id, " +
         "and `updateMemory` changes it.",
     );
   }
@@ -16,8 +16,8 @@ export class ExternalIdExists extends Failure {
 
 /**
  * Translates the database's error.
- * @throws ExternalIdExists if another memory has the id; else the error itself.
+ * @throws ClientIdExists if another memory has the id; else the error itself.
  */
 export function refuseTakenId(error: unknown): never {
-  throw sqlStateOf(error) === UNIQUE_VIOLATION ? new ExternalIdExists() : error;
+  throw sqlStateOf(error) === UNIQUE_VIOLATION ? new ClientIdExists() : error;
 }
