@@ -136,11 +136,25 @@ function stopSignal(): Promise<NodeJS.Signals> {
 /** SIGKILL, so that no exit handler and no full pipe delays it. The next start joins the embedded PostgreSQL. */
 const killAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
 
-try {
-  await main();
-} catch (error) {
-  console.error(forOperator(error));
-  process.exitCode = 1;
+async function serve(): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    console.error(forOperator(error));
+    process.exitCode = 1;
+  }
 }
+
+/** Shows the help, or refuses the arguments. */
+async function explain(words: readonly string[]): Promise<void> {
+  const [{ runWith }, { program }] = await Promise.all([
+    import("./commands/command-line.js"),
+    import("./commands/start.js"),
+  ]);
+  await runWith(program, words);
+}
+
+const words = process.argv.slice(2);
+await (words.length > 0 ? explain(words) : serve());
 // Everything is closed by now; a connection that a peer keeps open must not keep the process running.
 setTimeout(() => process.exit(), 500).unref();

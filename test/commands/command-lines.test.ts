@@ -187,6 +187,18 @@ it.each([
   expect(wrong).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^Unknown option .*\n$/) });
 });
 
+it("shows the help of `npm start`, and refuses arguments instead of ignoring them", async () => {
+  const [help, ...refused] = await Promise.all(
+    [["--help"], ["--prot"], ["8080"]].map((words) => run("dist/main.js", words)),
+  );
+
+  expect(help).toMatchObject({ code: 0, errors: "" });
+  expect(help?.output).toMatch(/\nExamples:\n {2}npm start\n[^]*\nExit codes: 0 /);
+  for (const ran of refused) {
+    expect(ran).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^[^\n]+ --help shows how .*\n$/) });
+  }
+});
+
 /** What a program prints for these words, without a process of its own. */
 async function parse(program: Command, words: readonly string[]) {
   const said = { output: "", errors: "" };
