@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
 import { formsOf, hasForms } from "./search-endings.js";
 import { UNSPACED } from "./search-fold.js";
-import { nearSpellings, nearestWords, splitWord } from "./search-spelling.js";
+import { nearSpellings, nearestWords, shortHashes, splitWord } from "./search-spelling.js";
 import { isTelling } from "./search-names.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { TITLE } from "./search-tsquery.js";
@@ -219,6 +219,7 @@ async function alikeOf(
       ...kin,
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
+      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
       ...signs,
     ]),
   ];
@@ -274,6 +275,11 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
       .slice(0, LIMITS.search.alike),
     "spelling",
   );
+  if (isUnknown)
+    add(
+      shortHashes(word.text).flatMap((short) => spelt.get(short) ?? []),
+      "abbreviation",
+    );
   add(near, "spelling");
   add(longer, isName ? "name" : isUnknown ? "begun" : "beginning");
   add(

@@ -16,21 +16,35 @@ export function nearSpellings(word: string): string[] {
   return [...new Set([...swapped, ...shortened])].filter((other) => other !== word);
 }
 
-/** The least length of each part when a word is split in two. */
-const PART_LENGTH_MIN = 3;
+/** The least length of each part when a word is split in two, and of the longer part. */
+const PART_LENGTH_MIN = 2;
+const LONGER_PART_LENGTH_MIN = 3;
 
 /**
- * Ways to split a word into several: "featureflag" into two words, "pg16" into letters and digits, "80000" into the
- * groups of "80,000" or "80 000".
+ * Ways to split a word into several: "featureflag" into two words, "pg16" into letters and digits, "hl7v2" also into
+ * two parts of these, "80000" into the groups of "80,000" or "80 000".
  */
 export function splitWord(word: string): string[][] {
-  const parts = /^\d{4,12}$/.test(word) ? word.split(/(?=(?:\d{3})+$)/) : (word.match(/\d+|\D+/g) ?? []);
-  if (parts.length > 1) return [parts];
-  const letters = [...word];
-  return letters
-    .map((_, place) => [letters.slice(0, place).join(""), letters.slice(place).join("")])
-    .slice(PART_LENGTH_MIN, Math.max(PART_LENGTH_MIN, letters.length - PART_LENGTH_MIN + 1));
+  if (/^\d{4,12}$/.test(word)) return [word.split(/(?=(?:\d{3})+$)/)];
+  const runs = word.match(/\d+|\D+/g) ?? [];
+  if (runs.length > 1) return [runs, ...(runs.length > 2 ? halvesOf(runs) : [])];
+  return halvesOf([...word]).filter((halves) => {
+    const lengths = halves.map((half) => [...half].length);
+    return Math.min(...lengths) >= PART_LENGTH_MIN && Math.max(...lengths) >= LONGER_PART_LENGTH_MIN;
+  });
 }
+
+const halvesOf = (parts: readonly string[]): string[][] =>
+  parts.slice(1).map((_, place) => [parts.slice(0, place + 1).join(""), parts.slice(place + 1).join("")]);
+
+/** How many characters of a hash people write: seven is Git's least, twelve Docker's. */
+const SHORT_HASH_LENGTHS = [7, 8, 9, 10, 11, 12];
+
+/** The short forms of a hash such as that of a commit; none for other words. */
+export const shortHashes = (word: string): string[] =>
+  /^(?=.*\d)(?=.*[a-f])[\da-f]{8,128}$/.test(word)
+    ? SHORT_HASH_LENGTHS.filter((length) => length < word.length).map((length) => word.slice(0, length))
+    : [];
 
 /** The known words that a misspelt one may stand for: those with the fewest wrong letters. */
 export function nearestWords<Known extends { readonly word: string }>(

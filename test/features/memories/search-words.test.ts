@@ -113,3 +113,58 @@ it("finds names that are made of stop words alone", async () => {
   expect(await found(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
   expect(await found(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
 });
+
+it("finds a name of several parts by the word that they form, its beginning and its misspelling", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "A read-only disk",
+    "Set use_sim_time first",
+    "A path like session_pool.py",
+    "Another readonly",
+  );
+
+  expect((await found(ann, "readonly")).toSorted()).toContain("Another readonly");
+  for (const query of ["usesimtime", "usesimtme", "usesim"])
+    expect(await found(ann, query), query).toEqual(["Set use_sim_time first"]);
+  expect(await found(ann, "sessionPool")).toEqual(["A path like session_pool.py"]);
+
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+  expect((await found(ann, "readonly")).toSorted()).toEqual(["A read-only disk", "Another readonly"]);
+});
+
+it("finds short words, or words with digits, that are written as one", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "One OPC UA session", "A feed by HL7 v2");
+
+  expect(await found(ann, "opcua")).toEqual(["One OPC UA session"]);
+  expect(await found(ann, "hl7v2")).toEqual(["A feed by HL7 v2"]);
+});
+
+it("finds a hash by its beginning, and the beginning of a hash by all of it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Reverted 9f2c4ab", "Image 0d5e77c1b2a94f36");
+
+  expect(await found(ann, "9f2c4ab17e0d4c5f8a6b3d2e1f0a9b8c7d6e5f40")).toEqual(["Reverted 9f2c4ab"]);
+  expect(await found(ann, "0d5e77c1")).toEqual(["Image 0d5e77c1b2a94f36"]);
+});
+
+it("finds short forms that are known in the field, and what they stand for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "The SBOM is empty",
+    "The TTL of a record",
+    "Updates over the air",
+    "Temperature of a rack",
+  );
+
+  expect(await found(ann, "software bill of materials")).toEqual(["The SBOM is empty"]);
+  expect(await found(ann, "time to live")).toEqual(["The TTL of a record"]);
+  expect(await found(ann, "ota")).toEqual(["Updates over the air"]);
+  expect(await found(ann, "temp")).toEqual(["Temperature of a rack"]);
+});
