@@ -13,6 +13,7 @@ export { hashApiKey } from "./key-text.js";
 export { accessChores } from "./chores.js";
 export { UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
+export { type PastAddress, cameTo } from "./past-address.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
 export { PlanName, Viewer } from "./viewer.js";
 export { demoKey } from "./demo-user.js";

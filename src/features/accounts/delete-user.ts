@@ -4,6 +4,7 @@ import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
+import { type PastAddress, cameTo } from "../access/index.js";
 import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
 
 interface Leaver {
@@ -30,8 +31,9 @@ export async function deleteUser(
     const teamId = (await leaveTeam(database, id)) ?? left;
     const { models } = database;
     await withdrawInvitationsBy(database, id);
-    for (const address of [{ email, until: STILL }, ...(await earlierAddresses(database, id))]) {
-      await forgetAddress(database, address);
+    const addresses = [{ email, until: STILL }, ...(await earlierAddresses(database, id))];
+    for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
+      await forgetAddresses(database, addresses.slice(at, at + ADDRESSES_AT_ONCE));
     }
     await models.auditEntry.updateMany({ where: { actorId: id, action: "changeEmail" }, data: { detail: null } });
     // Requests to the payment provider contain their address. Those without an outcome may have to be resent.
@@ -44,14 +46,10 @@ export async function deleteUser(
   });
 }
 
-/** An address, and until when it was the user's. Later invitations to it may be for somebody else. */
-interface PastAddress {
-  readonly email: string;
-  readonly until: Date;
-}
-
 /** For the present address: nothing is later. */
 const STILL = new Date("9999-12-31");
+/** PostgreSQL takes 65,535 values in a statement, three for each address. */
+const ADDRESSES_AT_ONCE = 1_000;
 
 /** The addresses that the user has given up, which only the audit still knows. */
 async function earlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {
@@ -62,11 +60,10 @@ async function earlierAddresses({ models }: Database, id: string): Promise<PastA
   return changes.flatMap(({ detail: email, createdAt: until }) => (email === null ? [] : { email, until }));
 }
 
-async function forgetAddress(database: Database, address: PastAddress): Promise<void> {
-  const { email, until } = address;
-  await forgetInvitationsTo(database, address);
-  await database.models.mail.deleteMany({ where: { email, createdAt: { lte: until } } });
-  await database.models.signUpCode.deleteMany({ where: { email, createdAt: { lte: until } } });
+async function forgetAddresses(database: Database, addresses: readonly PastAddress[]): Promise<void> {
+  await forgetInvitationsTo(database, addresses);
+  await database.models.mail.deleteMany({ where: cameTo(addresses) });
+  await database.models.signUpCode.deleteMany({ where: cameTo(addresses) });
 }
 
 /** Returns the id of the team that was left; undefined for a user without a team. */

@@ -20,6 +20,7 @@ import type { Operation } from "../../../src/operation/operation.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
+import { countTrips } from "../../support/round-trips.js";
 import { deadlocks, manyAtOnce } from "../../support/races.js";
 import { roundsOf } from "../../support/rounds.js";
 import { aTeam, anInvitee, brokenInvariants, tally } from "../../support/teams.js";
@@ -99,6 +100,28 @@ it("deletes the addresses that the account had before, but not what came to them
   expect(await tellingOf(world, second)).toEqual(["audit_entry.detail", "invitation.email", "mail.email"]);
   const { events } = await owner.did(teamAudit, { teamId });
   expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
+});
+
+it("deletes thousands of earlier addresses with a few statements", async () => {
+  await using world = await createWorld();
+  await using way = await countTrips(world.databaseUrl);
+  const { url } = await world.serve({}, way.url);
+  const { owner, teamId } = await aTeam(world);
+  await owner.did(inviteMember, { teamId, email: "old.2500@example.com", role: "member" });
+  const zoe = await world.user();
+  await world.database.models.auditEntry.createMany({
+    data: Array.from({ length: 2_500 }, (_, n) => ({
+      ...{ id: world.services.newId(), actorId: zoe.caller.userId, action: "changeEmail", door: "rest" },
+      detail: `old.${n + 1}@example.com`,
+    })),
+  });
+
+  const before = way.trips;
+  const answer = await ask(`${url}/users/me`, { key: zoe.key, method: "DELETE", body: { email: zoe.email } });
+
+  expect(answer.status).toBe(204);
+  expect(way.trips - before).toBeLessThan(100);
+  expect(await tellingOf(world, "old.")).toEqual([]);
 });
 
 it("deletes the address from requests to the payment provider, but for one that may have to be resent", async () => {

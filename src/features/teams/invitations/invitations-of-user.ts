@@ -1,5 +1,6 @@
 import type { Database } from "../../../platform/database.js";
-import { forgetAddressInAudit } from "./audited-address.js";
+import { type PastAddress, cameTo } from "../../access/index.js";
+import { forgetAddressesInAudit } from "./audited-address.js";
 import { readInvitations } from "./invitation.js";
 
 /** The invitations to an address, oldest first, after the one with this id. */
@@ -13,16 +14,15 @@ export const sentInvitations = (database: Database, userId: string, after: strin
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 
 /**
- * For a user who is being deleted: deletes the invitations to an address up to a time, with tokens and mails, and
- * removes the address from the audit up to then.
+ * For a user who is being deleted: deletes the invitations to their addresses, with tokens and mails, and removes the
+ * addresses from the audit.
  */
 export async function forgetInvitationsTo(
   { models }: Pick<Database, "models">,
-  address: { readonly email: string; readonly until: Date },
+  addresses: readonly PastAddress[],
 ): Promise<void> {
-  const { email, until } = address;
-  await models.invitation.deleteMany({ where: { email, createdAt: { lte: until } } });
-  await forgetAddressInAudit({ models }, address);
+  await models.invitation.deleteMany({ where: cameTo(addresses) });
+  await forgetAddressesInAudit({ models }, addresses);
 }
 
 /** For a member whose address has changed: revokes the team's pending invitation to it. */
