@@ -15,6 +15,9 @@ export interface NearVector {
   readonly version: number;
   /** The cosine of the angle between both vectors, from -1 to 1. */
   readonly score: number;
+  /** Which of the owner's pieces is the nearest, from 0, and how many there are. */
+  readonly piece: number;
+  readonly pieces: number;
 }
 
 export type VectorQuestion =
@@ -62,6 +65,7 @@ interface Matrix {
   readonly columns: number;
   readonly memory: Memory;
   readonly owners: string[];
+  readonly pieces: number[];
   readonly versions: number[];
   readonly scales: number[];
   /** The row of each vector, by owner and piece. */
@@ -82,6 +86,7 @@ export function answerForVectors(
   },
   { module, bytesMax }: VectorWorkerData,
 ): void {
+  type Near = Omit<NearVector, "pieces">;
   const PAGE = 65_536;
   const compiled = new WebAssembly.Module(module);
   const matrices = new Map<string, Matrix>();
@@ -117,6 +122,7 @@ export function answerForVectors(
           columns,
           memory,
           owners: [],
+          pieces: [],
           versions: [],
           scales: [],
           places: new Map(),
@@ -136,6 +142,7 @@ export function answerForVectors(
       new Uint8Array(matrix.memory.buffer).set(values, columns + place * columns);
       matrix.places.set(key, place);
       matrix.owners[place] = owner;
+      matrix.pieces[place] = piece;
       matrix.versions[place] = version;
       matrix.scales[place] = scale;
       matrix.newest.set(owner, Math.max(version, matrix.newest.get(owner) ?? 0));
@@ -143,19 +150,18 @@ export function answerForVectors(
     return makeRoom(name);
   };
 
-  const rowsOf = ({ places }: Matrix, among: readonly string[]): number[] => {
+  /** The rows of an owner's pieces; after those of its newest version there may be some of earlier ones. */
+  const rowsOf = ({ places }: Matrix, owner: string): number[] => {
     const rows: number[] = [];
-    for (const owner of among) {
-      let place = places.get(`${owner} 0`);
-      for (let piece = 1; place !== undefined; piece++) {
-        rows.push(place);
-        place = places.get(`${owner} ${piece}`);
-      }
+    let place = places.get(`${owner} 0`);
+    while (place !== undefined) {
+      rows.push(place);
+      place = places.get(`${owner} ${rows.length}`);
     }
     return rows;
   };
 
-  const sortNearest = (found: ReadonlyMap<string, NearVector>, most: number): NearVector[] =>
+  const sortNearest = (found: ReadonlyMap<string, Near>, most: number): Near[] =>
     [...found.values()]
       .sort((one, other) => other.score - one.score || (one.owner < other.owner ? 1 : -1))
       .slice(0, most);
@@ -165,7 +171,7 @@ export function answerForVectors(
     const matrix = matrices.get(question.matrix);
     if (!matrix) return undefined;
     if (values.length !== matrix.dimension) return false;
-    const { columns, memory, owners, versions, scales, newest } = matrix;
+    const { columns, memory, owners, pieces, versions, scales, newest } = matrix;
     matrix.used = ++uses;
     new Int8Array(memory.buffer, 0, columns).fill(0).set(values);
     const rows = owners.length;
@@ -174,8 +180,8 @@ export function answerForVectors(
     const { scan } = instance.exports as unknown as { scan(...places: number[]): void };
     if (rows > 0) scan(columns, 0, columns, rows, out);
     const sums = new Int32Array(memory.buffer, out, rows);
-    const chosen = among && rowsOf(matrix, among);
-    let best = new Map<string, NearVector>();
+    const chosen = among?.flatMap((owner) => rowsOf(matrix, owner));
+    let best = new Map<string, Near>();
     let least = -Infinity;
     for (let row = 0; row < (chosen ?? owners).length; row++) {
       const place = chosen ? (chosen[row] ?? 0) : row;
@@ -184,14 +190,17 @@ export function answerForVectors(
       const owner = owners[place] ?? "";
       const version = versions[place] ?? 0;
       if (version !== newest.get(owner) || score <= (best.get(owner)?.score ?? -Infinity)) continue;
-      best.set(owner, { owner, version, score });
+      best.set(owner, { owner, version, score, piece: pieces[place] ?? 0 });
       if (best.size < 2 * most) continue;
       // Sorting seldom costs little, also where many are wanted.
       const nearest = sortNearest(best, most);
       best = new Map(nearest.map((one) => [one.owner, one]));
       least = nearest.at(-1)?.score ?? least;
     }
-    return sortNearest(best, most);
+    return sortNearest(best, most).map((near) => ({
+      ...near,
+      pieces: rowsOf(matrix, near.owner).filter((row) => versions[row] === near.version).length,
+    }));
   };
 
   port.on("message", ([id, question]) => {

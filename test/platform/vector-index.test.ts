@@ -40,10 +40,10 @@ it("returns each owner once, by its newest version, and refuses other dimensions
   expect(await index.find("one", query, 5)).toBeUndefined();
   expect(await index.add("one", [row], false)).toBe(false);
   await index.add("one", [row, { ...row, piece: 1 }], true);
-  expect(await index.find("one", query, 5)).toMatchObject([{ owner: "owner 0", version: 1 }]);
+  expect(await index.find("one", query, 5)).toMatchObject([{ owner: "owner 0", version: 1, pieces: 2 }]);
   await index.add("one", [{ ...row, version: 2, values: row.values.map(() => 1) }], false);
   const [found] = (await index.find("one", query, 5)) ?? [];
-  expect(found).toMatchObject({ version: 2 });
+  expect(found).toMatchObject({ version: 2, piece: 0, pieces: 1 });
   await expect(index.find("one", { ...query, values: query.values.slice(1) }, 5)).rejects.toThrow(/dimension/);
 });
 

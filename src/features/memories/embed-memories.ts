@@ -14,6 +14,7 @@ const {
   embeddedCharacters,
   longestWaitMs,
   pieceSize,
+  pieceSizeMin,
   pieces,
   queued,
   requestMs,
@@ -190,7 +191,7 @@ async function embedAll(meaning: Meaning, texts: ReadonlyArray<readonly string[]
 
 interface Text {
   readonly due: DueMemory;
-  readonly memory: Parameters<typeof piecesOf>[0] & { readonly version: number };
+  readonly memory: MemoryText & { readonly version: number };
 }
 
 /** The texts to embed of each memory. Takes deleted memories out of the queue. */
@@ -244,26 +245,50 @@ async function storeVectors(context: Embedding, due: DueMemory, version: number,
 const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory) =>
   models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
 
+interface MemoryText {
+  readonly title: string;
+  readonly summary?: string | null;
+  readonly content: string;
+}
+
 /**
  * Splits a memory's text into pieces of this size, each with the title. Each repeats the end of the one before. Of a
  * very long text, only the beginning is used.
  */
-export function piecesOf(
-  memory: { readonly title: string; readonly summary?: string | null; readonly content: string },
-  size: number = pieceSize,
-): string[] {
+export function piecesOf(memory: MemoryText, size: number = pieceSize): string[] {
+  const { title, text, places } = cutText(memory, size);
+  return places.map(({ start, end }) => `${title}\n${text.slice(start, end)}`.toWellFormed());
+}
+
+/**
+ * Where in a memory's content one of its pieces begins and ends. Its size is not stored, but is one of those whose
+ * pieces are as many. Undefined if none is, or if the piece has nothing of the content.
+ */
+export function placeOfPiece(
+  memory: MemoryText,
+  { piece, pieces: count }: { readonly piece: number; readonly pieces: number },
+): { readonly start: number; readonly end: number } | undefined {
+  for (let size = pieceSize; size >= pieceSizeMin; size /= 2) {
+    const { places, ahead } = cutText(memory, size);
+    const place = places.length === count ? places[piece] : undefined;
+    if (place && place.end > ahead) return { start: Math.max(0, place.start - ahead), end: place.end - ahead };
+  }
+  return undefined;
+}
+
+function cutText(memory: MemoryText, size: number) {
   const title = beginningOf(memory.title, size / 2);
   const parts = [memory.title.slice(title.length), memory.summary, memory.content];
   const whole = parts.filter(Boolean).join("\n");
   const text = whole.slice(0, wholeAt(whole, embeddedCharacters));
-  const found: string[] = [];
+  const places: Array<{ readonly start: number; readonly end: number }> = [];
   let [start, end] = [0, 0];
   do {
     start = wholeAt(text, end - Math.floor((end - start) * REPEATED));
     end = endWithin(text, start, size - sizeOf(title));
-    found.push(`${title}\n${text.slice(start, end)}`.toWellFormed());
-  } while (end < text.length && found.length < pieces);
-  return found;
+    places.push({ start, end });
+  } while (end < text.length && places.length < pieces);
+  return { title, text, places, ahead: whole.length - memory.content.length };
 }
 
 const REPEATED = 0.1;

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import type { NearMemory } from "./find-by-meaning.js";
+import { placeOfPiece } from "./embed-memories.js";
 import { filterOf } from "./memory-filter.js";
 import { readSuperseding } from "./read-memories.js";
 import type { Found, Hit, SearchWishes } from "./search.js";
@@ -64,7 +65,12 @@ export async function mergeByRank(
   }
   const hits = [...scores]
     .sort(([one, score], [other, otherScore]) => otherScore - score || (one < other ? 1 : -1))
-    .flatMap(([id]) => words.get(id) ?? known.get(id) ?? []);
+    .flatMap(([id]) => {
+      const [byWords, byMeaning] = [words.get(id), known.get(id)];
+      if (!byWords || !byMeaning || byWords.relevance >= likely) return byWords ?? byMeaning ?? [];
+      const { text, continues, meantFrom } = byMeaning;
+      return { ...byWords, text, continues, ...(meantFrom !== undefined && { meantFrom }) };
+    });
   return { ...found, hits, total: Math.max(found.total, hits.length) };
 }
 
@@ -91,11 +97,19 @@ export async function readNearMemories(
       memory.id,
       {
         ...{ ...memory, total: 0, newer: newer[index] ?? null, concepts: null, weights: null },
-        text: content === undefined ? null : content.slice(0, snippetCharacters),
-        continues: content !== undefined && content.length > snippetCharacters,
+        ...meantPart({ ...memory, content }, nearest.get(memory.id)),
         relevance: Math.round((nearest.get(memory.id)?.score ?? 0) * 10_000) / 10_000,
         matches: wishes.explain ? [] : null,
       },
     ]),
   );
+}
+
+/** The content up to the end of the piece that is nearest in meaning, and where that begins. */
+function meantPart(memory: { title: string; summary: string | null; content?: string }, near: NearMemory | undefined) {
+  const { content } = memory;
+  if (content === undefined) return { text: null, continues: false };
+  const place = near && near.pieces > 1 ? placeOfPiece({ ...memory, content }, near) : undefined;
+  const { start, end } = place ?? { start: 0, end: snippetCharacters };
+  return { text: content.slice(0, end), continues: content.length > end, meantFrom: start };
 }

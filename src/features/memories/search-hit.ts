@@ -18,7 +18,7 @@ export class SearchHit extends MemoryHead {
   @Field(() => String, {
     description:
       `At most ${SNIPPET_MAX} characters of the content around what matched, in one line; of the summary if only that ` +
-      "matches, else the beginning of the content. `…` marks a cut.",
+      "matches, else the beginning of the part of the content that is nearest in meaning, or of all. `…` marks a cut.",
   })
   snippet?: string;
 

@@ -136,7 +136,8 @@ export const searchMemories = defineOperation({
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
     "characters make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
-    `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of others.`,
+    `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of ` +
+    "others; of long contents found by meaning, in the part that is nearest.",
   input: SearchMemoriesInput,
   output: SearchResult,
   permission: "memories:read",
@@ -200,8 +201,9 @@ export const searchMemories = defineOperation({
     const found: SearchHit[] = [];
     let characters = 0;
     for (const hit of hits) {
-      const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer } = hit;
-      const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn: continues === true }, find) };
+      const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
+      const goesOn = continues === true;
+      const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
       const supersededBy = newer as SupersedingMemory | null;
       const fields = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
       found.push({ ...fields, ...snippet });

@@ -22,18 +22,20 @@ export interface HitText {
   /** Whether the content goes on after the text. */
   readonly goesOn: boolean;
   readonly summary: string | null;
+  /** Where the part begins that is near to the query in meaning, up to the end; 0 by default. */
+  readonly from?: number | undefined;
 }
 
 /**
  * Cuts a snippet: the part of a hit's content, else of its summary, that has the most of the query; else the beginning
- * of the content. One line of at most `SNIPPET_MAX` units, cut between words.
+ * of what is near in meaning, or of the content. One line of at most `SNIPPET_MAX` units, cut between words.
  */
-export function snippetOf({ text, goesOn, summary }: HitText, find: Finder): string {
-  const inText = bestOf(find(text));
-  if (inText !== undefined) return cutAround(text, inText, goesOn);
-  const inSummary = summary === null ? undefined : bestOf(find(summary));
+export function snippetOf({ text, goesOn, summary, from = 0 }: HitText, find: Finder): string {
+  const inText = bestOf(find(text.slice(from)));
+  if (inText !== undefined) return cutAround(text, from + inText, goesOn);
+  const inSummary = summary === null || from > 0 ? undefined : bestOf(find(summary));
   if (summary !== null && inSummary !== undefined) return cutAround(summary, inSummary, false);
-  return cutAround(text, 0, goesOn);
+  return cutAround(text, from, goesOn);
 }
 
 /** The first match of the best snippet: the one whose concepts weigh most together; of equals the first. */

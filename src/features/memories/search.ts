@@ -33,6 +33,8 @@ interface FoundRow extends HitRow {
 export interface Hit extends FoundRow {
   /** Which words of the query it matches; null unless requested. */
   readonly matches: SearchMatch[] | null;
+  /** Where in `text` begins what is near to the query in meaning, up to the end; undefined if words found the hit. */
+  readonly meantFrom?: number;
 }
 
 export interface Found {

@@ -96,7 +96,7 @@ it("looks at more and more of the nearest until enough pass, at each once and at
   const ann = await world.user();
   const ids = (await manyMemories(world, ann, 4 * mergedByMeaning)).map(({ id }) => id);
   const choose = async (owners: readonly string[], versionOf: (place: number) => number) => {
-    const near = owners.map((owner, place) => ({ owner, version: versionOf(place), score: 1 }));
+    const near = owners.map((owner, place) => ({ owner, version: versionOf(place), score: 1, piece: 0, pieces: 1 }));
     const asked: number[] = [];
     const chosen = await chooseNear(world.services, ann.caller.personalGraphId, {}, async (most) => {
       expect(asked.push(most)).toBeLessThan(9);

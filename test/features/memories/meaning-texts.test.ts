@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { piecesOf } from "../../../src/features/memories/embed-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { LIMITS } from "../../../src/limits.js";
 import { sizeOf } from "../../../src/platform/text-size.js";
 import { findTitles, meaningfulWorld } from "../../support/meaning.js";
@@ -45,6 +46,28 @@ it("embeds all of a text although the server cuts texts silently", async () => {
   await at.embed();
 
   expect((await findTitles(ann, "vehicle")).titles.toSorted()).toEqual(["Chinese", "Long"]);
+});
+
+it.each([
+  { tokens: 2_000, pieceMost: 2_000 },
+  { tokens: 100, pieceMost: 500 },
+])("shows the piece of a long text that is near in meaning, for a context of $tokens tokens", async (context) => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  at.server.context = { tokens: context.tokens, refusal: 413 };
+  const lines = Array.from({ length: 200 }, (_, n) => `Bread of oven ${n} is sold until noon.`);
+  const content = lines.toSpliced(160, 0, "An automobile stalls.").join(" ");
+  await aMemory(ann, { title: "Long", summary: "Ovens and more. ".repeat(9), content });
+  await at.embed();
+
+  // The second query has one word in the text, everywhere: so words find it, too, but not well.
+  for (const query of ["vehicle", "vehicle noon"]) {
+    const { memories } = await ann.did(searchMemories, { query });
+    const shown = memories[0]?.snippet?.replaceAll("…", "") ?? "";
+    const distance = content.indexOf("automobile") - content.indexOf(shown);
+    expect(distance, shown).toBeLessThanOrEqual(context.pieceMost);
+    expect(content.indexOf(shown), shown).toBeGreaterThan(0);
+  }
 });
 
 it("measures once by which size a server embeds texts whole, and keeps it whatever a dense text needs", async () => {

@@ -112,7 +112,13 @@ it("does not search by meaning for what has none: numbers, hashes and signs", as
 
 /** As if each were meant. */
 const everyMemory = async ({ database }: World) =>
-  (await database.models.memory.findMany()).map(({ id: owner, version }) => ({ owner, version, score: 1 }));
+  (await database.models.memory.findMany()).map(({ id: owner, version }) => ({
+    owner,
+    version,
+    score: 1,
+    piece: 0,
+    pieces: 1,
+  }));
 
 it("follows changes of texts and relationships, and deletions, on every server", async () => {
   await using at = await meaningfulWorld();
