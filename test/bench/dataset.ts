@@ -18,6 +18,8 @@ const RELATIONSHIPS_OF_MEMORY = 3;
 export const RELATIONSHIPS = MEMORIES * RELATIONSHIPS_OF_MEMORY;
 const MEMORIES_OF_GRAPH = MEMORIES / GRAPHS;
 const ROWS_OF_BATCH = 2_000;
+/** How many memories are made between two reports of progress: a minute or two. */
+const ROWS_BETWEEN_REPORTS = 100_000;
 
 const FIRST_TIME = Date.parse("2026-01-01T00:00:00Z");
 const STEP_MS = 250_000;
@@ -187,10 +189,13 @@ export const RARE_WORD = "zephyrine";
 const RARE_MEMORIES = 20;
 
 /** Fills one graph, the first user's, with this many memories and no relationships. */
-export const fillOneGraph = (url: string, memories: number): Promise<void> =>
+export const fillOneGraph = (url: string, memories: number, say: (message: string) => void): Promise<void> =>
   fillDatabase(url, async (client) => {
     await fillUsers(client, 1);
-    await fillMemories(client, memories, (index) => ({ ...memoryAt(index), graph: 0 }));
+    await fillMemories(client, memories, (index) => {
+      if (index > 0 && index % ROWS_BETWEEN_REPORTS === 0) say(`  ${index.toLocaleString("en")} memories …`);
+      return { ...memoryAt(index), graph: 0 };
+    });
     const rare = Array.from({ length: RARE_MEMORIES }, (_, place) =>
       memoryId(Math.floor((place * memories) / RARE_MEMORIES)),
     );

@@ -19,7 +19,7 @@ export async function openSearchGraph(
     await dropUnused(server, (known) => known.startsWith(prefix));
     // Under another name until it is complete, so that an interrupted run leaves no incomplete database.
     await server.query(`CREATE DATABASE ${name}_new`);
-    await fillOneGraph(databaseOn(serverUrl, `${name}_new`), memories);
+    await fillOneGraph(databaseOn(serverUrl, `${name}_new`), memories, say);
     await server.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`);
   });
   return { url: databaseOn(serverUrl, name), graphId: userOf(0).graphId };
