@@ -11,11 +11,11 @@ import {
   NoTeamGraph,
   chosenGraphId,
   chosenTeamId,
+  countRelationships,
   filterOf,
   findNarrowed,
   resolveMemoryIds,
   measure,
-  relationshipsOfAll,
   removeMemories,
   settle,
   tagsAskedFor,
@@ -97,7 +97,7 @@ export const deleteMemories = defineOperation({
     for (;;) {
       const { memoryIds, remaining } = await chosenMemories(context, graphId, input);
       const deleting = { graphId, ids: memoryIds };
-      const [{ count: relationships } = { count: 0 }] = await database.run(relationshipsOfAll, deleting);
+      const { all: relationships } = await countRelationships(database, deleting);
       if (relationships > relationshipsDeleted) throw new TooManyToDelete();
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.

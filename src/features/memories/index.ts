@@ -18,6 +18,7 @@ export { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId 
 export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
+export { countRelationships } from "./count-relationships.js";
 export { countWordsOfGraph } from "./count-words.js";
 export { forgetWords } from "./forget-words.js";
 export {
@@ -51,7 +52,7 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { among, memoriesByIds, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
+export { among, memoriesByIds, relationshipsOfEach, removeMemories } from "./many-statements.js";
 export { resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";

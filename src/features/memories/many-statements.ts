@@ -17,9 +17,9 @@ const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
 export const rowsWith = (table: "memory" | "relationship", column: string, value: string, columns = "*"): string =>
   `SELECT ${columns} FROM ${table} WHERE graph_id = :graphId AND ${column} = ${value} OFFSET 0`;
 
-const eachOf = (list: string, table: "memory" | "relationship", column: string): string => `
+const eachOf = (list: string, column: string): string => `
     SELECT own.* FROM unnest((SELECT :${list})) AS wanted(value)
-    CROSS JOIN LATERAL (${rowsWith(table, column, "wanted.value")}) own`;
+    CROSS JOIN LATERAL (${rowsWith("memory", column, "wanted.value")}) own`;
 
 /** The memories that have one of these ids, or one of these client ids. SQL for `rowsWith`. */
 export const memoriesByIds = defineStatement({
@@ -27,9 +27,9 @@ export const memoriesByIds = defineStatement({
   values: { ...OF_MANY, clientIds: "text[]" },
   row: { id: "uuid", clientId: "text?" },
   text: `
-    SELECT id, client_id AS "clientId" FROM (${eachOf("ids", "memory", "id")}) by_id
+    SELECT id, client_id AS "clientId" FROM (${eachOf("ids", "id")}) by_id
     UNION
-    SELECT id, client_id FROM (${eachOf("clientIds", "memory", "client_id")}) by_client_id`,
+    SELECT id, client_id FROM (${eachOf("clientIds", "client_id")}) by_client_id`,
 });
 
 /** Those of some memories that pass a filter, see `filterOf`. SQL for `rowsWith`. */
@@ -41,7 +41,7 @@ export const passingMemories = defineStatement({
   },
   row: { id: "uuid", version: "int4" },
   text: `
-    SELECT m.id, m.version FROM (${eachOf("ids", "memory", "id")}) m
+    SELECT m.id, m.version FROM (${eachOf("ids", "id")}) m
     WHERE (:types IS NULL OR m.type = ANY (:types))
       AND (cardinality(:tags) = 0 OR CASE WHEN :anyTag THEN m.tags && :tags ELSE m.tags @> :tags END)
       AND (:minImportance IS NULL OR m.importance >= :minImportance) AND (:project IS NULL OR m.project = :project)
@@ -50,26 +50,22 @@ export const passingMemories = defineStatement({
       AND (:now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now)`,
 });
 
-/** How many relationships each of some memories has, in both directions together. SQL for the same reason. */
+/**
+ * How many relationships each of some memories has, in both directions together, and how many of those that begin at it
+ * end at one of the others. SQL, since a model would look for the list in the whole graph, see `among`.
+ */
 export const relationshipsOfEach = defineStatement({
   name: "relationships_of_each",
   values: OF_MANY,
-  row: { id: "uuid", count: "int4" },
+  row: { id: "uuid", count: "int4", toOthers: "int4" },
   text: `
-    SELECT wanted.id, ((SELECT count(*) FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id)
-      + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id))::int4 AS count
-    FROM unnest((SELECT :ids)) AS wanted(id)`,
-});
-
-/** How many relationships begin or end at some memories, each counted once. SQL for `rowsWith`. */
-export const relationshipsOfAll = defineStatement({
-  name: "relationships_of_all",
-  values: OF_MANY,
-  row: { count: "int4" },
-  text: `
-    SELECT count(*)::int4 AS count FROM (
-      SELECT id FROM (${eachOf("ids", "relationship", "from_id")}) outgoing
-      UNION SELECT id FROM (${eachOf("ids", "relationship", "to_id")}) incoming) either`,
+    SELECT wanted.id, (outgoing.count
+        + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id))::int4 AS count,
+      outgoing.to_others::int4 AS "toOthers"
+    FROM unnest((SELECT :ids)) AS wanted(id) CROSS JOIN LATERAL (
+      SELECT count(*) AS count, count(*) FILTER (WHERE to_id IN (SELECT unnest(:ids))) AS to_others
+      FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id
+    ) outgoing`,
 });
 
 /** Deletes memories, and by foreign keys their versions and relationships. SQL for `among`. */

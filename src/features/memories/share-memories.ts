@@ -8,7 +8,8 @@ import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
-import { memoriesByIds, relationshipsOfAll, relationshipsOfEach, removeMemories } from "./many-statements.js";
+import { countRelationships } from "./count-relationships.js";
+import { memoriesByIds, removeMemories } from "./many-statements.js";
 import { resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
@@ -115,7 +116,8 @@ export const shareMemories = defineOperation({
     if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
     const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
     const sharing = { graphId: own, ids: wanted };
-    const lost = await countLeadingAway(context, sharing);
+    const { all, between } = await countRelationships(database, sharing);
+    const lost = all - between;
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
     const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, clientIds: [] });
@@ -171,18 +173,6 @@ async function wantedMemories(
   });
   if (found.length > SHARED_MAX) throw new TooManyToShare();
   return found.map(({ id }) => id);
-}
-
-/** How many relationships join these memories with others that stay. */
-async function countLeadingAway(
-  { database }: Context,
-  some: { readonly graphId: string; readonly ids: readonly string[] },
-): Promise<number> {
-  const [all] = await database.run(relationshipsOfAll, some);
-  const ofEach = await database.run(relationshipsOfEach, some);
-  // A relationship between two of them is counted by both.
-  const between = ofEach.reduce((sum, { count }) => sum + count, 0) - (all?.count ?? 0);
-  return (all?.count ?? 0) - between;
 }
 
 /** The memories that no other request moved or deleted before they were locked. */
