@@ -19,8 +19,8 @@ export const storeMemory = defineStatement({
   row: { stored: "bool" },
   text: `
     SELECT create_memory(:graphId, :id, ${CONTENTS.map((name) => `p_${columnOf(name)} => :${name}`).join(", ")},
-      p_user_id => :userId, p_time => :time, p_bytes => :bytes, p_memories_max => :memoriesMax, p_bytes_max => :bytesMax)
-      AS stored`,
+      p_user_id => :userId, p_time => :time, p_bytes => :bytes, p_memories_max => :memoriesMax,
+      p_bytes_max => :bytesMax) AS stored`,
 });
 
 /**
@@ -63,7 +63,8 @@ const relationshipsWith = (further: "" | "'context', r.context, ") => `
       (SELECT coalesce(json_agg(json_build_object(
           'relationshipId', r.id, 'type', r.type, 'direction', r.direction, 'from', r.from_id, 'to', r.to_id,
           'memory', json_build_object('graphId', m.graph_id, 'id', other.id, 'type', other.type, 'title', other.title),
-          'strength', r.strength, 'confidence', r.confidence, ${further}'createdAt', r.created_at) ORDER BY r.id DESC), '[]')
+          'strength', r.strength, 'confidence', r.confidence, ${further}'createdAt', r.created_at)
+          ORDER BY r.id DESC), '[]')
        FROM (${newest("from_id", "to_id", "out")} UNION ALL ${newest("to_id", "from_id", "in")}
              ORDER BY id DESC LIMIT ${RELATIONSHIPS_SHOWN_MAX}) r
        JOIN memory other ON other.graph_id = :graphId AND other.id = r.other_id) AS relationships`;

@@ -24,6 +24,7 @@ const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?",
 /** The relationship's own fields, and the memory that supersedes the one it leads to. */
 const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
 
+const LINK_COLUMNS = `, r.id AS "relationshipId", r.confidence, r.context, newer.memory AS "supersededBy"`;
 const LINK_JOINS = `
     LEFT JOIN LATERAL (${rowsWith("relationship", "id", "best.relationship_id")}) r ON true
     LEFT JOIN LATERAL (
@@ -46,11 +47,11 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
       SELECT id FROM memory WHERE graph_id = :graphId AND id = :start
     ), ${levels.map((depth) => `step_${depth} AS ${step(depth)}, level_${depth} AS ${level(depth)}`).join(", ")}
     SELECT best.id, m.type, m.title, best.relationship, best.direction, best.depth, best.via AS "viaMemoryId",
-      best.strength${rows === "memories" ? "" : ', r.id AS "relationshipId", r.confidence, r.context, newer.memory AS "supersededBy"'}
+      best.strength${rows === "memories" ? "" : LINK_COLUMNS}
     FROM level_0 LEFT JOIN (
       SELECT m.id, m.importance,
         near.type AS relationship, near.direction, near.depth, near.strength, near.via, near.relationship_id
-      FROM (${levels.map((depth) => `SELECT *, ${depth} AS depth FROM ${OF_ROWS[rows]}_${depth}`).join(" UNION ALL ")}) near
+      FROM (${levels.map((depth) => rowsOf(rows, depth)).join(" UNION ALL ")}) near
       CROSS JOIN LATERAL (${rowsWith("memory", "id", "near.id", "id, importance, expires_at")}) m
       WHERE :now IS NULL OR m.expires_at IS NULL OR m.expires_at > :now
       ORDER BY near.depth, near.strength DESC, m.importance DESC, m.id, near.relationship_id LIMIT :limit
@@ -64,6 +65,7 @@ export type RelatedRow = RowOf<ReturnType<typeof walkStatement>>;
 
 /** The subqueries that the rows come from, one for each level. */
 const OF_ROWS = { memories: "level", linked: "level", relationships: "step" } as const;
+const rowsOf = (rows: Rows, depth: number): string => `SELECT *, ${depth} AS depth FROM ${OF_ROWS[rows]}_${depth}`;
 const statements = { memories: walks("memories"), linked: walks("linked"), relationships: walks("relationships") };
 
 function walks(rows: Rows) {

@@ -26,6 +26,7 @@ export const newestAtMemory = defineStatement({
     ...{ ...LINK_TYPES, createdAt: "timestamptz" },
   },
   text: `
-    SELECT graph_id AS "graphId", ${COLUMNS} FROM (${selectAtEnd("from_id")} UNION ALL ${selectAtEnd("to_id")}) both_ways
+    SELECT graph_id AS "graphId", ${COLUMNS}
+    FROM (${selectAtEnd("from_id")} UNION ALL ${selectAtEnd("to_id")}) both_ways
     ORDER BY id DESC LIMIT :take`,
 });

@@ -15,15 +15,17 @@ const COLUMNS = [...MEMORY_COLUMNS.values()].join(", ");
 
 /** The memories that changed since a time, the last changed first, up to the number that is looked at. */
 const LOOKED_AT = `
-    SELECT id, type, importance, project, updated_at, expires_at FROM memory WHERE graph_id = :graphId AND updated_at >= :since
+    SELECT id, type, importance, project, updated_at, expires_at
+    FROM memory WHERE graph_id = :graphId AND updated_at >= :since
     ORDER BY updated_at DESC, id DESC LIMIT :most`;
 
 /** The filter of the request: project, types, and not expired. */
-const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR project = :project) AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
+const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR project = :project)
+        AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
 const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
 
 /**
- * What changed in a graph since a time. SQL, since all parts must be of one moment, and no model counts a limited
+ * What changed in a graph since a time. SQL, since all parts must be of one moment, and no model groups a limited
  * number of rows. `OFFSET 0` makes PostgreSQL look up each problem's solutions instead of reading those of the whole
  * graph.
  */
@@ -52,8 +54,8 @@ export const recentActivityOf = defineStatement({
     )
     SELECT (SELECT coalesce(sum(count), 0)::int4 FROM counts) AS total,
       (SELECT coalesce(sum(looked_at), 0) = :most FROM counts) AS "isCapped",
-      (SELECT coalesce(json_agg(c), '[]') FROM (SELECT type, count FROM counts WHERE count > 0 ORDER BY count DESC, type LIMIT ${types}) c)
-        AS "byType",
+      (SELECT coalesce(json_agg(c), '[]') FROM (
+        SELECT type, count FROM counts WHERE count > 0 ORDER BY count DESC, type LIMIT ${types}) c) AS "byType",
       (SELECT coalesce(json_agg(to_json(m)), '[]') FROM (
         SELECT ${COLUMNS} FROM newest JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id
         ORDER BY m.updated_at DESC, m.id DESC) m) AS memories,

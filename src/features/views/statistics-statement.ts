@@ -4,7 +4,7 @@ import { defineStatement, oneOf } from "../../platform/statement.js";
 const { counted, types } = LIMITS.views;
 
 /**
- * How many memories and relationships of each type a graph holds. SQL, since no model counts a limited number of rows.
+ * How many memories and relationships of each type a graph holds. SQL, since no model groups a limited number of rows.
  * A million of each cost 350 ms of PostgreSQL's CPU: they are counted from an index alone.
  */
 export const countGraph = defineStatement({
