@@ -176,7 +176,9 @@ it.each([
   ["bench", "dist/modules/.bench/main.js"],
   ["model", "test/model/main.js"],
   ["search-quality", "test/search-quality/main.js"],
-])("shows the same help for `%s`, which measures", async (script, file) => {
+  ["build", ".config/build.js"],
+  ["check", ".config/check.js"],
+])("shows the same help for `%s`, which needs a clone", async (script, file) => {
   const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
   expect(spawnSync(process.execPath, compiler).status).toBe(0);
 
