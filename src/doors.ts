@@ -14,7 +14,13 @@ import { exportGraph } from "./features/bulk/index.js";
 import { refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
 import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
-import { acceptInvitation, declineInvitation, invitation } from "./features/teams/index.js";
+import {
+  acceptInvitation,
+  declineInvitation,
+  invitation,
+  invitationById,
+  mailInvitation,
+} from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { SCOPES, scopesOf } from "./operation/permission.js";
@@ -51,7 +57,7 @@ const routes = routesOf(operations);
 
 /** The operations that the invitation's page runs. */
 const INVITATION_OPERATIONS = {
-  ...{ invitation, acceptInvitation, declineInvitation },
+  ...{ invitation, invitationById, mailInvitation, acceptInvitation, declineInvitation },
   ...{ signUp, confirmSignUp, revokeApiKey },
 };
 

@@ -423,10 +423,20 @@ export const LIMITS = {
       { limit: 5, windowMs: 3_600_000 },
       { limit: 10, windowMs: 86_400_000 },
     ],
-    /** Invitations from one user, for all teams. */
+    /** Invitations from one user, for all teams. Mails by the links of these invitations are counted apart. */
     perInviter: [{ limit: 100, windowMs: 86_400_000 }],
-    /** Reads of an invitation, which need no key: of one token, and of all, so that an office can use one address. */
-    readsOfToken: { limit: 30, windowMs: 60_000 },
+    /**
+     * Mails of one invitation by its link, which needs no key. Fewer than `perRecipient`: whoever has the link cannot
+     * use up what others need to invite the same address.
+     */
+    mailsByLink: [
+      { limit: 3, windowMs: 3_600_000 },
+      { limit: 5, windowMs: 86_400_000 },
+    ],
+    /** The same for all invitations from one network. */
+    mailsPerNetwork: { limit: 30, windowMs: 3_600_000 },
+    /** Reads of an invitation, which need no key: of one, and of all, so that an office can use one address. */
+    readsOfOne: { limit: 30, windowMs: 60_000 },
     readsPerNetwork: { limit: 300, windowMs: 60_000 },
     /** Times to wait are rounded up to this, if they would show what other people did. */
     waitStepSeconds: 900,

@@ -59,6 +59,7 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
     if (scene.operation.name === "confirmSignUp") return withoutRoomForKeys(scene);
     if (scene.operation.name === "deleteAccount") return asOwner(scene);
     if (scene.operation.name === "changeEmail") return toAnothers(scene);
+    if (scene.operation.name === "mailInvitation") return whileRevoked(scene);
     if (scene.operation.name === "teamUpgradePreview") return withoutSubscription(scene);
     // Any other change under the same key conflicts.
     const note = { type: "general", title: "First", content: "Under the same key." };
@@ -129,6 +130,15 @@ async function asOwner(scene: Scene): Promise<Answer> {
   });
   const answer = await rightly(scene);
   await scene.ann.did(operationNamed("deleteTeam"), { teamId: team.id });
+  return answer;
+}
+
+/** Calls the operation while all invitations are revoked. */
+async function whileRevoked(scene: Scene): Promise<Answer> {
+  const { invitation } = scene.world.database.models;
+  await invitation.updateMany({ data: { status: "revoked" } });
+  const answer = await rightly(scene);
+  await invitation.updateMany({ data: { status: "pending" } });
   return answer;
 }
 

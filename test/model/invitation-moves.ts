@@ -20,11 +20,19 @@ const shown = (model: Model, invitation: Invitation) => {
   return { id, email, role, status: model.statusOf(invitation), expiresAt: model.toService(endsAt) };
 };
 
-/** @throws Refused when too many were sent to the address. Returns when those of the last day were sent. */
-function assertFewSent(model: Model, email: string): readonly number[] {
-  const sent = model.invitedAt.get(email) ?? [];
+/** Mails to one address: in an hour, and in a day. */
+const TO_ADDRESS = { hour: 5, day: 10 };
+
+/** @throws Refused when too many were sent to the address, or by the link. Returns when those of the last day were sent. */
+function assertFewSent(
+  model: Model,
+  who: string,
+  reason = "too_many_invitations",
+  { hour, day } = TO_ADDRESS,
+): readonly number[] {
+  const sent = model.invitedAt.get(who) ?? [];
   const within = (milliseconds: number) => sent.filter((time) => time > model.now() - milliseconds).length;
-  if (within(HOUR_MS) >= 5 || within(DAY_MS) >= 10) refuse("rate_limited", "too_many_invitations");
+  if (within(HOUR_MS) >= hour || within(DAY_MS) >= day) refuse("rate_limited", reason);
   return sent;
 }
 
@@ -105,6 +113,47 @@ export const resendInvitation = defineMove<Place & { invitationId: string }>({
   },
 });
 
+/** Mails by the link of one invitation: in an hour, and in a day. */
+const BY_LINK = { hour: 3, day: 5 };
+
+export const mailInvitation = defineMove<{ invitationId: string }>({
+  weight: 2,
+  input: drawLink,
+  expect(model, _me, { invitationId }) {
+    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found");
+    const status = model.statusOf(found);
+    if (status !== "pending") refuse("conflict", `invitation_${status}`);
+    const { email } = found;
+    const ofLink = `link ${found.id}`;
+    assertFewSent(model, ofLink, "too_many_mails", BY_LINK);
+    assertFewSent(model, email, "too_many_mails");
+    return {
+      output: { ...offered(model, found), invitedBy: inviterOf(model, found, masked) },
+      async effect(_output, real) {
+        await real.tokenOf(found.id, email);
+        for (const who of [ofLink, email]) {
+          model.invitedAt.set(who, [...(model.invitedAt.get(who) ?? []), model.now()]);
+        }
+      },
+    };
+  },
+});
+
+export const invitationById = defineMove<{ invitationId: string }>({
+  weight: 2,
+  input: drawLink,
+  expect(model, _me, { invitationId }) {
+    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found");
+    return { output: { ...offered(model, found), invitedBy: inviterOf(model, found, masked) } };
+  },
+});
+
+/** Mostly a pending invitation of any team. */
+function drawLink(model: Model, _me: Caller, draw: Draw): { invitationId: string } {
+  const open = model.invitations.filter((known) => model.statusOf(known) === "pending");
+  return { invitationId: drawId(model, draw, open, model.invitations) };
+}
+
 /** Mostly an invitation of the team. */
 function drawInvitation(model: Model, me: Caller, draw: Draw): Place & { invitationId: string } {
   const place = drawTeam(model, me, draw);
@@ -153,22 +202,23 @@ export const invitation = defineMove<{ token: string }>({
   input: drawToken,
   expect(model, _me, { token }) {
     const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found");
-    const { team, role, by, email, endsAt } = found;
-    const maskedEmail = `${email[0] ?? ""}…@${email.split("@")[1] ?? ""}`;
-    const until = { expiresAt: model.toService(endsAt), status: model.statusOf(found) };
-    return {
-      output: {
-        teamName: team.name,
-        invitedBy: model.users.includes(by) ? shownAs(by) : "somebody who has left",
-        role,
-        maskedEmail,
-        ...until,
-      },
-    };
+    return { output: { ...offered(model, found), invitedBy: inviterOf(model, found, (email) => email) } };
   },
 });
 
-const shownAs = ({ name, email }: User): string => (name === null ? email : `${name} (${email})`);
+const masked = (email: string): string => `${email[0] ?? ""}…@${email.split("@")[1] ?? ""}`;
+
+/** What the pages of an invitation show besides the inviter. */
+const offered = (model: Model, found: Invitation) => ({
+  ...{ teamName: found.team.name, role: found.role, maskedEmail: masked(found.email) },
+  ...{ expiresAt: model.toService(found.endsAt), status: model.statusOf(found) },
+});
+
+function inviterOf(model: Model, { by }: Invitation, showAddress: (email: string) => string): string {
+  if (!model.users.includes(by)) return "somebody who has left";
+  const address = showAddress(by.email);
+  return by.name === null ? address : `${by.name} (${address})`;
+}
 
 /** @throws Refused for an invitation to somebody else. */
 function ownInvitation(model: Model, { user }: Caller, token: string): Invitation {

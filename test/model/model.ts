@@ -146,7 +146,7 @@ export class Model {
   /** Unused codes that were sent to an address. */
   readonly codes = new Map<string, Code[]>();
   readonly seenCodes = new Set<string>();
-  /** The times at which invitations were sent to an address. */
+  /** The times at which invitations were sent to an address, or by the link of an invitation. */
   readonly invitedAt = new Map<string, number[]>();
   audit: AuditEntry[] = [];
   kept: Kept[] = [];

@@ -202,6 +202,8 @@ export function exampleInput(
     resendInvitation: { teamId, invitationId },
     revokeInvitation: { teamId, invitationId },
     invitation: { token },
+    invitationById: { invitationId },
+    mailInvitation: { invitationId },
     acceptInvitation: { token },
     declineInvitation: { token },
     createTeamCheckout: { successUrl: "https://app.example.com/paid" },

@@ -99,4 +99,5 @@ const asRead = ({ subject, headers, from, to, replyTo, text = "", html }: Parsed
 
 /** The code, or the token of an invitation, that a mail contains. */
 export const codeIn = ({ text }: ReadMail): string => /^ *(\d{8})$/m.exec(text)?.[1] ?? "";
-export const tokenIn = ({ text }: ReadMail): string => /\/invitations\/([\w-]{43})$/m.exec(text)?.[1] ?? "";
+export const tokenIn = ({ text }: Pick<ReadMail, "text">): string =>
+  /\/invitations\/([\w-]{43})$/m.exec(text)?.[1] ?? "";

@@ -3,6 +3,7 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { myTeam } from "../../src/features/teams/get-team.js";
 import { updateTeam } from "../../src/features/teams/update-team.js";
+import { LIMITS } from "../../src/limits.js";
 import { PRODUCT } from "../../src/operation/product.js";
 import { opens } from "../support/keys.js";
 import { letExpire } from "../support/teams.js";
@@ -107,6 +108,104 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
   for (const { headers } of [unknown, malformed]) expect(headers.get("content-type")).toMatch(/^text\/html/);
   // The code has not been used up.
   expect(await world.database.models.signUpCode.count()).toBe(1);
+});
+
+describe("the page of the link", () => {
+  it("mails the invitation again, to the invited address only, and shows nothing secret", async () => {
+    await using world = await createWorld();
+    const { linked, owner } = await invitedTo(world);
+    const { mail } = world.database.models;
+    await mail.deleteMany();
+
+    const first = await linked();
+    const asked = await linked("/mail", {});
+    const second = await linked(asked.location?.slice(asked.location.indexOf("?")));
+
+    expect(first.status).toBe(200);
+    expect(first.text).toContain(PRODUCT);
+    expect(first.text).toMatch(/Ann.*invites\s+b…@example.com\s+to the team.*Platform.*as\s+an admin/s);
+    expect(first.text).toMatch(/<form method="post" action="[^"]+\/mail">\s*<button class="main">Mail me the link</);
+    expect(asked.status).toBe(303);
+    expect(await mail.findMany()).toMatchObject([{ kind: "invitation", email: BOB }]);
+    expect(second.status).toBe(200);
+    expect(second.text).toContain("The mail is on its way to b…@example.com.");
+    for (const { text, headers } of [first, second]) {
+      for (const secret of [BOB, owner.email, TOKEN]) expect(text).not.toContain(secret);
+      expect(headers.get("content-security-policy")).toContain("form-action 'self'");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-robots-tag")).toContain("noindex");
+    }
+  });
+
+  it.each([
+    ["accepted", "This invitation was accepted."],
+    ["declined", "ask for another one"],
+    ["revoked", "ask for another one"],
+    ["expired", "This invitation has expired. If you want to join, ask for another one."],
+  ] as const)("says what to do if it was %s, and mails nothing", async (status, said) => {
+    await using world = await createWorld();
+    const { linked, invitationId } = await invitedTo(world);
+    const { models } = world.database;
+    await models.invitation.update({ where: { id: invitationId }, data: { status } });
+    await models.mail.deleteMany();
+
+    const ended = await linked();
+    const asked = await linked("/mail", {});
+
+    expect([ended.status, asked.status]).toEqual([409, 303]);
+    expect(ended.text).toContain(said);
+    expect(ended.text).not.toContain("<form");
+    expect(await models.mail.count()).toBe(0);
+  });
+
+  it("is a page also for unknown ids, and no token can be mistaken for it", async () => {
+    await using world = await createWorld();
+    const { url, invitationId } = await invitedTo(world);
+    const read = async (path: string, method = "GET") => {
+      const answer = await fetch(`${url}/invitations/${path}`, { method, redirect: "manual" });
+      expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
+      return [answer.status, (await answer.text()).includes("There is no such invitation.")];
+    };
+
+    const unknown = [404, true];
+    for (const id of [world.services.newId(), "no-id", `${invitationId}0`]) {
+      expect(await read(`by-id/${id}`)).toEqual(unknown);
+      expect(await read(`by-id/${id}/mail`, "POST")).toEqual(unknown);
+    }
+    expect(await read(invitationId)).toEqual(unknown);
+    expect(await read("by-id")).toEqual(unknown);
+    expect(await read("by-id/%ff")).toEqual([400, false]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("says in words that enough mails were sent, and when to ask again", async () => {
+    await using world = await createWorld();
+    const { linked } = await invitedTo(world);
+    const [{ limit }] = LIMITS.invitations.mailsByLink;
+    const statuses = [];
+    for (let n = 0; n < limit; n++) statuses.push((await linked("/mail", {})).status);
+    const refused = await linked("/mail", {});
+
+    expect(statuses).toEqual(statuses.map(() => 303));
+    expect(refused.status).toBe(429);
+    expect(refused.text).toContain("Enough mails were sent for now.");
+    expect(refused.headers.get("retry-after")).toBe("3600");
+  });
+
+  it("links only to paths that a proxy with a prefix finds", async () => {
+    await using world = await createWorld();
+    const { linked, invitationId } = await invitedTo(world);
+    const links = [];
+    for (const [path, form] of [[""], ["/mail", {}], ["?mailed"]] as [string, object?][]) {
+      const { text, location } = await linked(path, form && {});
+      const here = `https://example.com/prefix/invitations/by-id/${invitationId}${path}`;
+      const found = Array.from(text.matchAll(/(?:href|action)="([^"]+)"/g), ([, link = ""]) => link);
+      links.push(...[...found, ...(location === null ? [] : [location])].map((link) => new URL(link, here).pathname));
+    }
+    const page = `/prefix/invitations/by-id/${invitationId}`;
+
+    expect(new Set(links)).toEqual(new Set([`${page}/mail`, page]));
+  });
 });
 
 describe("the page", () => {
@@ -217,7 +316,10 @@ describe("the page", () => {
   });
 });
 
-/** Ann invites Bob, who has no account. `page` requests the page, or posts a form to a path below it. */
+/**
+ * Ann invites Bob, who has no account. `page` requests the page by the token, `linked` the one of the link, or posts a
+ * form to a path below it.
+ */
 async function invitedTo(world: Awaited<ReturnType<typeof createWorld>>) {
   // Mails stay in the queue: the test has the token and the code itself.
   const { url } = await world.serve({ NODE_ENV: "production" });
@@ -226,16 +328,16 @@ async function invitedTo(world: Awaited<ReturnType<typeof createWorld>>) {
   const { id: teamId } = await owner.did(createTeam, { name: "Platform", maxMembers: 5 });
   const { id: invitationId } = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
   await world.giveToken(invitationId, TOKEN);
-  const page = async (path = "", form?: Record<string, string> | string) => {
-    const body = form === undefined ? {} : { method: "POST", body: new URLSearchParams(form) };
-    const answer = await fetch(`${url}/invitations/${encodeURIComponent(TOKEN)}${path}`, {
-      redirect: "manual",
-      ...body,
-    });
-    const { status, headers } = answer;
-    return { status, headers, location: headers.get("location"), text: await answer.text() };
-  };
+  const pageAt =
+    (place: string) =>
+    async (path = "", form?: Record<string, string> | string) => {
+      const body = form === undefined ? {} : { method: "POST", body: new URLSearchParams(form) };
+      const answer = await fetch(`${url}/invitations/${place}${path}`, { redirect: "manual", ...body });
+      const { status, headers } = answer;
+      return { status, headers, location: headers.get("location"), text: await answer.text() };
+    };
+  const [page, linked] = [pageAt(encodeURIComponent(TOKEN)), pageAt(`by-id/${invitationId}`)];
   const status = async () =>
     (await world.database.models.invitation.findUniqueOrThrow({ where: { id: invitationId } })).status;
-  return { url, owner, teamId, invitationId, page, status };
+  return { url, owner, teamId, invitationId, page, linked, status };
 }

@@ -36,6 +36,8 @@ it("charges requests without a key to the address before the body is read, at ev
     "/graphql",
     "/invitations/nothing/answer",
     "/invitations/nothing/code",
+    "/invitations/by-id/nothing/mail",
+    "/teams/invitations/by-id/nothing/mail",
   ]) {
     expect([path, await answeredToHead(url, path)]).toEqual([path, { status: 429 }]);
   }

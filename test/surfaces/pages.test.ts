@@ -45,7 +45,14 @@ const OTHERS: Readonly<Record<string, Looks>> = {
 };
 
 /** Pages that anybody can open: the documentation, and one of each other kind with the shared layout. */
-const PAGES = ["/", ...PAGE_LINKS.map(({ path }) => path), "/billing/return", "/invitations/unknown", "/nothing"];
+const PAGES = [
+  "/",
+  ...PAGE_LINKS.map(({ path }) => path),
+  "/billing/return",
+  "/invitations/unknown",
+  "/invitations/by-id/unknown",
+  "/nothing",
+];
 
 it("shows people a page at an unknown address, and programs the error", async () => {
   await using world = await createWorld();
@@ -196,6 +203,40 @@ describeInBrowser("pages", (browser) => {
 
       expect(shown).toEqual(shown.map(() => ({ width: 320, pale: [], focused: "code" })));
       expect(pale).toEqual([]);
+    },
+  );
+
+  it.each(["light", "dark"] as const)(
+    "leads from an invitation's link to its mail, on a phone (%s)",
+    async (colorScheme) => {
+      await using world = await createWorld();
+      const { url } = await world.serve({ NODE_ENV: "production" });
+      const { owner, teamId } = await aTeam(world);
+      await world.database.models.team.updateMany({ data: { name: "Donaudampfschiff".repeat(5) } });
+      const { link } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
+      const { pathname } = new URL(link);
+      const { mail } = world.database.models;
+      await mail.deleteMany();
+      const page = await browser().newPage({ viewport: { width: 390, height: 800 }, colorScheme });
+
+      await page.goto(url + pathname);
+      const looks = async () => [await page.evaluate("document.documentElement.scrollWidth"), await paleTexts(page)];
+      const shown = [await looks()];
+      await page.getByRole("button", { name: "Mail me the link" }).click();
+      await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
+      shown.push(await looks());
+      // Reloading sends no other mail.
+      await page.reload();
+      await page.getByRole("button", { name: "Mail it again" }).waitFor();
+      const mails = await mail.findMany();
+      await world.database.models.invitation.updateMany({ data: { status: "revoked" } });
+      await page.reload();
+      await page.getByText("This invitation was revoked.").waitFor();
+      shown.push(await looks());
+      await page.close();
+
+      expect(shown).toEqual(shown.map(() => [390, []]));
+      expect(mails).toMatchObject([{ kind: "invitation", email: BOB }]);
     },
   );
 });

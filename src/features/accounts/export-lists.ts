@@ -46,10 +46,12 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
     return byId((await database.models.apiKey.findMany({ where, orderBy: { id: "asc" }, take })).map(toApiKey));
   },
   // If the address is not verified, invitations to it may be for somebody else.
-  invitationsReceived: async ({ caller, database }, after, take) =>
-    caller.emailIsVerified ? byId(await receivedInvitations(database, caller.email, after?.id ?? null, take)) : [],
-  invitationsSent: async ({ caller, database }, after, take) =>
-    byId(await sentInvitations(database, caller.userId, after?.id ?? null, take)),
+  invitationsReceived: async (context, after, take) => {
+    const { email, emailIsVerified } = context.caller;
+    return emailIsVerified ? byId(await receivedInvitations(context, email, after?.id ?? null, take)) : [];
+  },
+  invitationsSent: async (context, after, take) =>
+    byId(await sentInvitations(context, context.caller.userId, after?.id ?? null, take)),
   events: async ({ caller, database }, after, take) => {
     const where = { actorId: caller.userId, ...afterId(after) };
     return byId(await database.models.auditEntry.findMany({ where, orderBy: { id: "asc" }, take }));

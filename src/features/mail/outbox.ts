@@ -68,10 +68,11 @@ async function giveUp(
 }
 
 /** Creates the mail's code or token only now, so that it exists only in the mail. Null for a mail that nobody needs. */
-async function writeLetter({ database, publicUrl }: Outbox, mail: ClaimedMail): Promise<Letter | null> {
+async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | null> {
+  const { database, publicUrl } = outbox;
   if (!mail.helps) return null;
   if (mail.invitationId !== null) {
-    const invitation = await newInvitationToken(database, mail.invitationId);
+    const invitation = await newInvitationToken(outbox, mail.invitationId);
     return invitation && invitationMail(invitation, publicUrl());
   }
   if (mail.subject !== null && mail.body !== null) return noticeMail({ subject: mail.subject, body: mail.body });

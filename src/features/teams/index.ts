@@ -3,8 +3,10 @@ import { deleteTeam } from "./delete-team.js";
 import { myTeam, team } from "./get-team.js";
 import { acceptInvitation, declineInvitation } from "./invitations/answer-invitation.js";
 import { invitation } from "./invitations/get-invitation.js";
+import { invitationById } from "./invitations/invitation-by-id.js";
 import { inviteMember } from "./invitations/invite-member.js";
 import { invitationsOfATeam, teamInvitations } from "./invitations/list-invitations.js";
+import { mailInvitation } from "./invitations/mail-invitation.js";
 import { resendInvitation } from "./invitations/resend-invitation.js";
 import { revokeInvitation } from "./invitations/revoke-invitation.js";
 import { leaveTeam } from "./leave-team.js";
@@ -16,7 +18,7 @@ import { teamOfViewer } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { acceptInvitation, declineInvitation, invitation };
+export { acceptInvitation, declineInvitation, invitation, invitationById, mailInvitation };
 export { teamChores } from "./chores.js";
 export { Invitation } from "./invitations/invitation.js";
 export {
@@ -50,6 +52,8 @@ export const teamOperations = [
   resendInvitation,
   revokeInvitation,
   invitation,
+  invitationById,
+  mailInvitation,
   acceptInvitation,
   declineInvitation,
 ] as const;

@@ -6,7 +6,7 @@ import { BUG_MESSAGE } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { page } from "./layout.js";
 
-/** The output of the operation `invitation`. */
+/** The output of the operations `invitation` and `invitationById`. */
 export interface ShownInvitation {
   readonly teamName: string;
   readonly invitedBy: string;
@@ -41,11 +41,56 @@ interface Situation {
 }
 
 export function invitationPage(invitation: ShownInvitation, situation: Situation): string {
-  const { teamName, invitedBy, role, status, expiresAt } = invitation;
   const { here, codeSent, problem } = situation;
+  const confirm = html`<p>To answer it, first confirm your address by a code that you get by mail.</p>`;
+  const step = codeSent ? answerForm(invitation, situation) : confirm;
+  const answer = html`${problemNote(problem)}${step}${codeForm(invitation, situation)}`;
+  return offerPage(invitation, { here, whom: "you", answer });
+}
+
+interface LinkedSituation {
+  /** The path of the request that the page answers. */
+  readonly here: string;
+  readonly id: string;
+  /** Whether the mail was just requested. */
+  readonly mailed: boolean;
+}
+
+/** The page of an invitation's `link`, for anybody who has it: the mail, which proves who answers, can be sent again. */
+export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: LinkedSituation): string {
+  const { maskedEmail } = invitation;
+  const say = mailed
+    ? html`<p role="status">
+        The mail is on its way to ${maskedEmail}. Open the link in it. If it does not arrive in a few minutes, look
+        among spam.
+      </p>`
+    : html`<p>
+        It is answered by the link in the mail to ${maskedEmail}. If that is your address and you do not have the mail,
+        let it be sent again.
+      </p>`;
+  const answer = html`${say}
+    <form method="post" action="${linkById(place, "/mail")}">
+      <button ${mailed ? "" : html`class="main"`}>${mailed ? "Mail it again" : "Mail me the link"}</button>
+    </form>`;
+  return offerPage(invitation, { here: place.here, whom: maskedEmail, answer });
+}
+
+interface Offer {
+  /** The path of the request that the page answers. */
+  readonly here: string;
+  /** Who is invited. */
+  readonly whom: string;
+  /** How a pending invitation is answered. */
+  readonly answer: Html;
+}
+
+function offerPage(
+  { teamName, invitedBy, role, status, expiresAt }: ShownInvitation,
+  { here, whom, answer }: Offer,
+): string {
   const invites = status === "pending" ? "invites" : "invited";
   const offer = html`<p>
-      <strong>${inviter(invitedBy)}</strong> ${invites} you to the team <strong>${isolate(teamName)}</strong>, as
+      <strong>${inviter(invitedBy)}</strong> ${invites} ${whom} to the team <strong>${isolate(teamName)}</strong>, as
       ${ROLES[role]}.
     </p>
     <p>${PRODUCT}</p>`;
@@ -59,12 +104,7 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
   const until = html`<p>
     The invitation can be answered until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.
   </p>`;
-  const confirm = html`<p>To answer it, first confirm your address by a code that you get by mail.</p>`;
-  const step = codeSent ? answerForm(invitation, situation) : confirm;
-  return page(
-    `Join ${teamName}`,
-    html`${offer}${until}${problemNote(problem)}${step}${codeForm(invitation, situation)}`,
-  );
+  return page(`Join ${teamName}`, html`${offer}${until}${answer}`);
 }
 
 /** A name and an address, as `Ann (ann@example.com)`: in one direction, a name would turn the brackets around. */
@@ -80,6 +120,7 @@ export const problemNote = (problem: Failure | undefined): Html | undefined =>
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
   code_invalid: "This code is wrong or has expired. Try again, or send another code.",
   already_in_team: "You are already in another team, and can be in only one. Leave it, then answer again.",
+  too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
   team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
   subscription_required:
     "The team has no paid seat left. Ask the person who invited you to buy more seats, then answer again.",
@@ -90,6 +131,10 @@ const explain = ({ reason = "", message }: Failure): string => FOR_PEOPLE[reason
 /** A link to the invitation's page, or to a form below it. */
 export const linkTo = ({ here, token }: Pick<Situation, "here" | "token">, below = ""): string =>
   linkFrom(here, { path: `/invitations/${encodeURIComponent(token)}${below}` });
+
+/** A link to the page of an invitation's `link`, or to the form below it. */
+export const linkById = ({ here, id }: Pick<LinkedSituation, "here" | "id">, below = ""): string =>
+  linkFrom(here, { path: `/invitations/by-id/${encodeURIComponent(id)}${below}` });
 
 const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place }: Situation): Html =>
   html`

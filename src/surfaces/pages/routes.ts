@@ -13,7 +13,9 @@ import {
   failurePage,
   invitationPage,
   isPending,
+  linkById,
   linkTo,
+  linkedPage,
   refusedPage,
 } from "./invitation.js";
 import { PAGE_HEADERS } from "./layout.js";
@@ -23,7 +25,8 @@ const FORM_MAX_BYTES = 4_096;
 
 /**
  * The page that an invitation's mail links to, for people without a key: they request a code, and answer with it.
- * A page of another site cannot answer for them: it knows neither the token in the URL nor the code.
+ * A page of another site cannot answer for them: it knows neither the token in the URL nor the code. Also the page of
+ * its `link`, on which they have the mail sent again; a page of another site that knows the link can do no more.
  */
 export function invitationPages(operations: InvitationOperations, parts: DoorParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -32,6 +35,8 @@ export function invitationPages(operations: InvitationOperations, parts: DoorPar
   pages.use(pageHeaders);
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
+  pages.get("/by-id/:id", showLinked(door));
+  pages.post("/by-id/:id/mail", mailLinked(door));
   pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(door));
   pages.use(showFailure);
   return router.use("/invitations", pages);
@@ -45,6 +50,8 @@ const pageHeaders: Handler = (_request, response, next) => {
 /** The operations that the page runs. Given as parameters, since doors may not import features. */
 export interface InvitationOperations {
   readonly invitation: Operation<{ token: string }, ShownInvitation>;
+  readonly invitationById: Operation<{ invitationId: string }, ShownInvitation>;
+  readonly mailInvitation: Operation<{ invitationId: string }>;
   readonly acceptInvitation: Operation<{ token: string }>;
   readonly declineInvitation: Operation<{ token: string }>;
   readonly signUp: Operation<{ email: string }>;
@@ -104,6 +111,32 @@ const show =
     const situation = { ...placeIn(request), codeSent: "code" in request.query };
     // An invitation that has ended cannot be answered, which is a conflict: programs see it by the status.
     response.status(isPending(invitation) ? 200 : 409).send(invitationPage(invitation, situation));
+  };
+
+const idIn = (request: Request): string => String(request.params["id"]);
+
+/** The path of the page that answers this request, and the invitation's id. */
+const linkedPlaceIn = (request: Request) => ({ here: request.baseUrl + request.path, id: idIn(request) });
+
+const linkedIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
+  door.run(response, door.operations.invitationById, { invitationId: idIn(request) });
+
+const showLinked =
+  (door: PageDoor): Handler =>
+  async (request, response) => {
+    const invitation = await linkedIn(door, request, response);
+    const text = linkedPage(invitation, { ...linkedPlaceIn(request), mailed: "mailed" in request.query });
+    response.status(isPending(invitation) ? 200 : 409).send(text);
+  };
+
+const mailLinked =
+  (door: PageDoor): Handler =>
+  async (request, response) => {
+    const { mailInvitation } = door.operations;
+    const isOpen = isPending(await linkedIn(door, request, response));
+    if (isOpen) await door.run(response, mailInvitation, { invitationId: idIn(request) });
+    // Redirected to a GET, so that reloading the page does not send another mail.
+    response.redirect(303, `${linkById(linkedPlaceIn(request))}?mailed`);
   };
 
 const sendCode =

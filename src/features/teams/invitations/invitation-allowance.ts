@@ -7,17 +7,24 @@ import { type Allowance, type UseLimit, describeLimits, secondsUntilAllowed } fr
 import { mailboxOf } from "../../access/index.js";
 
 const DAY_MS = 86_400_000;
-const { perRecipient, perInviter, waitStepSeconds } = LIMITS.invitations;
+const { perRecipient, perInviter, mailsByLink, waitStepSeconds } = LIMITS.invitations;
+
+const counted = (allowances: readonly Allowance[], name: string, of: string): UseLimit[] =>
+  allowances.map((one) => ({ ...one, name, of, by: "handler" }));
+
+const TO_ONE_ADDRESS = counted(perRecipient, "invited", "invitations to one address from all users");
 
 /** Counted in the transaction that creates the invitation. */
 export const INVITATION_LIMITS: readonly UseLimit[] = [
-  ...perInviter.map((one) => ({ ...one, name: "inviter", of: "invitations of one user", by: "handler" as const })),
-  ...perRecipient.map((one) => ({
-    ...one,
-    name: "invited",
-    of: "invitations to one address from all users",
-    by: "handler" as const,
-  })),
+  ...counted(perInviter, "inviter", "invitations of one user"),
+  ...TO_ONE_ADDRESS,
+];
+
+/** Counted in the transaction that queues the mail. The inviter's own invitations are not charged for it. */
+export const LINK_LIMITS: readonly UseLimit[] = [
+  ...counted(mailsByLink, "link", "mails of one invitation by its link"),
+  ...counted(perInviter, "inviter-links", "mails by the links of one user's invitations"),
+  ...TO_ONE_ADDRESS,
 ];
 
 /** The message is the same for every limit, so it reveals little about invitations of others to the address. */
@@ -30,35 +37,73 @@ export class TooManyInvitations extends RateLimited {
   }
 }
 
+/** The same for mails that are requested by the link of an invitation. */
+export class TooManyMails extends RateLimited {
+  static override readonly example = new TooManyMails(900);
+  override readonly reason = "too_many_mails";
+
+  constructor(retryAfterSeconds: number) {
+    super(retryAfterSeconds, describeLimits(LINK_LIMITS));
+  }
+}
+
 /**
  * Counts an invitation for the sender and the recipient, in the transaction that creates it. The count stays for a day,
  * even if the invitation, the team or the sender's account is deleted.
  * @throws TooManyInvitations when either has reached a limit.
  */
 export async function countInvitation(context: Context, email: string): Promise<void> {
-  await countFor(context, `inviter\n${mailboxOf(context.caller.email)}`, perInviter, 1);
-  await countFor(context, `recipient\n${mailboxOf(email)}`, perRecipient, waitStepSeconds);
+  const inviter = { who: `inviter\n${mailboxOf(context.caller.email)}`, allowances: perInviter };
+  await countFor(context, TooManyInvitations, [inviter, recipient(email)]);
 }
 
-/** Rounds waits up to steps, so that they do not reveal exactly when somebody else invited this address. */
+/**
+ * Counts a mail that somebody requests by an invitation's link: for the invitation, for all links of its inviter, and
+ * for the recipient. The inviter may still invite as many.
+ * @throws TooManyMails when one of them has reached a limit.
+ */
+export async function countMailByLink(
+  context: Context,
+  { id, email, invitedBy }: { readonly id: string; readonly email: string; readonly invitedBy: string },
+): Promise<void> {
+  const link = { who: `link\n${id}`, allowances: mailsByLink, stepSeconds: waitStepSeconds };
+  const links = { who: `links\n${invitedBy}`, allowances: perInviter, stepSeconds: waitStepSeconds };
+  await countFor(context, TooManyMails, [link, links, recipient(email)]);
+}
+
+/** Last among those that are counted together, so that two transactions cannot wait for each other. */
+const recipient = (email: string): Counted => ({
+  who: `recipient\n${mailboxOf(email)}`,
+  allowances: perRecipient,
+  stepSeconds: waitStepSeconds,
+});
+
+interface Counted {
+  readonly who: string;
+  readonly allowances: readonly Allowance[];
+  /** Waits are rounded up to this, so that they do not reveal exactly what other people did; 1 unless given. */
+  readonly stepSeconds?: number;
+}
+
 async function countFor(
   { database }: Context,
-  who: string,
-  allowances: readonly Allowance[],
-  stepSeconds: number,
+  Refusal: typeof TooManyInvitations | typeof TooManyMails,
+  subjects: readonly Counted[],
 ): Promise<void> {
-  const subject = new Uint8Array(createHash("sha256").update(who).digest());
   const now = await timeOf(database);
-  // Writes before it reads: another transaction that counts for the same person waits here until this one ends.
-  const { sentAt } = await database.models.invitationAllowance.upsert({
-    where: { subject },
-    create: { subject, sentAt: [], lastSentAt: now },
-    update: { lastSentAt: now },
-  });
-  const ages = sentAt.map((time) => now.getTime() - time.getTime());
-  const waits = await Promise.all(allowances.map((allowance) => secondsUntilAllowed(allowance, async () => ages)));
-  const seconds = Math.max(...waits);
-  if (seconds > 0) throw new TooManyInvitations(Math.ceil(seconds / stepSeconds) * stepSeconds);
-  const ofToday = sentAt.filter((time) => now.getTime() - time.getTime() < DAY_MS);
-  await database.models.invitationAllowance.update({ where: { subject }, data: { sentAt: [...ofToday, now] } });
+  for (const { who, allowances, stepSeconds = 1 } of subjects) {
+    const subject = new Uint8Array(createHash("sha256").update(who).digest());
+    // Writes before it reads: another transaction that counts for the same person waits here until this one ends.
+    const { sentAt } = await database.models.invitationAllowance.upsert({
+      where: { subject },
+      create: { subject, sentAt: [], lastSentAt: now },
+      update: { lastSentAt: now },
+    });
+    const ages = sentAt.map((time) => now.getTime() - time.getTime());
+    const waits = await Promise.all(allowances.map((allowance) => secondsUntilAllowed(allowance, async () => ages)));
+    const seconds = Math.max(...waits);
+    if (seconds > 0) throw new Refusal(Math.ceil(seconds / stepSeconds) * stepSeconds);
+    const ofToday = sentAt.filter((time) => now.getTime() - time.getTime() < DAY_MS);
+    await database.models.invitationAllowance.update({ where: { subject }, data: { sentAt: [...ofToday, now] } });
+  }
 }

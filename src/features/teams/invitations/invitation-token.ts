@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { timeOf } from "../../../operation/clock-statement.js";
-import { type Database, FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database.js";
-import { INVITATION_FIELDS, type Invitation, hashToken, toInvitation } from "./invitation.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database.js";
+import { INVITATION_FIELDS, type Invitation, type Reading, hashToken, toInvitation } from "./invitation.js";
 
 /** The content of an invitation's mail. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
@@ -12,7 +12,8 @@ export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt">
 }
 
 /** Creates the token of 256 bits for a mail that is about to be sent. Null if the invitation is no longer pending. */
-export async function newInvitationToken(database: Database, invitationId: string): Promise<InvitationToSend | null> {
+export async function newInvitationToken(services: Reading, invitationId: string): Promise<InvitationToSend | null> {
+  const { database } = services;
   const { models } = database;
   const now = await timeOf(database);
   const found = await models.invitation.findUnique({
@@ -30,6 +31,6 @@ export async function newInvitationToken(database: Database, invitationId: strin
     throw error;
   }
   const { team, invitedBy: _inviter, ...row } = found;
-  const { role, expiresAt } = toInvitation(row, now);
+  const { role, expiresAt } = toInvitation(services, row, now);
   return { token, role, expiresAt, teamName: team.name, inviterName: inviter.name, inviterEmail: inviter.email };
 }

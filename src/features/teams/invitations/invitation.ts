@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
 import { timeOf } from "../../../operation/clock-statement.js";
-import type { Context, TeamRole } from "../../../operation/context.js";
+import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import type { Database } from "../../../platform/database.js";
 import type { Prisma } from "../../../platform/prisma/client.js";
@@ -55,6 +55,13 @@ export class Invitation {
   @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
 
+  @Field(() => String, {
+    description:
+      "Its page, which you can send to the invited person in any way. The link contains no secret: whoever opens it " +
+      "sees who invites to which team, and can have the mail with the token sent again, to the invited address only.",
+  })
+  link!: string;
+
   /** Not a declared field, so no client sees it. */
   teamId!: string;
 }
@@ -68,6 +75,7 @@ export const INVITATION_EXAMPLE: Invitation = {
   expiresAt: new Date("2026-03-09T23:01:53.000Z"),
   bouncedAt: null,
   createdAt: new Date("2026-03-02T23:01:53.000Z"),
+  link: "https://memory.example.com/invitations/by-id/019cb0c9-6e3a-7c53-ad64-7e8f9a0b1c2d",
 };
 
 export class InvitationNotFound extends Failure {
@@ -100,8 +108,13 @@ export const INVITATION_FIELDS = {
 type Row = Prisma.InvitationGetPayload<{ select: typeof INVITATION_FIELDS }>;
 
 /** A pending invitation after its time is `expired`, even if that is not stored yet. */
-export const toInvitation = ({ role, status, ...row }: Row, now: Date): Invitation => ({
+export const toInvitation = (
+  { publicUrl }: Pick<Services, "publicUrl">,
+  { role, status, ...row }: Row,
+  now: Date,
+): Invitation => ({
   ...row,
+  link: `${publicUrl()}/invitations/by-id/${row.id}`,
   // The database does not allow invitations as owner.
   role: role as Invitation["role"],
   status: status === "pending" && row.expiresAt <= now ? "expired" : status,
@@ -109,9 +122,10 @@ export const toInvitation = ({ role, status, ...row }: Row, now: Date): Invitati
 
 /** Invitations in the order of their ids. */
 export async function readInvitations(
-  database: Database,
+  services: Reading,
   { where, status, order, limit }: Wanted,
 ): Promise<Invitation[]> {
+  const { database } = services;
   const now = await timeOf(database);
   const rows = await database.models.invitation.findMany({
     where: { AND: [where, status ? withStatus(status, now) : {}] },
@@ -119,8 +133,11 @@ export async function readInvitations(
     take: limit,
     select: INVITATION_FIELDS,
   });
-  return rows.map((row) => toInvitation(row, now));
+  return rows.map((row) => toInvitation(services, row, now));
 }
+
+/** What reading an invitation needs. */
+export type Reading = Pick<Services, "database" | "publicUrl">;
 
 interface Wanted {
   readonly where: Prisma.InvitationWhereInput;
@@ -141,21 +158,22 @@ export async function countPending(database: Database, teamId: string): Promise<
 }
 
 /** @throws InvitationNotFound for an unknown token. */
-export async function invitationOf({ database }: Pick<Context, "database">, token: string): Promise<Invitation> {
+export async function invitationOf(services: Reading, token: string): Promise<Invitation> {
+  const { database } = services;
   const found = await database.models.invitationToken.findUnique({
     where: { hash: hashToken(token) },
     select: { invitation: { select: INVITATION_FIELDS } },
   });
   if (!found) throw new InvitationNotFound();
-  return toInvitation(found.invitation, await timeOf(database));
+  return toInvitation(services, found.invitation, await timeOf(database));
 }
 
 /** @throws InvitationNotFound when the team has no invitation with this id. */
 export async function invitationWith(
-  { database }: Pick<Context, "database">,
+  services: Reading,
   { id, teamId }: Pick<Invitation, "id" | "teamId">,
 ): Promise<Invitation> {
-  const [found] = await readInvitations(database, { where: { id, teamId }, order: "asc", limit: 1 });
+  const [found] = await readInvitations(services, { where: { id, teamId }, order: "asc", limit: 1 });
   if (!found) throw new InvitationNotFound();
   return found;
 }
@@ -166,16 +184,17 @@ export async function invitationWith(
  * @throws InvitationNotPending when the invitation is not pending.
  */
 export async function settleInvitation(
-  { database }: Pick<Context, "database">,
+  services: Reading,
   { id, teamId }: Pick<Invitation, "id" | "teamId">,
   status: "accepted" | "declined" | "revoked",
 ): Promise<Invitation> {
+  const { database } = services;
   const now = await timeOf(database);
   const [settled] = await database.models.invitation.updateManyAndReturn({
     where: { id, status: "pending", expiresAt: { gt: now } },
     data: { status },
     select: INVITATION_FIELDS,
   });
-  if (settled) return toInvitation(settled, now);
-  throw new InvitationNotPending((await invitationWith({ database }, { id, teamId })).status);
+  if (settled) return toInvitation(services, settled, now);
+  throw new InvitationNotPending((await invitationWith(services, { id, teamId })).status);
 }

@@ -1,15 +1,15 @@
 import type { Database } from "../../../platform/database.js";
 import { type PastAddress, cameTo } from "../../access/index.js";
 import { forgetAddressesInAudit } from "./audited-address.js";
-import { readInvitations } from "./invitation.js";
+import { type Reading, readInvitations } from "./invitation.js";
 
 /** The invitations to an address, oldest first, after the one with this id. */
-export const receivedInvitations = (database: Database, email: string, after: string | null, limit: number) =>
-  readInvitations(database, { where: { email, ...afterId(after) }, order: "asc", limit });
+export const receivedInvitations = (services: Reading, email: string, after: string | null, limit: number) =>
+  readInvitations(services, { where: { email, ...afterId(after) }, order: "asc", limit });
 
 /** The invitations that a user has sent, for any team. */
-export const sentInvitations = (database: Database, userId: string, after: string | null, limit: number) =>
-  readInvitations(database, { where: { invitedBy: userId, ...afterId(after) }, order: "asc", limit });
+export const sentInvitations = (services: Reading, userId: string, after: string | null, limit: number) =>
+  readInvitations(services, { where: { invitedBy: userId, ...afterId(after) }, order: "asc", limit });
 
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 

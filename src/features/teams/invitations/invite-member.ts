@@ -86,6 +86,6 @@ export const inviteMember = defineTeamOperation({
     });
     if (!row) throw new InvitationExists();
     await models.mail.create({ data: { id: newId(), kind: "invitation", email, invitationId: row.id } });
-    return toInvitation(row, now);
+    return toInvitation(context, row, now);
   },
 });

@@ -40,10 +40,10 @@ export const teamInvitations = defineTeamOperation({
     input: { teamId: TEAM_EXAMPLE.id, status: InvitationStatusName.PENDING },
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
-  async handle({ database }, { teamId, status, limit, cursor }) {
+  async handle(context, { teamId, status, limit, cursor }) {
     const before = placeOf(cursor);
     const where = { teamId, ...(before !== null && { id: { lt: before } }) };
-    const rows = await readInvitations(database, { where, status, order: "desc", limit: limit + 1 });
+    const rows = await readInvitations(context, { where, status, order: "desc", limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
     return { invitations: items, nextCursor };
   },
@@ -61,6 +61,5 @@ export const invitationsOfATeam = defineRelation<Team, Invitation[]>({
   permission: "teams:read",
   team: { role: "admin", idOf: ({ id }) => id },
   failures: [],
-  follow: ({ database }, { id }) =>
-    readInvitations(database, { where: { teamId: id }, order: "desc", limit: FOLLOWED_MAX }),
+  follow: (context, { id }) => readInvitations(context, { where: { teamId: id }, order: "desc", limit: FOLLOWED_MAX }),
 });

@@ -2,14 +2,17 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { queueNotice } from "../../../operation/notice.js";
 
-/** Marks a pending invitation whose mail was refused permanently, and tells the inviter. */
+/**
+ * Marks a pending invitation whose mail was refused permanently, and tells the inviter: once, until the inviter sends it
+ * again, also if it is requested by its link.
+ */
 export async function markBounced(
   { database, newId }: Pick<Services, "database" | "newId">,
   id: string,
 ): Promise<void> {
   const { models } = database;
   const [bounced] = await models.invitation.updateManyAndReturn({
-    where: { id, status: "pending" },
+    where: { id, status: "pending", bouncedAt: null },
     data: { bouncedAt: await timeOf(database) },
     select: { email: true, invitedBy: true, teamId: true },
   });

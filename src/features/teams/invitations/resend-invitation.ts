@@ -12,6 +12,7 @@ import {
   invitationWith,
   toInvitation,
 } from "./invitation.js";
+import { mailAgain } from "./mail-again.js";
 import { RevokeInvitationInput } from "./revoke-invitation.js";
 
 export const resendInvitation = defineTeamOperation({
@@ -32,23 +33,19 @@ export const resendInvitation = defineTeamOperation({
   },
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
-    const { database, newId } = context;
-    const { models } = database;
+    const { database } = context;
     const invitation = await invitationWith(context, { id: invitationId, teamId });
     if (invitation.status !== "pending") throw new InvitationNotPending(invitation.status);
     await countInvitation(context, invitation.email);
     const now = await timeOf(database);
     // Only while it is pending: an answer at the same moment wins.
-    const [row] = await models.invitation.updateManyAndReturn({
+    const [row] = await database.models.invitation.updateManyAndReturn({
       where: { id: invitation.id, status: "pending", expiresAt: { gt: now } },
       data: { expiresAt: new Date(now.getTime() + LIFETIME_MS), bouncedAt: null },
       select: INVITATION_FIELDS,
     });
     if (!row) throw new InvitationNotPending((await invitationWith(context, invitation)).status);
-    const mail = { kind: "invitation", email: row.email, invitationId: row.id };
-    // A mail that still waits is sent at once, instead of a second one.
-    const { count } = await models.mail.updateMany({ where: mail, data: { dueAt: now, lastError: null } });
-    if (count === 0) await models.mail.create({ data: { id: newId(), ...mail } });
-    return toInvitation(row, now);
+    await mailAgain(context, row, now);
+    return toInvitation(context, row, now);
   },
 });

@@ -62,13 +62,14 @@ const INVITATIONS: Subject = {
   examples: [
     {
       title: "Invite somebody",
-      about: "Sends a mail with a link. For owner and admins.",
+      about: "Sends a mail. For owner and admins, who may also send the link: it contains no secret.",
       document: `mutation Invite($input: InviteMemberInput!) {
   inviteMember(input: $input) {
     id
     email
     role
     expiresAt
+    link
   }
 }
 `,
@@ -84,6 +85,7 @@ const INVITATIONS: Subject = {
       email
       role
       expiresAt
+      link
     }
   }
 }

@@ -17,7 +17,8 @@ it("invites for seven days and queues the mail; no answer contains the token", a
 
   expect(answer.status).toBe(201);
   const { id, created_at, expires_at } = answer.body as Record<"id" | "created_at" | "expires_at", string>;
-  expect(answer.body).toEqual({ id, ...body, status: "pending", bounced_at: null, created_at, expires_at });
+  const link = `${url}/invitations/by-id/${id}`;
+  expect(answer.body).toEqual({ id, ...body, status: "pending", bounced_at: null, created_at, expires_at, link });
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(7 * 24 * 3_600_000);
   expect(await world.database.models.mail.findMany()).toMatchObject([
     { kind: "invitation", email: body.email, invitationId: id },
