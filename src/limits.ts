@@ -172,6 +172,9 @@ export const LIMITS = {
     commonCandidates: 400,
     /** Words of a query that are compared with the graph's words as misspelt, and as many that are used as prefixes. */
     misspelt: 6,
+    /** Threes of neighbouring words that are looked up as one word, and parts between two known ones of a word. */
+    joined: 10,
+    middles: 100,
     /** Words of a query that are looked up in other forms, in languages of other scripts than the Latin one. */
     inflected: 6,
     /** Known words that may replace one that is misspelt or incomplete. */

@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { type Piece, type QueryWord, type SearchQuery } from "./search-query.js";
 import { formsOf, hasForms } from "./search-endings.js";
 import { UNSPACED } from "./search-fold.js";
-import { nearSpellings, nearestWords, shortHashes, splitWord } from "./search-spelling.js";
+import { nearSpellings, nearestWords, shortHashes, splitInThree, splitWord } from "./search-spelling.js";
 import { isTelling } from "./search-names.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { TITLE } from "./search-tsquery.js";
@@ -67,7 +67,8 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
   const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
-  const alike = await alikeOf({ words, unknown, known, signs, forms }, lookups);
+  const halves = await alikeOf({ words, unknown, known, signs, forms }, lookups);
+  const alike = [...halves, ...(await middlesOf(unknown, halves, lookups))];
   const found = words.map((word) => ({
     word,
     variants: withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) }),
@@ -227,6 +228,26 @@ async function alikeOf(
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }
 
+/** Looks up the middle parts of words that may be formed of three known words, and are not formed of two. */
+async function middlesOf(
+  unknown: readonly QueryWord[],
+  halves: readonly AlikeWord[],
+  lookups: Lookups,
+): Promise<readonly AlikeWord[]> {
+  const spelt = speltOf(halves);
+  const middles = unknown
+    .filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0)
+    .slice(0, LIMITS.search.misspelt)
+    .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))
+    .filter((middle, place, all) => !spelt.has(middle) && all.indexOf(middle) === place)
+    .slice(0, LIMITS.search.middles);
+  return middles.length > 0 ? lookups.alike([], middles, []) : [];
+}
+
+/** The words that were looked up as they are, by their text. */
+const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
+  new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
+
 const RUN = new RegExp(UNSPACED, "u");
 const isUnspaced = (text: string): boolean => RUN.test(text);
 
@@ -250,7 +271,7 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
   const variants: Variant[] = wordVariants.map((variant) =>
     isName && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
   );
-  const spelt = new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
+  const spelt = speltOf(alike);
   const near =
     isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0)
       ? nearestWords(word.text, [
@@ -289,9 +310,19 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
   return variants;
 }
 
-/** The ways to split a word into words that are all known. */
+/** The ways to split a word into two words that are known, else into three. */
 function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
-  return splitWord(text).flatMap((parts) => {
+  const inTwo = knownSplits(splitWord(text), spelt);
+  return inTwo.length > 0
+    ? inTwo
+    : knownSplits(
+        splitInThree(text, (part) => spelt.has(part)),
+        spelt,
+      );
+}
+
+function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  return splits.flatMap((parts) => {
     const found = parts.flatMap((part) => spelt.get(part) ?? []);
     if (found.length < parts.length) return [];
     const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];

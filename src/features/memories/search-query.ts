@@ -25,7 +25,7 @@ export interface QueryWord {
   readonly parts: readonly Piece[];
   /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
   readonly asWritten: readonly Piece[];
-  /** Words that it forms together with a neighbour in the query. */
+  /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
@@ -127,12 +127,13 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
     .filter((run) => run.length >= 2);
 
 /**
- * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "dead
- * letter queue" "dlq".
+ * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "open api
+ * server" "openapiserver", "dead letter queue" "dlq".
  */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
-  const join = (one: QueryWord | undefined, other: QueryWord | undefined): Piece[] =>
-    one && other && !one.isPair && !other.isPair ? [pieceToStem(one.text + other.text)] : [];
+  const joined = [...runsOf(words, [2]), ...runsOf(words, [3]).slice(0, LIMITS.search.joined)]
+    .filter((run) => !run.some(({ isPair }) => isPair))
+    .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
   const named = runsOf(words, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
     const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
@@ -142,9 +143,9 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
-  return words.map((word, place) => ({
+  return words.map((word) => ({
     ...word,
-    compounds: [...join(words[place - 1], word), ...join(word, words[place + 1])],
+    compounds: joined.filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
       .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),

@@ -34,6 +34,22 @@ export function splitWord(word: string): string[][] {
   });
 }
 
+/** The least length of each part when a word is split in three. */
+const THIRD_LENGTH_MIN = 3;
+
+/** Ways to split a word into three, such as "openapiserver": those whose first and last parts are known. */
+export function splitInThree(word: string, isKnown: (part: string) => boolean): string[][] {
+  if (!/^\p{L}+$/u.test(word)) return [];
+  const halves = halvesOf([...word]);
+  const firsts = halves.filter(([first = ""]) => first.length >= THIRD_LENGTH_MIN && isKnown(first));
+  const lasts = halves.filter(([, last = ""]) => last.length >= THIRD_LENGTH_MIN && isKnown(last));
+  return firsts.flatMap(([first = ""]) =>
+    lasts
+      .map(([beforeLast = "", last = ""]) => [first, beforeLast.slice(first.length), last])
+      .filter(([, middle = ""]) => middle.length >= THIRD_LENGTH_MIN),
+  );
+}
+
 const halvesOf = (parts: readonly string[]): string[][] =>
   parts.slice(1).map((_, place) => [parts.slice(0, place + 1).join(""), parts.slice(place + 1).join("")]);
 

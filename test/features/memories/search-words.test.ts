@@ -134,6 +134,17 @@ it("finds a name of several parts by the word that they form, its beginning and 
   expect((await found(ann, "readonly")).toSorted()).toEqual(["A read-only disk", "Another readonly"]);
 });
 
+it("finds three words by the one that they form, and a name of three words by these", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "The openapiserver hangs", "A full name is sent to the writer", "An api server", "Open it");
+
+  expect(await found(ann, "fullnamewriter")).toEqual(["A full name is sent to the writer"]);
+  expect((await found(ann, "open api server"))[0]).toBe("The openapiserver hangs");
+  // Not known as any word, in any part.
+  expect(await found(ann, "fullmadewriter")).toEqual([]);
+});
+
 it("finds short words, or words with digits, that are written as one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
