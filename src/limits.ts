@@ -183,9 +183,12 @@ export const LIMITS = {
     candidates: 1_001,
     /**
      * The candidates' words are read if they have at most so many bytes together; else each word is looked up in the
-     * index once more, which does not depend on their size.
+     * index once more, which does not depend on their size. In a large graph a look-up costs as much as reading so many
+     * bytes for each memory of the graph: then more is read, up to a maximum.
      */
     readBytes: 600_000,
+    readBytesPerLookUp: 0.25,
+    readBytesMost: 4_000_000,
     /** Memories that are looked at if the search has filters on importance or dates, which are not in the index. */
     examined: 12_000,
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */

@@ -41,6 +41,8 @@ export interface Plan {
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches. */
   readonly shareMin: number;
+  /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
+  readonly readBytes: number;
 }
 
 /** How much a search looks at: `LIMITS.search`, except in a test that compares it with a search without bounds. */
@@ -99,7 +101,12 @@ export function planSearch(
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
     of.flatMap((concept) => scansOf(concept, gate, marks));
   const plan = (gates: readonly Gate[], lookedUp: readonly Scan[]): Plan => {
-    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp };
+    const lookUps = lookedUp.filter(({ query }) => query !== null).length;
+    const { readBytesPerLookUp, readBytesMost } = LIMITS.search;
+    const inLarge = Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp);
+    // Texts that are compared with names are bounded by it, too.
+    const readBytes = names.length > 0 ? bounds.readBytes : Math.max(bounds.readBytes, inLarge);
+    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp, readBytes };
   };
   if (isPhrase) return plan([narrow(whole)], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
@@ -261,5 +268,6 @@ export function planLiterally(concept: Concept, { signs, signed }: SearchQuery, 
     gates: [{ query, limit: LIMITS.search.candidates }],
     isFirstSpared: false,
     scans: [{ ...points, gate: 1, query: null }],
+    readBytes: LIMITS.search.readBytes,
   };
 }

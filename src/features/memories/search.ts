@@ -71,7 +71,7 @@ export async function findMemories(
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
         : literal && planLiterally(literal, query, narrowing);
     if (!plan) return { hits: [], total: 0, concepts: [] };
-    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes, bounds) });
+    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
     const found = rows.filter(isHit);
     const hits = wishes.explain
       ? await explainHits(run, graphId, found, plan.scored)
@@ -110,10 +110,9 @@ export const narrowingOf = ({ types, tags, tagsMatch }: Partial<MemoryFilterInpu
 });
 
 function hitValues(
-  { gates, isFirstSpared, scans, pairs, names, shareMin }: Plan,
+  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes }: Plan,
   phrases: readonly string[],
   wishes: SearchWishes,
-  { readBytes }: SearchBounds,
 ) {
   const { limit, offset, explain, withText, expired } = wishes;
   const { examined, pairsIn, namesIn } = LIMITS.search;

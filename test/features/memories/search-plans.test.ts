@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
-import { findMemories } from "../../../src/features/memories/search.js";
+import { resolve } from "../../../src/features/memories/search-concepts.js";
+import { planSearch } from "../../../src/features/memories/search-plan.js";
+import { readQuery } from "../../../src/features/memories/search-query.js";
+import { findMemories, narrowingOf } from "../../../src/features/memories/search.js";
 import { type Statement, inOrder } from "../../../src/platform/statement.js";
 import { LIMITS } from "../../../src/limits.js";
 import { aMemory, manyMemories } from "../../support/memories.js";
@@ -66,6 +69,24 @@ it("finds the same by reading the candidates as by looking them up in the index"
     expect(saying(read), query).toEqual(saying(looked));
     expect(read.hits.length, query).toBeGreaterThan(1);
   }
+});
+
+it("reads more of the candidates' words in a large graph, where it costs more to look them up", async () => {
+  const readIn = async (memories: number, query: string) => {
+    const resolved = await resolve(readQuery(query), {
+      words: async (pieces) =>
+        pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 9, known: true, memories })),
+      alike: async () => [{ asked: "", word: "+", stem: ["+"], documents: 9, begins: false }],
+    });
+    return planSearch(resolved, narrowingOf({}), { isPhrase: false, bounds: LIMITS.search }).readBytes;
+  };
+  const { readBytes, readBytesMost } = LIMITS.search;
+
+  expect(await readIn(100_000, "pool drained")).toBe(readBytes);
+  expect(await readIn(1_000_000, "pool drained")).toBeGreaterThan(readBytes);
+  expect(await readIn(10_000_000, "pool drained")).toBe(readBytesMost);
+  // These are looked for in texts, too, which are larger.
+  expect(await readIn(1_000_000, "pool++ drained")).toBe(readBytes);
 });
 
 it("stops when the matches in titles alone exceed what it counts", async () => {
