@@ -165,15 +165,15 @@ export const LIMITS = {
     /** Words and phrases of a query that are used; the rest is ignored. */
     terms: 64,
     /** Words of a query that are scored, the rarest first. All words are looked up. */
-    concepts: 12,
+    concepts: 8,
     /** The same if all words are common, since each then matches many memories. */
     commonConcepts: 5,
     /** If all words are common: candidates with only some of the words, in addition to those with all. */
     commonCandidates: 400,
     /** Words of a query that are compared with the graph's words as misspelt, and as many that are used as prefixes. */
     misspelt: 6,
-    /** Threes of neighbouring words that are looked up as one word, and parts between two known ones of a word. */
-    joined: 10,
+    /** The first words of a query whose runs may have a short form, and parts between two known ones of a word. */
+    joined: 20,
     middles: 100,
     /** Words of a query that are looked up in other forms, in languages of other scripts than the Latin one. */
     inflected: 6,

@@ -131,15 +131,17 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
  * server" "openapiserver", "dead letter queue" "dlq".
  */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
-  const joined = [...runsOf(words, [2]), ...runsOf(words, [3]).slice(0, LIMITS.search.joined)]
+  const first = words.slice(0, LIMITS.search.joined);
+  const threes = runsOf(first, [3]).filter((run) => run.length === 3);
+  const joined = [...runsOf(words, [2]), ...threes]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
-  const named = runsOf(words, NAME_LENGTHS).flatMap((run) => {
+  const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
     const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
     return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
   });
-  const initials = runsOf(words, ACRONYM_LENGTHS)
+  const initials = runsOf(first, ACRONYM_LENGTHS)
     .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
