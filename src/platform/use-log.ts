@@ -16,7 +16,7 @@ export class UseLog {
    * fewer than `limit`.
    */
   use(name: string, { limit, windowMs }: { limit: number; windowMs: number }, now: number): readonly number[] {
-    const window = this.#byLength.get(windowMs) ?? { names: new Map<string, number[]>(), times: 0 };
+    const window = this.#byLength.get(windowMs) ?? newWindow();
     this.#byLength.set(windowMs, window);
     const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
     const known = window.names.get(key) ?? [];
@@ -32,16 +32,37 @@ export class UseLog {
 }
 
 interface Window {
-  readonly names: Map<string, number[]>;
+  readonly names: Map<string, readonly number[]>;
   /** The number of stored times of all names together. */
   times: number;
+  /**
+   * Goes on where it was, from the oldest name to the newest one. A new iterator would step over the places of all
+   * names deleted since the map last grew, which took ten times longer than everything else.
+   */
+  walk: MapIterator<[string, readonly number[]]>;
+  /** Where the walk is. */
+  oldest?: readonly [string, readonly number[]] | undefined;
+}
+
+function newWindow(): Window {
+  const names = new Map<string, readonly number[]>();
+  return { names, times: 0, walk: names.entries() };
 }
 
 function removeOld(window: Window, endedAt: number): void {
-  for (const [name, times] of window.names) {
-    const isOver = (times.at(-1) ?? -Infinity) <= endedAt;
-    if (!isOver && window.names.size <= NAMES_MAX && window.times <= TIMES_MAX) return;
-    window.names.delete(name);
-    window.times -= times.length;
+  const { names } = window;
+  for (;;) {
+    const oldest = (window.oldest ??= window.walk.next().value);
+    if (!oldest) break;
+    const [name, times] = oldest;
+    // Otherwise it was used since, and comes again later.
+    if (names.get(name) === times) {
+      const isOver = (times.at(-1) ?? -Infinity) <= endedAt;
+      if (!isOver && names.size <= NAMES_MAX && window.times <= TIMES_MAX) return;
+      names.delete(name);
+      window.times -= times.length;
+    }
+    window.oldest = undefined;
   }
+  window.walk = names.entries();
 }
