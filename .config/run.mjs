@@ -73,7 +73,8 @@ async function main([...args]) {
   if (name === undefined) return;
   const file = name.endsWith(".js") ? join(root, name) : commandOf(name);
   if (process.env.npm_lifecycle_event !== undefined) endWithParent();
-  if (options.has("--watch")) return watch(file, rest, wanted);
+  // `--help` and wrong arguments have an end.
+  if (options.has("--watch") && rest.length === 0) return watch(file, wanted);
   // Runs in this process, so that signals, exit code and terminal are the command's own.
   process.argv = [process.execPath, file, ...rest];
   await import(pathToFileURL(file).href);
@@ -215,9 +216,9 @@ function endWithParent() {
  * Restarts a file after every change of its sources. If a build fails, the running process continues. The compiler's
  * own watch mode misses changes on some file systems, and does not know the database client.
  */
-function watch(file, args, wanted) {
+function watch(file, wanted) {
   let child;
-  const start = () => (child = spawn(process.execPath, [file, ...args], { cwd: root, stdio: "inherit" }));
+  const start = () => (child = spawn(process.execPath, [file], { cwd: root, stdio: "inherit" }));
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null && child.kill("SIGTERM")) await once(child, "exit");
   };

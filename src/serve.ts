@@ -147,11 +147,11 @@ async function serve(): Promise<void> {
 
 /** Shows the help, or refuses the arguments. */
 async function explain(words: readonly string[]): Promise<void> {
-  const [{ runWith }, { program }] = await Promise.all([
+  const [{ runProcess }, { program }] = await Promise.all([
     import("./commands/command-line.js"),
     import("./commands/start.js"),
   ]);
-  await runWith(program, words);
+  await runProcess(program, words);
 }
 
 const words = process.argv.slice(2);

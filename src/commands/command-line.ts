@@ -57,13 +57,18 @@ function sentenceOf(message: string): string {
 /** Runs the command line, but only if Node runs this file: tests import the program without running it. */
 export async function runCommand(program: Command, fileUrl: string): Promise<void> {
   if (realpathSync(process.argv[1] ?? "") !== fileURLToPath(fileUrl)) return;
+  await runProcess(program, process.argv.slice(2));
+}
+
+/** Runs the program as what this process is for. */
+export async function runProcess(program: Command, args: readonly string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // A reader such as `head` closes the pipe early. Anything else loses the result, such as a new key on a full disk.
     if (error.code === "EPIPE") return;
     console.error(sentenceFor(error));
     process.exitCode = EXIT.failed;
   });
-  await runWith(program, process.argv.slice(2));
+  await runWith(program, args);
 }
 
 /** Runs the program with these arguments. Errors become a sentence and an exit code, never a stack trace. */

@@ -141,19 +141,22 @@ it("exits with the documented codes, with only JSON on standard output, and neve
   expect(await run("dist/commands/graph.js", ["verify", "--jsn"], here)).toMatchObject({ code: 2, output: "" });
 });
 
-it.skipIf(!existsSync("/dev/full"))("fails if its result cannot be written, such as to a full disk", async () => {
-  await using world = await createWorld();
-  const env = { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, NODE_ENV: "production" };
-  await using full = await open("/dev/full", "w");
-  const child = spawn(process.execPath, ["dist/commands/mail.js", "list", "--json"], {
-    env,
-    stdio: ["ignore", full.fd, "pipe"],
-  });
-  const { stderr } = child;
-  const [errors] = await Promise.all([stderr ? text(stderr) : "", once(child, "exit")]);
+it.skipIf(!existsSync("/dev/full")).each([[["dist/commands/mail.js", "list", "--json"]], [["dist/main.js", "--help"]]])(
+  "fails if its result cannot be written, such as to a full disk: %s",
+  async (words) => {
+    await using world = await createWorld();
+    const env = { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, NODE_ENV: "production" };
+    await using full = await open("/dev/full", "w");
+    const child = spawn(process.execPath, words, {
+      env,
+      stdio: ["ignore", full.fd, "pipe"],
+    });
+    const { stderr } = child;
+    const [errors] = await Promise.all([stderr ? text(stderr) : "", once(child, "exit")]);
 
-  expect([child.exitCode, errors]).toEqual([1, expect.stringMatching(/^A file cannot be written \(ENOSPC\).*\n$/)]);
-});
+    expect([child.exitCode, errors]).toEqual([1, expect.stringMatching(/^A file cannot be written \(ENOSPC\).*\n$/)]);
+  },
+);
 
 it("refuses to retry a mail that does not wait, to move a database to itself, and a target to take one back", async () => {
   await using world = await createWorld();
@@ -189,10 +192,12 @@ it.each([
   expect(wrong).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^Unknown option .*\n$/) });
 });
 
-it("shows the help of `npm start`, and refuses arguments instead of ignoring them", async () => {
+it("shows the help of `npm start`, and refuses arguments instead of ignoring them, also as `npm run dev`", async () => {
   const [help, ...refused] = await Promise.all(
     [["--help"], ["--prot"], ["8080"]].map((words) => run("dist/main.js", words)),
   );
+  const watched = await run(".config/run.mjs", ["--watch", "dist/main.js", "--help"]);
+  expect(watched).toEqual(help);
 
   expect(help).toMatchObject({ code: 0, errors: "" });
   expect(help?.output).toMatch(/\nExamples:\n {2}npm start\n[^]*\nExit codes: 0 /);
