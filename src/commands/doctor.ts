@@ -63,7 +63,10 @@ const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without:
   replica: { check: replicaWorks, without: "DATABASE_REPLICA_URL is not set: all is read from the primary." },
   redis: { check: redisWorks, without: "REDIS_URL is not set: each server counts rate limits for itself." },
   mail: { check: mailWorks, without: "SMTP_URL is not set: mails wait, or in development become files." },
-  stripe: { check: stripeWorks, without: "STRIPE_SECRET_KEY is not set: teams cannot buy seats." },
+  stripe: {
+    check: stripeWorks,
+    without: "STRIPE_SECRET_KEY is not set: no seats are sold, or in development at a stand-in.",
+  },
   embeddings: { check: embeddingsWork, without: "EMBEDDINGS_URL is not set: memories are found by words alone." },
   "public address": {
     check: addressWorks,

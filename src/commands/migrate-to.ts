@@ -48,7 +48,7 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
   if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
   }
-  const there: Address = { url: target, variable: "TARGET_DATABASE_URL" };
+  const there: Address = { url: target, variable: given ? "the target" : "TARGET_DATABASE_URL" };
   const tables = await withDatabaseUrl((from) => {
     if (placeOf(from.url) === placeOf(target)) throw new WrongUse("The target is this database: give another one.");
     return onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {

@@ -7,8 +7,13 @@ export const THROUGH_POOLER =
   "The address of the database leads through a pooler, which does not keep the settings of connections: set " +
   "DIRECT_DATABASE_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.";
 
-/** The variables that may hold the address of a database. Error messages name the one concerned. */
-export type AddressVariable = "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATABASE_REPLICA_URL" | "TARGET_DATABASE_URL";
+/** What may hold the address of a database: variables, or an argument. Error messages name the one concerned. */
+export type AddressVariable =
+  | "DATABASE_URL"
+  | "DIRECT_DATABASE_URL"
+  | "DATABASE_REPLICA_URL"
+  | "TARGET_DATABASE_URL"
+  | "the target";
 
 /** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
 export function explainDatabase(error: unknown, url: string, variable: AddressVariable = "DATABASE_URL"): unknown {

@@ -135,8 +135,11 @@ it("names the target's address if the target cannot be used", async () => {
   await using source = await createWorld();
   for (const wrong of ["postgres://ann:hush@127.0.0.1:1/graph", "postgres://ann:100%ff@127.0.0.1/graph"]) {
     await closeConnections(source);
-    const { code, errors } = await runHere(migrateTo, [wrong], { DATABASE_URL: source.databaseUrl });
-    expect([code, errors]).toEqual([1, expect.stringMatching(/\bTARGET_DATABASE_URL\b/)]);
+    const environment = { DATABASE_URL: source.databaseUrl };
+    const given = await runHere(migrateTo, [wrong], environment);
+    expect([given.code, given.errors]).toEqual([1, expect.stringContaining("the target")]);
+    const set = await runHere(migrateTo, [], { ...environment, TARGET_DATABASE_URL: wrong });
+    expect([set.code, set.errors]).toEqual([1, expect.stringMatching(/\bTARGET_DATABASE_URL\b/)]);
   }
 });
 

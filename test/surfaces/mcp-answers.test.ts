@@ -117,7 +117,7 @@ it("never refers agents to routes, which they cannot call", async () => {
     },
   });
   expect(team.answer).toMatchObject({
-    error: { message: "You are in no team, so there is no team graph. Leave `graph` out." },
+    error: { message: "You are in no team, so there is no team graph. If you set `graph`, leave it out." },
   });
 });
 

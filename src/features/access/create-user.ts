@@ -20,6 +20,12 @@ export interface CreatedUser {
 /** A command on a user failed; the message says why and what to do. */
 export class UserError extends Error {}
 
+export class NoSuchUser extends UserError {
+  constructor(address: string) {
+    super(`There is no user with the address ${JSON.stringify(address)}. Correct it, or run \`user create\` first.`);
+  }
+}
+
 /**
  * Creates a user with a personal graph and a first key with every scope.
  * @throws UserError when the address is invalid or belongs to another user.
@@ -55,7 +61,7 @@ export async function createKeyFor(services: Services, address: string, name: st
   const { models } = services.database;
   const email = normalEmail(address) ?? "";
   const user = await models.user.findUnique({ where: { email } });
-  if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
+  if (!user) throw new NoSuchUser(address);
   if (user.suspendedAt)
     throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
   return { userId: user.id, email, apiKey: await storeFirstKey(services, models, user.id, name) };

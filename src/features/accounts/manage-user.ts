@@ -2,7 +2,7 @@ import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import type { Database, Models } from "../../platform/database.js";
-import { UserError, normalEmail, notEnded } from "../access/index.js";
+import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";
 
@@ -14,7 +14,7 @@ type User = NonNullable<Awaited<ReturnType<Models["user"]["findUnique"]>>>;
 /** @throws UserError when no user has this address. */
 async function readUser({ models }: Pick<Database, "models">, address: string): Promise<User> {
   const user = await models.user.findUnique({ where: { email: normalEmail(address) ?? "" } });
-  if (!user) throw new UserError(`There is no user with the address ${JSON.stringify(address)}.`);
+  if (!user) throw new NoSuchUser(address);
   return user;
 }
 

@@ -37,7 +37,9 @@ export class NoTeamGraph extends Failure {
   override readonly reason = "no_team";
 
   constructor() {
-    super("You are in no team, so there is no team graph. Leave `graph` out. A team is created with `createTeam`.");
+    super(
+      "You are in no team, so there is no team graph. If you set `graph`, leave it out. `createTeam` creates a team.",
+    );
   }
 }
 

@@ -21,6 +21,8 @@ export class PutMemoryInput extends NewMemory(GraphInput) {
 }
 
 const EXAMPLE = { ...MEMORY_EXAMPLE, clientId: "retry-with-backoff" };
+/** Only the answer to a first one has relations, all empty. */
+const REPLACED = { ...EXAMPLE, version: 2, updatedAt: new Date("2026-03-03T16:02:11.870Z") };
 
 export const putMemory = defineOperation({
   name: "putMemory",
@@ -34,7 +36,7 @@ export const putMemory = defineOperation({
   permission: "memories:write",
   failures: [NoTeamGraph, GraphFull],
   rest: { method: "PUT", path: "/v1/memories" },
-  example: { input: contentsOf(EXAMPLE) as Partial<PutMemoryInput>, output: EXAMPLE },
+  example: { input: contentsOf(EXAMPLE) as Partial<PutMemoryInput>, output: REPLACED },
   audit: { none: "The versions of a memory say who changed what and when." },
   async handle(context, input) {
     assertHolds(context, input);
