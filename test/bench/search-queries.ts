@@ -60,6 +60,7 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "four words, filtered to none", query: words(4).join(" "), createdAfter: new Date("2126-01-01") },
   { name: "a common word of a type that is not there", query: "request", types: ["nothing"] },
   { name: "a common word with a rare tag", query: "request", tags: [seldom()] },
+  { name: "15 quoted common words", query: `"${COMMON}"` },
   { name: "three words in one", query: words(3).join("") },
   { name: "six times three words in one", query: Array.from({ length: 6 }, () => words(3).join("")).join(" ") },
 ];
