@@ -12,6 +12,7 @@ import { isRefusal, newRestoreReport, restoreFile } from "../import/restore.js";
 import { type ImportReport, newReport, runImport } from "../import/run-import.js";
 import { ServiceClient } from "../import/service-client.js";
 import { LIMITS } from "../limits.js";
+import { WrongUse } from "./for-operator.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
 import { countInWords, graphInWords } from "./table.js";
@@ -29,6 +30,8 @@ const EXIT_INTERRUPTED = 130;
 const NOTHING = "Nothing was imported.";
 const AGAIN = "A call without an answer may have stored more. Run the same command again: it continues from there.";
 
+const inMiB = (bytes: number): string => `${bytes / 1_048_576} MiB`;
+
 const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
@@ -37,7 +40,7 @@ edges of Graphiti, blocks and passages of Letta.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
 of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and embeddings are only counted in the
 report. Fields that memories do not have become lines of the content: "status: open".
-A file has at most ${LIMITS.importFile.bytes} bytes.
+A file has at most ${inMiB(LIMITS.importFile.bytes)}.
 
 Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory and Logseq keep them and as
 Joplin, Notion and MemoryGraph export them.
@@ -46,11 +49,11 @@ Joplin, Notion and MemoryGraph export them.
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)" and "type: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags
-A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${LIMITS.importFolder.fileBytes} bytes each
-and ${LIMITS.importFolder.bytes} together, in UTF-8. Symbolic links are not followed, hidden files not read.
+A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
+and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files not read.
 
-An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size. In
-the format memorygraph, the file must not have been rewritten by another program.
+An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size,
+without --dry-run. In the format memorygraph, the file must not have been rewritten by another program.
 
 Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
 text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
@@ -114,7 +117,9 @@ async function importFile(file: string, options: Options): Promise<void> {
 
 /** Restores the graph of an export. After an interruption, the same command continues from there. */
 async function restoreExport(file: string, format: ExportFormat, options: Options): Promise<void> {
-  if (options.dryRun) throw new ImportStopped("An export of this service is restored as it is: there is no --dry-run.");
+  if (options.dryRun) {
+    throw new WrongUse("An export of this service is restored as it is, without a dry run: leave out --dry-run.");
+  }
   const report = newRestoreReport();
   const interrupt = new AbortController();
   process.on("SIGINT", () => interrupt.abort());

@@ -70,11 +70,13 @@ it("writes a file from which an import makes the same graph, and which it does n
   const as = ({ key }: Actor) => ({ MEMORY_GRAPH_KEY: key, MEMORY_GRAPH_URL: url });
 
   const wrote = await runHere(exportProgram, [first], as(ann));
+  const dry = await runHere(importProgram, [first, "--dry-run"], as(bob));
   const restored = await runHere(importProgram, [first], as(bob));
   const again = await runHere(importProgram, [first, "--json"], as(bob));
   await runHere(exportProgram, [second], as(bob));
 
   expect(wrote).toMatchObject({ code: 0, output: `Wrote 500 memories and 498 relationships to ${first}.\n` });
+  expect([dry.code, dry.errors]).toEqual([2, expect.stringContaining("leave out --dry-run")]);
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.output).toContain("Restored 500 memories and 498 relationships");
   expect(JSON.parse(again.output)).toMatchObject({
