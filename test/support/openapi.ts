@@ -45,13 +45,21 @@ export function resolved(message: Message & { readonly $ref?: string }): Message
   return message.$ref ? (document.components[kind]?.[name] ?? {}) : message;
 }
 
-/** Compiles schemas that refer to these. Strict: a keyword that JSON Schema does not know is an error. */
+/**
+ * Compiles schemas that refer to these, each once: many answers have the same. Strict: a keyword that JSON Schema does
+ * not know is an error.
+ */
 function reader(schemas: unknown): (part: JsonSchema) => ValidateFunction {
   const ajv = new Ajv2020({ allowUnionTypes: true, allErrors: true, keywords: ["components"] });
   addFormats.default(ajv);
   ajv.addSchema({ $id: "openapi", components: { schemas } });
-  const withId = (part: JsonSchema) => JSON.stringify(part).replaceAll(`"$ref":"#/`, `"$ref":"openapi#/`);
-  return (part) => ajv.compile(JSON.parse(withId(part)) as JsonSchema);
+  const known = new Map<string, ValidateFunction>();
+  return (part) => {
+    const text = JSON.stringify(part).replaceAll(`"$ref":"#/`, `"$ref":"openapi#/`);
+    const validate = known.get(text) ?? ajv.compile(JSON.parse(text) as JsonSchema);
+    known.set(text, validate);
+    return validate;
+  };
 }
 
 /** Compiles a part of the document to a function that validates values. */
