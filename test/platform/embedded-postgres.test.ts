@@ -1,50 +1,17 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
-import { type TestContext, afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestContext, describe, expect, it } from "vitest";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { dataFolder, kill, lockFileOf, madeFolder, postmasterOf, query } from "../support/embedded.js";
 
-const root = resolve(import.meta.dirname, "../..");
-const compiled = temporaryFolder();
+/** Tests that kill processes run the build in processes of their own. */
+const BUILT = pathToFileURL(resolve(import.meta.dirname, "../../dist/modules/platform/embedded/index.js")).href;
 /** Waiting time for something that will not become free. */
 const A_MOMENT_MS = 100;
-
-/** Tests that kill processes run this compiled copy in processes of their own. */
-beforeAll(() => {
-  symlinkSync(join(root, "node_modules"), join(compiled, "node_modules"), "junction");
-  writeFileSync(join(compiled, "package.json"), '{ "type": "module" }');
-  const source = join(root, "src/platform/embedded/index.ts");
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const options = [
-    "--ignoreConfig",
-    "--rootDir",
-    join(root, "src"),
-    "--module",
-    "nodenext",
-    "--target",
-    "es2023",
-    "--skipLibCheck",
-    "--types",
-    "node",
-  ];
-  const result = spawnSync(process.execPath, [tsc, source, ...options, "--outDir", compiled], { encoding: "utf8" });
-  if (result.status !== 0) throw new Error(result.stdout);
-});
-afterAll(() => rmSync(compiled, { recursive: true, force: true }));
 
 describe.concurrent("the embedded PostgreSQL", () => {
   it("is created by the first start and joined by the second", async (test) => {
@@ -239,15 +206,10 @@ describe.concurrent("the server lock", () => {
   });
 });
 
-function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), "embedded-postgres-"));
-}
-
 /** A process in a group of its own that starts PostgreSQL, reports the result, and runs until it is killed. */
 function startChild(test: TestContext, dataDir: string, { server = false } = {}): ChildProcess {
-  const module = pathToFileURL(join(compiled, "platform/embedded/index.js")).href;
   const script = `
-    import { acquireServerLock, startEmbeddedPostgres } from ${JSON.stringify(module)};
+    import { acquireServerLock, startEmbeddedPostgres } from ${JSON.stringify(BUILT)};
     const { url, startedHere } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
     if (${server}) await acquireServerLock(url, ${JSON.stringify(dataDir)});
     console.log(JSON.stringify({ url, startedHere }));`;

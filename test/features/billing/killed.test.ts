@@ -136,7 +136,7 @@ it("grants paid seats when the server is killed while it processes the event", a
   }
   world.stripe.clearFaults();
 
-  await using server = await serverOn(world);
+  const server = await world.serve();
   world.stripe.sendEventsTo(`${server.url}/billing/stripe-webhook`);
 
   // Stripe resends unanswered events, but here to the address of the killed server. So the team asks itself.
