@@ -17,7 +17,7 @@ const program = commandLine({
     "npm run --silent model -- --steps 2000 --json",
   ],
 })
-  .option("--steps <count>", "how many commands", whole, 50_000)
+  .option("--steps <count>", "how many commands, at least", whole, 50_000)
   .addOption(new Option("--seed <number>", "where to begin; any unless given").env("MODEL_SEED").argParser(whole))
   .addOption(
     new Option("--path <path>", "which failure of that seed to show again, as it was printed").env("MODEL_PATH"),

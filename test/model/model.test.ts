@@ -26,7 +26,7 @@ let toldAt = performance.now();
 
 /** On a terminal one line that is redrawn, elsewhere a line at intervals. `npm test` asks for neither. */
 function tell(steps: number): void {
-  const text = `${steps} of ${STEPS} steps, seed ${SEED}`;
+  const text = `${steps} of at least ${STEPS} steps, seed ${SEED}`;
   const isLast = steps >= STEPS;
   if (PROGRESS === "redrawn") process.stderr.write(`\r${text}${isLast ? "\n" : ""}`);
   if (PROGRESS !== "lines" || (!isLast && performance.now() - toldAt < TOLD_EVERY_MS)) return;
