@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 
 /**
  * Finds texts that are hard to read: those whose contrast with their background is below WCAG AA, by the styles that
- * the browser computed. Background images are ignored.
+ * the browser computed. Includes what is typed in, and what a style adds. Background images are ignored.
  * @param within checks only the elements that this selector matches, and their descendants
  */
 export const paleTexts = (page: Page, within = "body"): Promise<string[]> =>
@@ -28,18 +28,25 @@ const FIND_PALE = `(within) => {
   const above = ([r, g, b, alpha], below) => [r, g, b].map((value, at) => value * alpha + below[at] * (1 - alpha));
   const ancestorsOf = (element) => (element ? [...ancestorsOf(element.parentElement), element] : []);
   const styleOf = (element) => getComputedStyle(element);
+  // A text, or what an element shows besides its texts: what is typed in, and what the style adds.
+  const textsOf = (node) => {
+    if (node instanceof Text) return [[node.data, node.parentElement, styleOf(node.parentElement)]];
+    const typed = node.matches("textarea, input:not([type=checkbox])") ? [[node.value, node, styleOf(node)]] : [];
+    const added = ["::before", "::after"].map((part) => getComputedStyle(node, part));
+    return [...typed, ...added.map((style) => [/^"(.*)"$/.exec(style.content)?.[1] ?? "", node, style])];
+  };
   const found = new Set();
   for (const root of document.querySelectorAll(within)) {
-    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-      const text = texts.currentNode.data.trim();
-      const element = texts.currentNode.parentElement;
+    const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    const texts = [];
+    while (nodes.nextNode()) texts.push(...textsOf(nodes.currentNode));
+    for (const [whole, element, { color, fontSize, fontWeight }] of texts) {
+      const text = whole.trim();
       if (!text || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
       const ancestors = ancestorsOf(element);
       const backgrounds = ancestors.map((next) => colourOf(styleOf(next).backgroundColor));
       const behind = backgrounds.reduce((below, next) => above(next, below), [255, 255, 255]);
       const opacity = ancestors.reduce((all, next) => all * Number(styleOf(next).opacity), 1);
-      const { color, fontSize, fontWeight } = styleOf(element);
       const [r, g, b, alpha] = colourOf(color);
       const seen = above([r, g, b, alpha * opacity], behind);
       const [less, more] = [luminance(seen), luminance(behind)].sort((a, b) => a - b);

@@ -172,6 +172,48 @@ describeInBrowser("pages", (browser) => {
   );
 
   it.each(["light", "dark"] as const)(
+    "keeps every text of the REST reference readable when its parts are open (%s)",
+    async (colorScheme) => {
+      const { key } = await world.user();
+      const page = await browser().newPage({ colorScheme });
+      await page.goto(`${url}/docs`);
+      const operations = ["Stores a memory", "The memories of a graph, newest first"].map((summary) =>
+        page.locator(".opblock", { has: page.getByText(summary, { exact: true }) }),
+      );
+      const readable = (part: string) => expect.poll(() => paleTexts(page), { message: part }).toEqual([]);
+
+      for (const operation of operations) {
+        await operation.locator(".opblock-summary-description").click();
+        await operation.locator(".responses-table .microlight").first().waitFor();
+      }
+      await readable("examples");
+      for (const operation of operations) {
+        for (const schema of await operation.getByRole("tab", { name: "Schema" }).all()) await schema.click();
+        await operation.getByRole("button", { name: "Expand all" }).first().click();
+      }
+      await readable("schemas");
+      await page.locator("section.models h4 button").click();
+      await page.locator("section.models").getByRole("button", { name: "Expand all" }).first().click();
+      await readable("models");
+      await page.getByRole("button", { name: "Authorize" }).first().click();
+      await readable("dialog");
+      await page.locator(".dialog-ux").getByRole("textbox").fill(key);
+      await page.getByRole("button", { name: "Apply credentials" }).click();
+      await page.getByText("Logout", { exact: true }).waitFor();
+      await readable("dialog with a key");
+      await page.getByRole("button", { name: "Close" }).click();
+      for (const operation of operations) {
+        await operation.getByRole("button", { name: "Try it out" }).click();
+        await operation.getByRole("button", { name: "Execute" }).click();
+        await operation.locator(".curl-command").waitFor();
+        await operation.locator(".live-responses-table .microlight").first().waitFor();
+      }
+      await readable("requests and answers");
+      await page.close();
+    },
+  );
+
+  it.each(["light", "dark"] as const)(
     "shows an invitation with any names on the smallest phone (%s)",
     async (scheme) => {
       await using world = await createWorld();

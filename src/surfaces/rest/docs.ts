@@ -64,7 +64,8 @@ SwaggerUIBundle({
 
 /**
  * The same navigation as on other pages. The column of links is always empty, so it is hidden to save room on phones.
- * Many of Swagger UI's light colours are too pale to read: each is replaced by a darker one of the same hue.
+ * Many of Swagger UI's colours are too pale to read: each is replaced by a darker one of the same hue, or a lighter one
+ * on dark.
  */
 const STYLE = `
 body { margin: 0 }
@@ -75,7 +76,9 @@ nav [aria-current] { color: #3b4151; font-weight: 600; text-decoration: none }
 .swagger-ui .response-col_links { display: none }
 .swagger-ui .responses-inner { overflow-x: auto }
 .dark-mode .swagger-ui .headers .header-col { color: inherit }
-.dark-mode .swagger-ui .btn.cancel { color: #ff8a8a }
+.swagger-ui .microlight span[style*="rgb(211, 99, 99)"] { color: #ff9b9b !important }
+html.dark-mode .swagger-ui .opblock .opblock-title.parameter__name.required::after { color: #ff8a8a }
+html.dark-mode .swagger-ui .opblock .opblock-section-header .try-out__btn.cancel, .dark-mode .swagger-ui .btn.cancel { color: #ff8a8a }
 html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #0b63c5 }
 html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1a7f4b }
 html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #9a5b00 }
@@ -88,6 +91,16 @@ html:not(.dark-mode) .swagger-ui .btn.authorize { color: #1a7f4b; border-color: 
 html:not(.dark-mode) .swagger-ui .btn.execute { background: #0b63c5; border-color: #0b63c5 }
 html:not(.dark-mode) .swagger-ui .btn.cancel { color: #c62222; border-color: #c62222 }
 html:not(.dark-mode) .swagger-ui .parameter__in { color: #5b6270 }
+html:not(.dark-mode) .swagger-ui .parameter__name.required span { color: #b00020 }
+html:not(.dark-mode) .swagger-ui .parameter__name.required::after { color: #b00020 }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12-property--required .json-schema-2020-12__title::after { color: #b00020 !important }
+html:not(.dark-mode) .swagger-ui :is(input, textarea, select)[disabled] { color: #5b6270 }
+html:not(.dark-mode) .swagger-ui .renderedMarkdown code { color: #5b0bb5 }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #4d4d4d }
+html:not(.dark-mode) .swagger-ui [class*="__value--secondary"] { color: #4d4d4d }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12__attribute--primary { color: #44449a }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12__constraint--string { background: #7a5700 }
+html:not(.dark-mode) .swagger-ui .download-contents { background: #5b6270 }
 .dark-mode header a { color: #79b8ff }
 .dark-mode nav [aria-current] { color: #e4e6e6 }
 `.trimStart();
