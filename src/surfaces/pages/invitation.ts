@@ -58,28 +58,29 @@ interface LinkedSituation {
 
 /** The page of an invitation's `link`, for anybody who has it: the mail, which proves who answers, can be sent again. */
 export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: LinkedSituation): string {
-  const { maskedEmail } = invitation;
+  // Without this, lines would break after the ellipsis.
+  const address = html`<span class="whole">${invitation.maskedEmail}</span>`;
   const say = mailed
     ? html`<p role="status">
-        The mail is on its way to ${maskedEmail}. Open the link in it. If it does not arrive in a few minutes, look
-        among spam.
+        The mail is on its way to ${address}. Open the link in it. If it does not arrive in a few minutes, look among
+        spam.
       </p>`
     : html`<p>
-        It is answered by the link in the mail to ${maskedEmail}. If that is your address and you do not have the mail,
-        let it be sent again.
+        It is answered by the link in the mail to ${address}. If that is your address and you do not have the mail, let
+        it be sent again.
       </p>`;
   const answer = html`${say}
     <form method="post" action="${linkById(place, "/mail")}">
       <button ${mailed ? "" : html`class="main"`}>${mailed ? "Mail it again" : "Mail me the link"}</button>
     </form>`;
-  return offerPage(invitation, { here: place.here, whom: maskedEmail, answer });
+  return offerPage(invitation, { here: place.here, whom: address, answer });
 }
 
 interface Offer {
   /** The path of the request that the page answers. */
   readonly here: string;
   /** Who is invited. */
-  readonly whom: string;
+  readonly whom: Html | string;
   /** How a pending invitation is answered. */
   readonly answer: Html;
 }

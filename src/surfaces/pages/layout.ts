@@ -11,6 +11,7 @@ const STYLE = `
   nav [aria-current] { color: inherit; font-weight: 600; text-decoration: none }
   h1 { line-height: 1.25 }
   h1, p { overflow-wrap: anywhere }
+  .whole, bdi + bdi { display: inline-block; max-width: 100% }
   h2 { margin-top: 2.2rem; scroll-margin-top: 1rem }
   dt { font-weight: 600; margin-top: .7rem }
   dd { margin: 0 }
