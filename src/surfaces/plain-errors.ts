@@ -36,13 +36,15 @@ export const noSuchPage: Handler = (request, response) => {
 export function restError(failure: Failure | undefined, routes?: Routes): object {
   if (!failure) return { error: { code: "internal_error", message: BUG_MESSAGE } };
   const { kind: code, reason, message, details } = failure;
-  return { error: { code, message: inRestNames(message, routes), reason, details: formatDetails(failure, details) } };
+  return {
+    error: { code, message: inRestNames(message, routes), reason, details: formatDetails(failure, details, routes) },
+  };
 }
 
 /** For an invalid input, the message for each field; otherwise facts such as `{ memberCount: 3 }`. */
-function formatDetails(failure: Failure, details: unknown): unknown {
+function formatDetails(failure: Failure, details: unknown, routes: Routes | undefined): unknown {
   if (failure instanceof InvalidInput) {
-    return failure.details.map(({ path, message }) => ({ path, message: inRestNames(message) }));
+    return failure.details.map(({ path, message }) => ({ path, message: inRestNames(message, routes) }));
   }
   return (
     details && Object.fromEntries(Object.entries(details).map(([name, value]) => [snakeCase(name), value as unknown]))
