@@ -25,10 +25,16 @@ export class GraphStatistics {
   @Field(() => [TypeCount], { description: `How many of each type, ${MOST_COMMON}.` })
   relationshipsByType!: TypeCount[];
 
-  @Field(() => Float, { nullable: true, description: "How important its memories are on average; null without any." })
+  @Field(() => Float, {
+    nullable: true,
+    description: "How important its memories are on average, to six decimals; null without any.",
+  })
   averageImportance!: number | null;
 
-  @Field(() => Float, { nullable: true, description: "How sure they are on average; null without any." })
+  @Field(() => Float, {
+    nullable: true,
+    description: "How sure they are on average, to six decimals; null without any.",
+  })
   averageConfidence!: number | null;
 
   @Field(() => Boolean, {

@@ -23,8 +23,13 @@ export const countGraph = defineStatement({
 function countsOf(table: "memory" | "relationship", numbers: string): string {
   return `
     (SELECT '${table}' AS what, type, count(*)::int4 AS count, (sum(count(*)) OVER ())::int4 AS total,
-       (sum(sum(importance)) OVER () / sum(count(*)) OVER ())::float8 AS "averageImportance",
-       (sum(sum(confidence)) OVER () / sum(count(*)) OVER ())::float8 AS "averageConfidence"
+       ${averageOf("importance")} AS "averageImportance",
+       ${averageOf("confidence")} AS "averageConfidence"
      FROM (SELECT type, ${numbers} FROM ${table} WHERE graph_id = :graphId LIMIT ${counted}) rows
      GROUP BY type ORDER BY count(*) DESC, type LIMIT ${types})`;
+}
+
+/** Over all types. Rounded, since the sum of many 0.8 is not exactly as many times 0.8: their average must be 0.8. */
+function averageOf(column: string): string {
+  return `round((sum(sum(${column})) OVER () / sum(count(*)) OVER ())::numeric, 6)::float8`;
 }

@@ -31,6 +31,18 @@ it("counts memories and relationships in total and by type, the most common firs
   });
 });
 
+it.each([0.1, 0.3, 0.7, 0.8, 0.9])(
+  "averages equal numbers of %d to themselves, without errors of addition",
+  async (equal) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    for (const type of ["fix", "task", "fix", "fix", "task", "task", "fix"])
+      await aMemory(ann, { type, importance: equal, confidence: equal });
+
+    expect(await ann.did(graphStatistics, {})).toMatchObject({ averageImportance: equal, averageConfidence: equal });
+  },
+);
+
 it("works for an empty graph", async () => {
   await using world = await createWorld();
   const ann = await world.user();
