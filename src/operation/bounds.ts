@@ -14,11 +14,24 @@ export function TextLength(min: number, max: number): PropertyDecorator {
   });
 }
 
-/** A text with at least one visible character: not only spaces, fillers and invisible characters. */
+const VISIBLE = /[^\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Whether nothing of a text is visible: it has only spaces, fillers and invisible characters. */
+export const isBlank = (text: string): boolean => !VISIBLE.test(text);
+
+/** A text that is not blank. */
 export function NotBlank(): PropertyDecorator {
-  const visible = /[^\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
-  return defineBound("notBlank", [], "must not be blank", (value) => typeof value === "string" && visible.test(value));
+  return defineBound("notBlank", [], BLANK, (value) => typeof value === "string" && !isBlank(value));
 }
+
+/** A list with at least one text that is not blank. */
+export function NotAllBlank(): PropertyDecorator {
+  return defineBound("notAllBlank", [], BLANK, (value) => {
+    return Array.isArray(value) && value.some((text) => typeof text === "string" && !isBlank(text));
+  });
+}
+
+const BLANK = "must not be blank";
 
 /** A text, or each text of a list, that matches the pattern. */
 export function Form(pattern: RegExp, description: string): PropertyDecorator {

@@ -95,6 +95,7 @@ type Keywords = (constraints: readonly unknown[]) => { readonly itself?: JsonSch
 const KEYWORDS: Readonly<Record<string, Keywords>> = {
   textLength: ([minLength, maxLength]) => ({ itself: { minLength, maxLength } }),
   notBlank: () => ({ itself: { pattern: "\\S" } }),
+  notAllBlank: () => ({}),
   encoded: () => ({}),
   form: ([pattern]) => ({ each: { pattern: (pattern as RegExp).source } }),
   between: ([minimum, maximum]) => ({ itself: { minimum, maximum } }),

@@ -12,6 +12,7 @@ it.each([
   [{ types: '["problem"]' }, { types: ["problem"] }],
   [{ types: ["Problem"] }, { types: ["problem"] }],
   [{ types: [], tags: [] }, {}],
+  [{ types: [""], tags: ["", " "] }, {}],
   [{ tags: "", project: "", created_after: "", graph: "", limit: "" }, {}],
   [{ tags: null, project: null, graph: null, limit: null, offset: null }, {}],
   [{ graph: "Personal" }, { graph: "personal" }],

@@ -18,7 +18,6 @@ import {
   measure,
   removeMemories,
   settle,
-  tagsAskedFor,
   wordsOf,
 } from "../memories/index.js";
 import { costOfItems } from "./create-memories.js";
@@ -114,10 +113,7 @@ export const deleteMemories = defineOperation({
 
 /** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving out a field. */
 function assertChosen({ ids, tags, types, minImportance, project, createdAfter, createdBefore }: DeleteMemoriesInput) {
-  // If all tags are blank, they filter nothing.
-  const isNarrowed =
-    tagsAskedFor(tags).length > 0 ||
-    [types, minImportance, project, createdAfter, createdBefore].some((field) => field != null);
+  const isNarrowed = [tags, types, minImportance, project, createdAfter, createdBefore].some((field) => field != null);
   if (isNarrowed === (ids != null)) {
     throw new InvalidInput([{ path: "ids", message: "give either ids or at least one field of the filter" }]);
   }

@@ -40,7 +40,7 @@ export {
   linkContentsOf,
 } from "./relationship-columns.js";
 export { findNarrowed, wordsOf } from "./find-narrowed.js";
-export { MemoryFilterInput, expiryFor, filterOf, tagsAskedFor } from "./memory-filter.js";
+export { MemoryFilterInput, expiryFor, filterOf } from "./memory-filter.js";
 export {
   ClientIdField,
   IncludeExpiredField,

@@ -1,3 +1,4 @@
+import { isBlank } from "../../operation/bounds.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
 import type { SqlType } from "../../platform/statement.js";
@@ -81,9 +82,9 @@ export const jsonOf = (context: Contents["context"]): string | null =>
 const withNormalTags = <Values extends Partial<Contents>>(values: Values): Values =>
   values.tags ? { ...values, tags: normalTags(values.tags) } : values;
 
-/** Tags in their normal form: trimmed, lower-cased, without empties and repeats. */
+/** Tags in their normal form: trimmed, lower-cased, without blank ones and repeats. */
 export function normalTags(tags: readonly string[]): string[] {
-  return [...new Set(tags.map((tag) => tag.trim().toLowerCase().normalize("NFC")))].filter((tag) => tag !== "");
+  return [...new Set(tags.map((tag) => tag.trim().toLowerCase().normalize("NFC")))].filter((tag) => !isBlank(tag));
 }
 
 /** The bytes that a row counts for besides its texts. */

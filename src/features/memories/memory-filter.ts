@@ -1,5 +1,5 @@
 import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphql";
-import { Between, Era, ListSize, Nullable } from "../../operation/bounds.js";
+import { Between, Era, ListSize, NotAllBlank, Nullable } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { GraphInput } from "./graph.js";
 import { TAGS_MAX, TAG_MAX } from "./memory-contents.js";
@@ -29,6 +29,7 @@ export abstract class MemoryFilterInput extends GraphInput {
 
   @Field(() => [String], { nullable: true, description: "Only memories that carry these tags: see `tagsMatch`." })
   @Nullable()
+  @NotAllBlank()
   @ListSize(1, TAGS_MAX, TAG_MAX)
   tags?: string[] | null;
 
@@ -57,7 +58,7 @@ export abstract class MemoryFilterInput extends GraphInput {
   includeExpired!: boolean;
 }
 
-/** The requested tags in their normal form; empty if all of them are blank. */
+/** The requested tags in their normal form; empty if none are requested. */
 export const tagsAskedFor = (tags: readonly string[] | null | undefined): string[] => normalTags(tags ?? []);
 
 /** The filter as a condition for models. */

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../limits.js";
+import { isBlank } from "../../operation/bounds.js";
 import { assertJsonFits } from "../json-bounds.js";
 import type { JsonSchema, PlainField } from "../json-schema.js";
 
@@ -25,11 +26,11 @@ export function readArguments(args: Arguments, fields: readonly PlainField[], re
   return Object.fromEntries(said.map(([name, value]) => [name, value]));
 }
 
-/** Some clients send every field that exists: null, `""` or `[]` stands for a field that the model has left out. */
+/** Some clients send every field that exists: null, `""`, `[]` or `[""]` stands for one that the model has left out. */
 function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading }: Reading): boolean {
   if (value === null) return !nullable;
   if (value === "") return isReading || schema["type"] !== "string" || "enum" in schema || "format" in schema;
-  return Array.isArray(value) && value.length === 0 && isReading;
+  return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && isBlank(item));
 }
 
 function readValue(value: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {

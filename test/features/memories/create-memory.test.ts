@@ -61,6 +61,20 @@ it("stores text in NFC", async () => {
   expect(stored).toMatchObject({ title: composed, content: composed, summary: composed, tags: ["caf\u00e9"] });
 });
 
+it.each(["\u200b", "\u00ad", "\u200f", "\u3164", "\u2800", "\ufe0f", "\u{e0020}", "\u00a0", "\u0001"])(
+  "takes a text of %j alone as blank, as a title and as a tag",
+  async (invisible) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+
+    const refused = await ann.does(createMemory, { ...NOTE, title: invisible });
+    const { tags } = await ann.did(createMemory, { ...NOTE, tags: [invisible, `a${invisible}b`] });
+
+    expect(refused).toBeRefused("bad_request");
+    expect(tags).toEqual([`a${invisible}b`]);
+  },
+);
+
 it("stores tags trimmed, in lower case, without duplicates", async () => {
   await using world = await createWorld();
   const ann = await world.user();

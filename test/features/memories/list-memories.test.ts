@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { type MemoryPage, memories } from "../../../src/features/memories/list-memories.js";
+import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
@@ -213,3 +214,21 @@ it("skips as many memories as the offset says", async () => {
   expect(await ann.does(memories, { cursor: nextCursor, offset: 1 })).toBeRefused("bad_request");
   expect(await ann.does(memories, { offset: 1_000_001 })).toBeRefused("bad_request");
 });
+
+it.each([memories, searchMemories, deleteMemories])(
+  "refuses $name by blank tags alone: it would be one without a filter",
+  async ({ name }) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { tags: ["a"] });
+    const filters: Readonly<Record<string, (tags: string[]) => Promise<unknown>>> = {
+      memories: (tags) => ann.does(memories, { tags }),
+      searchMemories: (tags) => ann.does(searchMemories, { query: "title", tags }),
+      deleteMemories: (tags) => ann.does(deleteMemories, { tags }),
+    };
+
+    for (const tags of [[""], [" ", "\u00a0"], ["\u200b"]])
+      expect(await filters[name]?.(tags)).toBeRefused("bad_request");
+    expect((await ann.did(memories, { tags: ["", "A "] })).memories).toHaveLength(1);
+  },
+);

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { isBlank } from "../../../operation/bounds.js";
 import type { Plain } from "../../run.js";
 
 /** Picks fields of a request, without null: these clients use it for fields without a value. */
@@ -16,8 +17,8 @@ export const withoutBlanks = (source: Plain): Plain => onlyWhere(source, (_, val
 const ITEMS_MAX = LIMITS.text.itemsUnlessDeclared;
 
 /**
- * Reads a list, or a text with items separated by commas, where `%2C` is a comma within an item. An empty list is no
- * filter. A text with too many items is split only as far as is needed to refuse it.
+ * Reads a list, or a text with items separated by commas, where `%2C` is a comma within an item. A list of blank
+ * items is no filter. A text with too many items is split only as far as is needed to refuse it.
  */
 export function listOf(value: unknown): readonly unknown[] | undefined {
   const items: readonly unknown[] =
@@ -25,7 +26,7 @@ export function listOf(value: unknown): readonly unknown[] | undefined {
       ? value.split(",", ITEMS_MAX + 1).map((item) => item.replaceAll(/%2c/gi, ","))
       : [value].flat();
   if (items.length > ITEMS_MAX) return items;
-  const given = items.filter((item) => item != null && item !== "");
+  const given = items.filter((item) => item != null && !(typeof item === "string" && isBlank(item)));
   return given.length > 0 ? given : undefined;
 }
 
