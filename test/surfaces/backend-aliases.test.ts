@@ -413,3 +413,29 @@ it("lists expired memories, and relationships to them, only for exporters", asyn
   expect(listOf(walked, "related_memories")).toMatchObject([{ memory: { title: "Passing" } }]);
   for (const other of others) expect(titlesOf(other)).not.toContain("Passing");
 });
+
+it("names fields in refusals as the client does", async () => {
+  await using server = await startServer();
+  const { call, search, store } = server;
+  const { id } = await store({ title: "One" });
+  const said = { type: "fix", title: "A title", content: "Some content." };
+  const refusals = {
+    id: await call("/memories", { body: { ...said, id: "x".repeat(201) } }),
+    "memory_types.1": await search({ memory_types: ["fix", 5] }),
+    project_path: await search({ project_path: 5 }),
+    relationship_types: await call(`/search/memories/${String(id)}/related?relationship_types=solves`),
+  };
+
+  for (const [field, { status, body }] of Object.entries(refusals)) {
+    const { error } = body as { error: { details: Array<{ path: string }> } };
+    expect([field, status, error.details.map(({ path }) => path)]).toEqual([field, 400, [field]]);
+  }
+});
+
+it("takes a list of blank items as no filter", async () => {
+  await using server = await startServer();
+  const { search, store } = server;
+  await store({ title: "One", tags: ["a"] });
+
+  for (const tags of [[], [""], [" "], ["\u200b", null], ""]) expect(titlesOf(await search({ tags }))).toEqual(["One"]);
+});

@@ -264,3 +264,22 @@ it("looks at no more of a long text than it keeps", () => {
   expect(kept).toEqual(["a😀a", "a😀…", "😀😀😀", "😀😀…"]);
   expect(lengths).toEqual([6, 7, 6, 7]);
 });
+
+it("names fields in refusals as the client does", async () => {
+  await using server = await startServer();
+  const { call, make } = server;
+  const { id } = await make({ title: "One" });
+  const long = "x".repeat(501);
+  const refusals = {
+    memory_types: await call("/memories?memory_types=Bad%20type"),
+    relationship_types: await call(`/memories/${String(id)}/related?relationship_types=solves`),
+    project_path: await call(`/memories/recall?query=a&project_path=${long}`),
+    min_importance: await call("/memories?min_importance=2"),
+  };
+
+  for (const [field, { status, body }] of Object.entries(refusals)) {
+    const { error, detail } = body as { error: { details: Array<{ path: string }> }; detail: string };
+    expect([field, status, error.details.map(({ path }) => path)]).toEqual([field, 400, [field]]);
+    expect(detail).toMatch(new RegExp(`^${field}: `));
+  }
+});

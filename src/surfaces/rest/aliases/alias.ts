@@ -1,3 +1,4 @@
+import { InvalidInput } from "../../../operation/failure.js";
 import type { HttpMethod } from "../../../operation/operation.js";
 import type { Plain } from "../../run.js";
 
@@ -11,6 +12,26 @@ export interface AliasRequest {
 
 /** Runs an operation by its name, with an input in REST's names. */
 export type RunNamed = (operation: string, input: Plain) => Promise<Plain>;
+
+/**
+ * Runs operations for a client that has other names for some fields of their inputs: refusals name the client's.
+ * @param theirs the client's name of a field, by ours
+ */
+export const runNaming =
+  (run: RunNamed, theirs: Readonly<Record<string, string>>): RunNamed =>
+  async (operation, input) => {
+    try {
+      return await run(operation, input);
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      throw new InvalidInput(error.details.map((issue) => ({ ...issue, path: pathIn(theirs, issue.path) })));
+    }
+  };
+
+function pathIn(theirs: Readonly<Record<string, string>>, path: string): string {
+  const [field = "", ...within] = path.split(".");
+  return [theirs[field] ?? field, ...within].join(".");
+}
 
 export interface AliasAnswer {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Plain } from "../../run.js";
-import { type AliasAnswer, type RunNamed, created, ok } from "./alias.js";
+import { type AliasAnswer, type RunNamed, created, ok, runNaming } from "./alias.js";
 import { memoryInput, relationshipInput, relationshipOf } from "./forms.js";
 import { beginningOf, cutTo, listOf, numberOf, typesOf, withoutBlanks } from "./values.js";
 
@@ -28,7 +28,8 @@ export async function changeMemory(run: RunNamed, id: string, body: Plain): Prom
 export function storeMemory(run: RunNamed, body: Plain): Promise<Plain> {
   const said = memoryInput(body);
   const { id } = body;
-  return id == null || id === "" ? run("createMemory", said) : run("putMemory", { ...said, client_id: id });
+  if (id == null || id === "") return run("createMemory", said);
+  return runNaming(run, { client_id: "id" })("putMemory", { ...said, client_id: id });
 }
 
 /** Links two memories; if they are linked already, answers with that relationship. */
@@ -53,10 +54,11 @@ interface Find {
 
 /** Finds memories that match, best first; without a query, newest first. */
 export async function findMemories(
-  run: RunNamed,
+  runOurs: RunNamed,
   request: Plain,
   { tagsMatch, listsAll, form }: Find,
 ): Promise<readonly Plain[]> {
+  const run = runNaming(runOurs, { types: "memory_types", project: "project_path" });
   const { query, memory_types, tags, min_importance, project_path: project } = request;
   const narrowed = withoutBlanks({
     ...{ types: typesOf(memory_types), tags: listOf(tags) },
@@ -129,7 +131,8 @@ export async function walkFrom(
   const limit = eachRelationship ? walk.relationships : walk.memories;
   const input = { id, ...(types && { types }), max_depth: depth, direction, limit, full: true };
   const form = { each_relationship: eachRelationship, include_expired: isExport };
-  const { memories, truncated } = await run("relatedMemories", { ...input, ...form });
+  const runWalk = runNaming(run, { types: "relationship_types" });
+  const { memories, truncated } = await runWalk("relatedMemories", { ...input, ...form });
   if (isExport && truncated) throw new InvalidInput([{ path: "relationship_types", message: TOO_MANY }]);
   return memories as Plain[];
 }
