@@ -103,7 +103,8 @@ const hasField = (type: GraphQLInputObjectType, written: string, { field }: Word
   Object.keys(type.getFields()).some((name) => field(name) === written);
 
 export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, issues }: Reading): void {
-  issues.add(path, describeUnknown(Object.keys(type.getFields()).map(words.field)));
+  const said = describeUnknown(Object.keys(type.getFields()).map(words.field));
+  issues.add(path, path.at(-1) === "" ? `a field without a name ${said}` : said);
 }
 
 /** Says which fields there are. */
@@ -134,7 +135,10 @@ function readScalar(
 /** The issue for a value that is not of the type. */
 export function mustBe(type: GraphQLLeafType, words: Words, value?: unknown): string {
   if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
-  if (type.name === "Int" && Number.isInteger(value)) return "must be from -2147483648 to 2147483647";
+  // JSON may write larger numbers than a computer can hold; they are read as infinite.
+  if (type.name === "Float" && typeof value === "number") return "must not be beyond 1.7e308";
+  if (type.name === "Int" && (Number.isInteger(value) || value === Infinity || value === -Infinity))
+    return "must be from -2147483648 to 2147483647";
   const message = MUST_BE[type.name];
   if (!message) throw new Error(`There is no message for the scalar ${type.name}: add it to MUST_BE.`);
   return message;

@@ -153,6 +153,52 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     }
   });
 
+  it("says of a number beyond all numbers that it is too large, at every door", () => {
+    for (const { name } of fields.filter(({ type }) => getNamedType(type).name === "Float")) {
+      for (const sent of [Infinity, -Infinity]) {
+        const literal = `${sent < 0 ? "-" : ""}1e400`;
+        const raw = { path: {}, query: {}, body: { [snakeCase(name)]: sent } };
+        const byRest = issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
+
+        const inQuery = [snakeCase(name), "belongs in the body, not in the query"];
+        expect([[snakeCase(name), "must not be beyond 1.7e308"], inQuery]).toContainEqual([
+          snakeCase(name),
+          said(byRest, snakeCase(name)),
+        ]);
+        expect([name, said(issuesByLiterals(operation, name, literal), name)]).toEqual([
+          name,
+          "must not be beyond 1.7e308",
+        ]);
+      }
+    }
+  });
+
+  it("refuses a name in a JSON object of a document, which would be stored as null", () => {
+    for (const { name } of fields.filter(({ type }) => getNullableType(type).toString() === "JSONObject")) {
+      const issues = issuesByLiterals(operation, name, "{ a: NAME, b: [1, { c: NAME }], d: null, e: true }");
+
+      const message = "must be JSON: write a text in quotes";
+      const places = issues.filter((issue) => issue.path.startsWith(name));
+      expect(places).toEqual([".a", ".b.1.c"].map((place) => ({ path: name + place, message })));
+    }
+  });
+
+  it("says that a field without a name is unknown", () => {
+    const [issue] = issuesByRest(operation, "", "x");
+
+    expect(issue?.message).toMatch(/^a field without a name is unknown; known are /);
+  });
+
+  it("is named by its route in the message of a refusal and in the details", () => {
+    const failure = new InvalidInput([
+      { path: "maxMembers", message: `is too large; \`${operation.name}\` takes more` },
+    ]);
+    const { error } = restError(failure, routesOf(operations)) as { error: { message: string; details: InputIssue[] } };
+
+    expect(error.details.map(({ path, message }) => `${path}: ${message}`)).toEqual([error.message]);
+    expect(error.message).toContain(operation.rest.path.split("/:")[0]);
+  });
+
   it("names unknown fields, and lists the known ones", () => {
     const known = fields.map(({ name }) => name);
     const byRest = issuesByRest(operation, "unheardOf", 1);

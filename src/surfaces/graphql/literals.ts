@@ -80,16 +80,30 @@ function checkLiteral(type: GraphQLInputType, node: ValueNode, path: Path, repor
   } else if (isInputObjectType(type)) {
     if (node.kind !== Kind.OBJECT) report(node, path, "must be an object");
     else checkFields({ node, known: Object.values(type.getFields()), given: node.fields }, path, report);
+  } else if (type.name === "JSONObject" && node.kind === Kind.OBJECT) {
+    checkJson(node, path, report);
   } else if (!isLeafOf(type, node)) {
-    report(node, path, mustBe(type, GRAPHQL_WORDS, node.kind === Kind.INT ? Number(node.value) : undefined));
+    report(node, path, mustBe(type, GRAPHQL_WORDS, numberIn(node)));
   }
+}
+
+const numberIn = (node: ValueNode): number | undefined =>
+  node.kind === Kind.INT || node.kind === Kind.FLOAT ? Number(node.value) : undefined;
+
+/** A name in place of a text, which GraphQL would read as null. */
+function checkJson(node: ValueNode, path: Path, report: Report): void {
+  if (node.kind === Kind.ENUM) report(node, path, "must be JSON: write a text in quotes");
+  else if (node.kind === Kind.LIST) node.values.forEach((item, index) => checkJson(item, [...path, index], report));
+  else if (node.kind === Kind.OBJECT)
+    for (const { name, value } of node.fields) checkJson(value, [...path, name.value], report);
 }
 
 function isLeafOf(type: Parameters<typeof mustBe>[0], node: ValueNode): boolean {
   if (isEnumType(type)) return node.kind === Kind.ENUM && type.getValue(node.value) !== undefined;
   if (type.name === "ID" && node.kind !== Kind.STRING) return false;
   try {
-    return type.parseLiteral(node) !== undefined;
+    const value: unknown = type.parseLiteral(node);
+    return value !== undefined && value !== Infinity && value !== -Infinity;
   } catch {
     return false;
   }
