@@ -290,7 +290,8 @@ export class HeadTooLarge extends Failure {
 
 /**
  * @throws HeadTooLarge when the URL, the number of headers or the whole head exceeds its limit.
- * @throws UnreadableRequest when there is not exactly one valid `Host`, or the URL has a fragment.
+ * @throws UnreadableRequest when there is not exactly one valid `Host`, when a header that may be there only once is
+ * given twice, or when the URL has a fragment.
  */
 export function assertHeadFits(limits: HttpLimits): Handler {
   return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
@@ -307,8 +308,13 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
     if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
     // With several hosts, a proxy in front may have routed by a different one.
-    if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isHostName).length > 1)
+    if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isNameOf("host")).length > 1)
       throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
+    // Node would take the first and drop the others, and a proxy in front may have checked a different one.
+    for (const name of ["authorization", "content-type"]) {
+      if (rawHeaders.filter(isNameOf(name)).length > 1)
+        throw new UnreadableRequest(`The header ${name} is given twice. Send it once.`);
+    }
     // Express would silently drop everything after it.
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
     next();
@@ -318,8 +324,10 @@ export function assertHeadFits(limits: HttpLimits): Handler {
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
 /** Names and values of headers alternate. */
-const isHostName = (part: string, index: number): boolean =>
-  index % 2 === 0 && part.length === "host".length && part.toLowerCase() === "host";
+const isNameOf =
+  (name: string) =>
+  (part: string, index: number): boolean =>
+    index % 2 === 0 && part.length === name.length && part.toLowerCase() === name;
 
 const tooLongUrl = (bytes: number): string =>
   `The URL may have at most ${bytes} bytes. Send long texts in the body of a POST.`;
