@@ -49,8 +49,8 @@ export class SubscriptionActive extends Failure {
 
   constructor() {
     super(
-      "The team has a subscription that may charge again. Cancel it with `cancelTeamSubscription`, and delete the " +
-        "team after it has ended.",
+      "The team has a subscription that has not ended. Cancel it with `cancelTeamSubscription`, unless that is done, " +
+        "and delete the team after its end: `endsAt` of `teamSubscription`.",
     );
   }
 }
@@ -60,7 +60,7 @@ export class SizeManagedByBilling extends Failure {
   override readonly reason = "size_managed_by_billing";
 
   constructor() {
-    super("The size of this team is set by its subscription. Buy more seats with `upgradeTeam`.");
+    super("The size of this team is set by its subscription. `upgradeTeam` buys more seats, `downgradeTeam` fewer.");
   }
 }
 
