@@ -8,6 +8,7 @@ import { explainKey, withoutEmptyKey } from "../../src/surfaces/playground/clien
 import { type Ids, collectIds } from "../../src/surfaces/playground/client/ids.js";
 import { type BillingWorld, createBillingWorld } from "../support/billing.js";
 import { describeInBrowser } from "../support/browser.js";
+import { paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -233,6 +234,26 @@ describeInBrowser("the playground", (browser) => {
     // The browser itself logs the refused request.
     expect(problems).toEqual([expect.stringContaining("401 (Unauthorized)")]);
     expect(world.bugs).toEqual([]);
+  });
+
+  it.each(["light", "dark"] as const)("has readable texts in the %s", async (colorScheme) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+    await page.goto(`${url}/graphql`);
+    await shows(page, ".graphiql-query-editor .view-lines", "Ctrl-Space completes.");
+
+    expect(await paleTexts(page)).toEqual([]);
+    await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
+    for (const name of ["Query", "memory", "Memory", "MemoryRelationship", "Direction"]) {
+      expect(await paleTexts(page)).toEqual([]);
+      await page.getByRole("link", { name, exact: true }).first().click();
+    }
+    for (const name of ["Show History", "Open short keys dialog", "Open settings dialog"]) {
+      await page.getByRole("button", { name }).click();
+      expect(await paleTexts(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+    }
   });
 
   it("restores with undo what an example has replaced", async () => {

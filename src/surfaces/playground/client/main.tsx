@@ -5,6 +5,7 @@ import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { createRoot } from "react-dom/client";
 import { EXAMPLES_PLUGIN } from "./examples-panel.js";
 import { askService } from "./fetcher.js";
+import { EditorColors } from "./editor-colors.js";
 import { HEADERS, HeadersOfNewTabs } from "./headers.js";
 
 const WELCOME = `# Memory Graph Gateway
@@ -46,5 +47,6 @@ createRoot(root).render(
       </h1>
     </GraphiQL.Logo>
     <HeadersOfNewTabs />
+    <EditorColors />
   </GraphiQL>,
 );
