@@ -18,10 +18,10 @@ import { type Logger, countErrors } from "./platform/logger.js";
 import { EmbeddingsServer } from "./platform/embeddings.js";
 import { Meaning } from "./platform/meaning.js";
 import type { Meter } from "./platform/meter.js";
-import { Metrics } from "./platform/metrics.js";
+import type { MetricSources, Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { preparePooler } from "./platform/pooler.js";
-import { type Budgets, ProcessBudgets, RedisBudgets } from "./platform/rate-limiter.js";
+import { type Budgets, ProcessBudgets } from "./platform/rate-limiter.js";
 import { Replica, positionWrittenBy } from "./platform/replica.js";
 import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
@@ -37,6 +37,8 @@ export interface RunningApp extends AsyncDisposable {
   /** Where Prometheus reads the metrics; undefined unless they are served. */
   readonly metricsUrl: string | undefined;
   readonly services: Services;
+  /** Whether no request is being answered, and none was begun since the last call. */
+  wasQuiet(): boolean;
 }
 
 /** Settings outside of the configuration. Only the benchmark and tests use them, except for the tracer. */
@@ -76,16 +78,15 @@ export async function startApp(
   const health = healthOf(database.reservedPool, () => stopping);
   const metrics =
     config.metrics &&
-    new Metrics({
+    (await metricsOf({
       pools: { ...poolsOf(database), ...(older && ofReplica(poolsOf(older))) },
       waiting: () => ({ ...services.shares.waiting, ...ofReplica(services.older?.shares.waiting ?? {}) }),
       errors: () => countErrors(log),
       isReady: async () => (await health.problem()) === null,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
-    });
+    }));
   const replica = older && new Replica(older, log, metrics);
-  const budgets =
-    overrides.budgets ?? (config.redisUrl ? new RedisBudgets(config.redisUrl, log, metrics) : new ProcessBudgets());
+  const budgets = overrides.budgets ?? (await budgetsOf(config, log, metrics));
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
   const services: Services = createServices({
     database,
@@ -140,7 +141,21 @@ export async function startApp(
     await close();
   };
   let stopped: Promise<void> | undefined;
-  return { url, metricsUrl, services, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+  const wasQuiet = () => work.wasQuiet();
+  return { url, metricsUrl, services, wasQuiet, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+/** The package for metrics is loaded only where they are served. */
+async function metricsOf(sources: MetricSources): Promise<Metrics> {
+  const { Metrics } = await import("./platform/metrics.js");
+  return new Metrics(sources);
+}
+
+/** The client of Redis is loaded only where Redis is configured. */
+async function budgetsOf({ redisUrl }: Config, log: Logger, meter?: Meter): Promise<Budgets> {
+  if (redisUrl === undefined) return new ProcessBudgets();
+  const { RedisBudgets } = await import("./platform/redis-budgets.js");
+  return new RedisBudgets(redisUrl, log, meter);
 }
 
 const poolsOf = ({ pool, reservedPool, searchPool }: OpenDatabase) => ({

@@ -9,10 +9,12 @@ import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 import { StartError } from "./platform/start-error.js";
+import { optimizeWasmLate } from "./platform/wasm-tiering.js";
 import { giveMemoryBack } from "./platform/young-memory.js";
 
 /** Starts the service with the settings in the environment, and serves until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
+  optimizeWasmLate();
   const config = configOfProcess();
   assertBillingWhole(config);
   // Registered first, so that a signal during the start also leads to a graceful shutdown.
@@ -32,7 +34,7 @@ async function main(): Promise<void> {
   await using app = await startApp(settings, url ?? (() => dataFolder.databaseUrl), log, { tracer });
   standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
-  using _memory = giveMemoryBack();
+  using _memory = giveMemoryBack(app.wasQuiet);
   const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing running requests");

@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createTransport } from "nodemailer";
 import type { Logger } from "./logger.js";
 import { makeFolder } from "./folder.js";
 
@@ -63,11 +62,13 @@ export function needsStartTls(smtpUrl: string): boolean {
  * @throws an error that says why that is not possible.
  */
 export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<void> {
-  await transportTo(url, !development && needsStartTls(url)).verify();
+  const transport = await transportTo(url, !development && needsStartTls(url));
+  await transport.verify();
 }
 
-const transportTo = (url: string, requireTLS: boolean) =>
-  createTransport({
+async function transportTo(url: string, requireTLS: boolean) {
+  const { createTransport } = await nodemailer();
+  return createTransport({
     url,
     ...(requireTLS && { requireTLS }),
     dnsTimeout: STEP_TIMEOUT_MS,
@@ -76,11 +77,15 @@ const transportTo = (url: string, requireTLS: boolean) =>
     socketTimeout: STEP_TIMEOUT_MS,
     ...NO_EXTERNAL_CONTENT,
   });
+}
+
+/** Loaded for the first mail. */
+const nodemailer = () => import("nodemailer");
 
 function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
-  const transport = transportTo(url, requireTLS);
   return {
     async send(message) {
+      const transport = await transportTo(url, requireTLS);
       await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
     },
   };
@@ -88,9 +93,10 @@ function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
 
 /** Writes mails to files, for development without a mail server. */
 function fileMailer(folder: string, from: string, log: Logger): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
   return {
     async send(message) {
+      const { createTransport } = await nodemailer();
+      const transport = createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
       const { message: bytes } = await transport.sendMail(asSent(message, from));
       if (!Buffer.isBuffer(bytes)) throw new Error("Nodemailer returned a stream instead of a buffer.");
       const file = resolve(folder, `${message.id}.txt`);

@@ -15,6 +15,7 @@ export class Work implements Disposable {
   readonly #watch: NodeJS.Timeout;
   #lateWindows = 0;
   #begun = 0;
+  #isQuiet = true;
   #bodyBytes = 0;
 
   constructor(limits: HttpLimits) {
@@ -33,6 +34,7 @@ export class Work implements Disposable {
   /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
   begin(response: Response, work: () => void): void {
     this.#begun++;
+    this.#isQuiet = false;
     let isDone = false;
     const done = () => {
       if (!isDone) this.#begun--;
@@ -40,6 +42,13 @@ export class Work implements Disposable {
     };
     response.once("answered", done).once("close", done);
     this.turns.begin(work);
+  }
+
+  /** Whether no request is being answered, and none was begun since the last call. */
+  wasQuiet(): boolean {
+    const wasQuiet = this.#isQuiet;
+    this.#isQuiet = this.#begun === 0;
+    return wasQuiet && this.#isQuiet;
   }
 
   /**

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { networkOf, networksOf } from "../../src/operation/budget.js";
-import { ProcessBudgets, RedisBudgets } from "../../src/platform/rate-limiter.js";
+import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { RedisBudgets } from "../../src/platform/redis-budgets.js";
 import { loggerTo } from "../../src/platform/logger.js";
 
 const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";

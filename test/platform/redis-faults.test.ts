@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/logger.js";
-import { RedisBudgets } from "../../src/platform/rate-limiter.js";
+import { RedisBudgets } from "../../src/platform/redis-budgets.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 
 const REDIS_URL = process.env["REDIS_URL"];

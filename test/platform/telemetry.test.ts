@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aPayer, createStripeWorld } from "../support/billing.js";
 import { type Collector, type Span, startCollector, treeOf } from "../support/collector.js";
 import { ask } from "../support/http.js";
+import { DYNAMIC, loadedBy, placesIn } from "../support/loaded-files.js";
 import { lockMemories } from "../support/locks.js";
 import { callTool } from "../support/mcp.js";
 import { startServerProcess } from "../support/server-process.js";
@@ -166,20 +167,3 @@ it("loads no part of OpenTelemetry's SDK without its variables", () => {
 });
 
 const hasSdk = (text: string): boolean => /\bBatchSpanProcessor\b/.test(text);
-
-const STATIC = /\b(?:import|export)(?:[^;"`]*?from)?\s*["`](\.[^"`]+)["`]/g;
-const DYNAMIC = /\bimport\(["`](\.[^"`]+)["`]\)/g;
-
-const placesIn = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, place = ""]) => place);
-
-/** The files of the build that a start loads: static imports, and what main.js imports at once. */
-function loadedBy(file: string, found: string[] = []): string[] {
-  if (found.includes(file)) return found;
-  found.push(file);
-  const text = readFileSync(file, "utf8");
-  const places = [...placesIn(text, STATIC), ...(basename(file) === "main.js" ? placesIn(text, DYNAMIC) : [])];
-  // Code also contains strings that look like imports.
-  for (const path of places.map((place) => join(dirname(file), place))) if (existsSync(path)) loadedBy(path, found);
-  return found;
-}

@@ -21,12 +21,12 @@ export interface ServerProcess extends AsyncDisposable {
 
 /**
  * Starts dist/main.js, which `npm test` has built, and waits until it is ready. Options give it smaller limits, another
- * folder or another user.
+ * folder, another user or flags of Node.
  */
 export async function startServerProcess(
   environment: Record<string, string>,
   limits: SomeLimits = {},
-  { folder = ".", uid }: { folder?: string; uid?: number | undefined } = {},
+  { folder = ".", uid, flags = [] }: { folder?: string; uid?: number | undefined; flags?: readonly string[] } = {},
 ): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
@@ -37,7 +37,8 @@ export async function startServerProcess(
     DATA_DIR: dataDir,
     ...environment,
   };
-  const child = spawn(process.execPath, ["--import", changeOf(folder, limits), join(folder, "dist/main.js")], {
+  const words = [...flags, "--import", changeOf(folder, limits), join(folder, "dist/main.js")];
+  const child = spawn(process.execPath, words, {
     env,
     cwd: folder,
     ...(uid !== undefined && { uid, gid: uid }),

