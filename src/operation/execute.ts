@@ -35,7 +35,7 @@ async function perform<Input extends object, Output extends object>(
 ): Promise<Output> {
   const checked = withinBounds(input);
   operation.check?.(context, checked);
-  for (const scope of scopesOf(operation.permission)) requireScope(context, scope);
+  requireScopes(context, scopesOf(operation.permission));
   try {
     const cost = operation.cost?.(checked) ?? 1;
     // The door has charged the first request already.
@@ -104,9 +104,10 @@ async function isCallerDeleted({ database, caller }: Context): Promise<boolean> 
   return keys === 0;
 }
 
-/** @throws ScopeMissing when the caller's key does not have the scope. */
-export function requireScope({ caller }: Pick<Context, "caller">, scope: Scope): void {
-  if (!caller.scopes.has(scope)) throw new ScopeMissing(scope);
+/** @throws ScopeMissing when the caller's key does not have all of the scopes; it names each that is missing. */
+export function requireScopes({ caller }: Pick<Context, "caller">, scopes: readonly Scope[]): void {
+  const missing = scopes.filter((scope) => !caller.scopes.has(scope));
+  if (missing.length > 0) throw new ScopeMissing(missing);
 }
 
 /** A failure that is not declared is missing from the documentation, so raising it is a bug. */

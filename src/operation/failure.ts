@@ -98,12 +98,13 @@ export class AccountSuspended extends CommonFailure {
 }
 
 export class ScopeMissing extends CommonFailure {
-  static readonly example = new ScopeMissing("memories:write");
+  static readonly example = new ScopeMissing(["memories:write"]);
   readonly kind = "forbidden";
   override readonly reason = "scope_missing";
 
-  constructor(scope: string) {
-    super(`This API key lacks the scope ${scope}. Use a key that has it.`);
+  constructor(scopes: readonly string[]) {
+    const [what, them] = scopes.length === 1 ? ["scope", "it"] : ["scopes", "them"];
+    super(`This API key lacks the ${what} ${scopes.join(", ")}. Use a key that has ${them}.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { GraphQLField } from "graphql";
 import type { FieldResolver } from "type-graphql";
 import type { Context, TeamRole } from "./context.js";
-import { assertDeclared, requireScope } from "./execute.js";
+import { assertDeclared, requireScopes } from "./execute.js";
 import { Failure, type FailureClass } from "./failure.js";
 import type { Class } from "./operation.js";
 import { type Permission, scopesOf } from "./permission.js";
@@ -51,7 +51,7 @@ export const isNullable = ({ failures, permission }: Relation): boolean =>
  */
 export function followRelation(relation: Relation, context: Context, source: object, asked: AskedFields): unknown {
   const isAnswered = Reflect.get(source, relation.name) !== undefined;
-  if (!isAnswered) for (const scope of scopesOf(relation.permission)) requireScope(context, scope);
+  if (!isAnswered) requireScopes(context, scopesOf(relation.permission));
   if (!relation.team) return relation.follow(context, source, asked);
   const { role, idOf } = relation.team;
   return teamNow(context, idOf(source), role).then(() => relation.follow(context, source, asked));

@@ -42,6 +42,8 @@ describe.each(guarded ?? [])("%s", (_name, operation) => {
       await saidByRest(url, ann.key, operation, input),
       await saidByGraphQL(url, ann.key, schema, operation, input),
     ];
+    await setScopes([]);
+    const bare = await ann.does(operation, input);
     // Agents are not shown tools that their key does not allow.
     if (operation.mcp) await expect(saidByMcp(url, ann.key, operation, input)).rejects.toThrow("Unknown tool");
     // Creating a key also needs the scopes that the created key gets.
@@ -50,6 +52,8 @@ describe.each(guarded ?? [])("%s", (_name, operation) => {
     const withIt = await saidByRest(url, ann.key, operation, input);
 
     const refused = { ok: false, code: "forbidden", reason: "scope_missing" };
+    // One refusal names everything that is missing: nobody has to find out one by one.
+    for (const scope of scopesOf(operation.permission)) expect(bare.ok ? "" : bare.failure.message).toContain(scope);
     expect(without).toEqual(operation.permission === "any" ? [{ ok: true }, { ok: true }] : [refused, refused]);
     expect(withIt).toEqual({ ok: true });
     expect(world.bugs).toEqual([]);
