@@ -8,6 +8,7 @@ import {
   getNullableType,
   isEnumType,
   isListType,
+  isNonNullType,
   isRequiredArgument,
   isRequiredInputField,
   parse,
@@ -150,6 +151,21 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
         said(issuesByLiterals(operation, field.name, literal), field.name + at),
       ];
       expect([field.name, ...refused]).toEqual([field.name, ...refused.map(() => "must be a string")]);
+    }
+  });
+
+  it("names the field for which a variable is null that may be null elsewhere", () => {
+    for (const { name, type } of fields.filter((field) => isNonNullType(field.type))) {
+      const given = `${name}: $v`;
+      const args = operation.kind === "mutation" ? `input: { ${given} }` : given;
+      const variable = `$v: ${String(getNullableType(type))}`;
+      const document = parse(`${operation.kind}(${variable}) { ${operation.name}(${args}) { __typename } }`);
+      const [definition] = document.definitions as OperationDefinitionNode[];
+      const fits = (v?: null) => () =>
+        definition && assertVariablesFit(schema, { document, operation: definition, given: v === null ? { v } : {} });
+
+      expect(issuesOf(fits(null))).toEqual([{ path: name, message: "must not be null" }]);
+      expect(issuesOf(fits())).toEqual([]);
     }
   });
 

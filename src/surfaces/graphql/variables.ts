@@ -5,9 +5,12 @@ import {
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
+  TypeInfo,
+  type VariableNode,
   isNonNullType,
   typeFromAST,
   visit,
+  visitWithTypeInfo,
 } from "graphql";
 import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, Issues, readValue } from "../../operation/read-value.js";
@@ -27,6 +30,7 @@ export interface ParsedRequest {
  */
 export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: ParsedRequest): void {
   const issues = new Issues(LIMITS.graphql.coercionErrors);
+  const absent = new Set<string>();
   try {
     for (const { variable, type: typeNode, defaultValue } of operation.variableDefinitions ?? []) {
       const name = variable.name.value;
@@ -35,12 +39,29 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && (defaultValue || !isNonNullType(type))) continue;
       readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
+      if (value === null && !isNonNullType(type)) absent.add(name);
     }
+    for (const name of neededIn(schema, document, absent)) issues.add([name], "must not be null");
     issues.assertNone();
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
     throw nameFields(error, document);
   }
+}
+
+/**
+ * The variables of `absent`, which are null, that are used where null is refused. That is valid where the variable or
+ * the field has a default, and graphql-js would not say which field it is.
+ */
+function neededIn(schema: GraphQLSchema, document: DocumentNode, absent: ReadonlySet<string>): ReadonlySet<string> {
+  const needed = new Set<string>();
+  if (absent.size === 0) return needed;
+  const types = new TypeInfo(schema);
+  const collect = ({ name }: VariableNode): undefined => {
+    if (absent.has(name.value) && isNonNullType(types.getInputType())) needed.add(name.value);
+  };
+  visit(document, visitWithTypeInfo(types, { Variable: collect }));
+  return needed;
 }
 
 /**
