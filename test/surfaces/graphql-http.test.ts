@@ -51,7 +51,7 @@ describe("an invalid GraphQL request", () => {
     ["a name that is a number", post({ query, operationName: 1 }), /operationName/],
     ["a name that no operation has", post({ query, operationName: "Other" }), /Other/],
     ["two operations and no name", post({ query: `query A ${query} query B ${query}` }), /name/],
-    ["a query of another hash", post({ query, extensions: persisted(hashOf("{ other }")) }), /sha/],
+    ["a query of another hash", post({ query, extensions: persisted(hashOf("{ other }")) }), /SHA-256/],
     ["another version of hashes", post({ query, extensions: persisted(hashOf(query), 2) }), /version/],
     ["a repeated parameter", [`${search({ query })}&query=x`, {}], /once/],
     ["variables that are no JSON", [search({ query, variables: "{" }), {}], /variables/],
@@ -69,6 +69,29 @@ describe("an invalid GraphQL request", () => {
     expect(world.log.join("")).not.toContain("internal_error");
     expect(world.bugs).toEqual([]);
   });
+});
+
+it("says in sentences what to do, where the libraries do not", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const levels = "fields { type { ".repeat(4) + "name" + " } }".repeat(4);
+  const post = (body: object) => ask(`${url}/graphql`, { key, body });
+  const mutation = 'mutation { deleteMemory(input: { id: "x" }) { id } }';
+  const answers = [
+    await ask(`${url}/graphql${search({ query: mutation })}`, { key }),
+    await post({ query: `{ __schema { types { ${levels} } } }` }),
+    await post({ extensions: persisted(hashOf(TYPENAME), 2) }),
+    await post({ query: TYPENAME, extensions: persisted(hashOf("another")) }),
+  ];
+
+  for (const { status, body } of answers) {
+    const [error] = (body as Errors).errors ?? [];
+    expect([status, error?.message]).toEqual([
+      expect.toBeOneOf([400, 405]),
+      expect.stringMatching(/\. (Send|Ask) .*\.$/),
+    ]);
+  }
 });
 
 it("answers with the media type that the client prefers, and the same status", async () => {

@@ -34,10 +34,27 @@ export function formatError({ locations, ...shown }: GraphQLFormattedError, erro
   if (failure) return { ...formatted, ...failureAnswer(failure) };
   const code = codeOf(error);
   if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
-  const message = shorten(formatted.message, LIMITS.refusal.issueLength);
+  const message = shorten(PLAINLY.get(formatted.message) ?? formatted.message, LIMITS.refusal.issueLength);
   const details = formatted.extensions?.["details"] ?? (code === "BAD_REQUEST" ? [{ path: "", message }] : undefined);
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
+
+/** What to do, in place of messages of the libraries that do not say so. */
+const PLAINLY: ReadonlyMap<string, string> = new Map([
+  [
+    "GET requests only support query operations, not mutation operations",
+    "A GET can only query. Send a mutation by POST.",
+  ],
+  [
+    "Maximum introspection depth exceeded",
+    "This introspection asks for lists in lists too deeply. Ask for fewer levels.",
+  ],
+  [
+    "Unsupported persisted query version",
+    "Persisted queries have version 1. Send `version: 1`, or the document alone.",
+  ],
+  ["provided sha does not match query", "The hash is not the one of this document. Send its SHA-256, or no hash."],
+]);
 
 /** Keeps as many of the errors as fit into a refusal, at least the first. */
 export function limitErrors(errors: readonly GraphQLFormattedError[]): GraphQLFormattedError[] {
