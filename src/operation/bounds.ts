@@ -153,7 +153,7 @@ function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
     const value = given[path];
     if (value === undefined || (value === null && mayBeNull)) return [];
     const broken = checks.find(({ holds }) => !holds(value));
-    return broken ? [{ path, message: broken.message }] : [];
+    return broken ? [{ path, message: value === null ? "must not be null" : broken.message }] : [];
   });
 }
 

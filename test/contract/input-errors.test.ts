@@ -19,6 +19,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
+import { withinBounds } from "../../src/operation/bounds.js";
 import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
@@ -166,6 +167,15 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
 
       expect(issuesOf(fits(null))).toEqual([{ path: name, message: "must not be null" }]);
       expect(issuesOf(fits())).toEqual([]);
+    }
+  });
+
+  it("says of null in a field that can only be left out that it must not be null", () => {
+    for (const { name } of fields.filter((field) => !isNonNullType(field.type))) {
+      const input = Object.assign(new operation.input(), { [name]: null });
+
+      const issues = issuesOf(() => withinBounds(input));
+      expect(issues).toEqual(issues.map(() => ({ path: name, message: "must not be null" })));
     }
   });
 
