@@ -151,7 +151,8 @@ async function endsOf(
   return relationships.map(({ fromMemoryId, toMemoryId }, index) => {
     const fromId = refs.get(fromMemoryId) ?? known.get(fromMemoryId);
     const toId = refs.get(toMemoryId) ?? known.get(toMemoryId);
-    if (fromId === undefined || toId === undefined) throw new MemoryNotFound();
+    if (fromId === undefined) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
+    if (toId === undefined) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
     if (fromId !== toId) return { fromId, toId };
     const path = `relationships.${index}.toMemoryId`;
     throw new InvalidInput([{ path, message: "must be another memory than the one it starts from" }]);

@@ -123,7 +123,8 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
 async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) {
     const resolved = await resolveMemoryIds(context, graphId, input.ids);
-    if (input.ids.some((id) => !resolved.has(id))) throw new MemoryNotFound();
+    const unknown = MemoryNotFound.among(input.ids, (id) => resolved.has(id));
+    if (unknown) throw unknown;
     return { memoryIds: [...new Set(resolved.values())].sort(), remaining: 0 };
   }
   const words = wordsOf(input);

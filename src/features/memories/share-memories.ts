@@ -162,7 +162,8 @@ async function wantedMemories(
 ): Promise<string[]> {
   if (ids) {
     const resolved = await resolveMemoryIds(context, graphId, ids);
-    if (ids.some((id) => !resolved.has(id))) throw new MemoryNotFound();
+    const unknown = MemoryNotFound.among(ids, (id) => resolved.has(id));
+    if (unknown) throw unknown;
     return [...new Set(resolved.values())].sort();
   }
   const found = await context.database.models.memory.findMany({

@@ -170,7 +170,8 @@ const ATTEMPTS = 3;
 async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
   const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined || to === undefined) throw new MemoryNotFound();
+  if (from === undefined) throw new MemoryNotFound("the id that the path starts from");
+  if (to === undefined) throw new MemoryNotFound("the id that it leads to");
   return { from, to };
 }
 

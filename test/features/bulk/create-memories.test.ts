@@ -5,7 +5,10 @@ import { restoreMemories } from "../../../src/features/bulk/restore-memories.js"
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";
@@ -228,5 +231,34 @@ it("costs a request for each part of a request's items, at least one", () => {
   expect(few).toEqual([1, 1, 1, 2, 2]);
   expect(deletions.map((each) => deleteMemories.cost?.(Object.assign(new DeleteMemoriesInput(), each)))).toEqual([
     ...[2, 1, LIMITS.bulk.items / itemsPerRequest, 1],
+  ]);
+});
+
+it("says which of many ids no memory has", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await ann.did(createTeam, { name: "Team", maxMembers: 2 });
+  const [one, two] = [await aMemory(ann, { graph: "personal" }), await aMemory(ann, { graph: "personal" })];
+  const graph = "personal";
+  const link = (fromMemoryId: string, toMemoryId: string) => ({ fromMemoryId, toMemoryId, relationshipType: "SOLVES" });
+  const good = link(one.id, two.id);
+  const ids = [one.id, two.id, "nothing", "other"];
+
+  const refusals = [
+    await ann.does(createMemories, { graph, relationships: [good, good, link(one.id, "nothing")] }),
+    await ann.does(createMemories, { graph, relationships: [good, link("nothing", two.id)] }),
+    await ann.does(deleteMemories, { graph, ids }),
+    await ann.does(shareMemories, { ids }),
+    await ann.does(memoryPath, { graph, fromMemoryId: "nothing", toMemoryId: two.id }),
+    await ann.does(memoryPath, { graph, fromMemoryId: one.id, toMemoryId: "nothing" }),
+  ];
+
+  expect(refusals.map((verdict) => !verdict.ok && verdict.failure.message.replace(/ `searchMemories`.*/, ""))).toEqual([
+    "No memory of this graph has the id that relationships.2 leads to.",
+    "No memory of this graph has the id that relationships.1 starts from.",
+    "No memory of this graph has the id at ids.2.",
+    "No memory of this graph has the id at ids.2.",
+    "No memory of this graph has the id that the path starts from.",
+    "No memory of this graph has the id that it leads to.",
   ]);
 });
