@@ -17,6 +17,7 @@ type Run = Database["run"];
 export interface SearchWishes extends Partial<MemoryFilterInput> {
   readonly query: string;
   readonly limit: number;
+  /** At most `TOTAL_MAX`. */
   readonly offset: number;
   readonly explain: boolean;
   /** Whether the contents of the hits are needed, to show where they match. */
@@ -144,7 +145,7 @@ function hitValues(
     nameShares: names.map(({ share }) => share),
     queryLength: [...wishes.query.trim()].length,
     tuning,
-    limit: Math.max(0, Math.min(limit, TOTAL_MAX - offset)),
+    limit: Math.min(limit, TOTAL_MAX - offset),
     offset,
     examined: Math.floor(examined / gates.length),
     ...filterValues(wishes),
