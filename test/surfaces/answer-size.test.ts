@@ -185,6 +185,24 @@ function aliases(field: string): string {
   return Array.from({ length: 15 }, (_, index) => `a${index}: ${field}`).join(" ");
 }
 
+it("has room for exactly as many places and bytes as the limits say", () => {
+  const full = (places: number, bytes: number) => {
+    const budget = new AnswerBudget();
+    budget.take(Array(places - 1).fill(null));
+    budget.take({});
+    budget.take("x".repeat(bytes - 10));
+    budget.take(["xxxx", "xxxxxx"].slice(0, graphqlPlaces - places));
+    return budget;
+  };
+
+  const [places, bytes] = [full(graphqlPlaces, 10), full(graphqlPlaces - 2, graphqlBytes)];
+  for (const value of [null, 1, true, ""]) for (const budget of [places, bytes]) budget.take(value);
+  expect(() => places.take({})).toThrow(AnswerTooLarge);
+  expect(() => places.take([1])).toThrow(AnswerTooLarge);
+  expect(() => bytes.assertRoom(1)).toThrow(AnswerTooLarge);
+  expect(() => bytes.take("x")).toThrow(AnswerTooLarge);
+});
+
 it("creates one error for all fields that do not fit, since there may be ten thousand", () => {
   const budget = new AnswerBudget();
   const failures = Array.from({ length: 3 }, () => {

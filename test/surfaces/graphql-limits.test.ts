@@ -1,5 +1,6 @@
 import { getIntrospectionQuery } from "graphql";
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -10,6 +11,11 @@ const aliased = (count: number) => `{ ${Array.from({ length: count }, (_, n) => 
 it.each([
   ["too deep", walk(10), "depth limit of 10"],
   ["too many aliases", aliased(16), "Aliases limit of 15"],
+  [
+    "ended by a long name",
+    `{ ${"viewer { id } ".repeat(100)} ${"x".repeat(LIMITS.graphql.nameLength + 1)} }`,
+    "longer than",
+  ],
   ["too many tokens", `{ ${"viewer { id } ".repeat(400)} }`, "1000"],
   [
     "too costly",
@@ -70,6 +76,25 @@ it("refuses to follow a relation from more than 1,000 memories, even if the esti
   expect(errors.length).toBeLessThanOrEqual(20);
   expect(world.bugs).toEqual([]);
 });
+
+it.each([[["cheap", "costly"]], [["costly", "cheap"]]])(
+  "counts the cost of each operation of a document by itself: %s",
+  async (names) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const costly = `memories(limit: 100) { memories { ${"relationships { memory { ".repeat(2)}id title${" } }".repeat(2)} } }`;
+    const query = `query cheap { viewer { id } } query costly { ${costly} }`;
+
+    const statuses: Record<string, number> = {};
+    for (const operationName of names) {
+      const body = { query, operationName };
+      statuses[operationName] = (await ask(`${url}/graphql`, { key: ann.key, body })).status;
+    }
+
+    expect(statuses).toEqual({ cheap: 200, costly: 400 });
+  },
+);
 
 it.each([
   ["left out, then null", [{}, { limit: null }]],
