@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { contextOf } from "../../src/operation/context.js";
+import { LIMITS } from "../../src/limits.js";
+import { type Context, contextOf } from "../../src/operation/context.js";
 import { RateLimited } from "../../src/operation/budget.js";
-import { describeOperation } from "../../src/operation/operation.js";
-import { type UseLimit, secondsUntilAllowed, takeUses } from "../../src/operation/use-limit.js";
+import { describeOperation, keepsResults } from "../../src/operation/operation.js";
+import { type UseLimit, secondsUntilAllowed, takeUseOfNetwork, takeUses } from "../../src/operation/use-limit.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { documentText } from "../support/openapi.js";
 import { worldFor } from "../support/billing.js";
@@ -43,6 +44,57 @@ describe.each(byDoor)("%s", (_name, operation, limit) => {
     expect(other?.status).not.toBe(429);
     expect(world.bugs).toEqual([]);
   });
+});
+
+it.each(byDoor.filter(([, operation]) => keepsResults(operation)))(
+  "%s: does not count a request that is repeated under its Idempotency-Key",
+  async (_name, operation, limit) => {
+    await using world = await worldFor(operation);
+    const app = await world.serve();
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    const context = contextOf(app.services, { caller: ann.caller, door: "rest", clientAddress: "127.0.0.1" });
+    const attempt = (key: string) => askRest(app.url, ann.key, operation, input, { "idempotency-key": key });
+
+    const first = await attempt("k");
+    for (let used = 1; used < limit.limit; used++) await takeUses(context, [limit], input);
+    const [again, other] = [await attempt("k"), await attempt("other")];
+
+    expect(first.status).toBeLessThan(300);
+    expect([again.status, again.body]).toEqual([first.status, first.body]);
+    expect(other.status).toBe(429);
+  },
+);
+
+it("counts the uses of each limit by itself", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const context = contextOf(world.services, { caller: ann.caller, door: "rest", clientAddress: "192.0.2.1" });
+  const things = await thingsOf(world, ann);
+
+  for (const [, operation, limit] of new Map(byDoor.map((one) => [one[2].name, one])).values()) {
+    const input = exampleInput(operation, things);
+    for (let used = 0; used < limit.limit; used++) await takeUses(context, [limit], input);
+    await expect(takeUses(context, [limit], input)).rejects.toThrow(RateLimited);
+  }
+});
+
+it("counts uses for a network's larger network, too, within operations and outside", async () => {
+  await using world = await createWorld();
+  const { networksPer48 } = LIMITS.budgets;
+  const limit: UseLimit = { name: "test", limit: 2, windowMs: 60_000, of: "tests", by: "network" };
+  const ways = [
+    (context: Context) => takeUses(context, [limit], {}),
+    (context: Context) => takeUseOfNetwork(context, { ...limit, name: "outside" }),
+  ];
+
+  for (const take of ways) {
+    const use = (clientAddress: string) =>
+      take(contextOf(world.services, { caller: undefined, door: "page", clientAddress }));
+    for (let used = 0; used < limit.limit * networksPer48; used++) await use(`2001:db8:7:${used}::1`);
+    await expect(use("2001:db8:7:ffff::1")).rejects.toThrow(RateLimited);
+    await use("2001:db8:8:ffff::1");
+  }
 });
 
 it.each(limited)("%s: is documented at both doors", async (_name, operation, limit) => {

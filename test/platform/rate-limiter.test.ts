@@ -19,6 +19,17 @@ it("never reports more time left than the length of the window", async () => {
   }
 });
 
+it("forgets the oldest budgets beyond a hundred thousand, and none before", async () => {
+  const budgets = new ProcessBudgets(() => 0);
+  const use = async (name: number) => (await budgets.take(`name ${name}`, { limit: 9, cost: 1 })).used;
+  for (let name = 0; name < 100_000; name++) await use(name);
+
+  expect(await use(0)).toBe(1);
+  await use(100_000);
+  expect(await use(1)).toBe(1);
+  expect(await use(0)).toBe(0);
+});
+
 it("starts a new window in Redis when the old one has less than a millisecond left", async ({ skip }) => {
   const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
   redis.on("error", () => {});
@@ -76,6 +87,26 @@ it("lets exactly the allowed number of uses through over two processes with one 
   redis.disconnect();
 });
 
+it("keeps in Redis only the uses of the last window", async ({ skip }) => {
+  const redis = new Redis(REDIS_URL, { lazyConnect: true, connectTimeout: 500, retryStrategy: () => null });
+  redis.on("error", () => {});
+  await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
+  const budgets = new RedisBudgets(REDIS_URL, loggerTo({ write: () => {} }, "warn"));
+  const name = randomUUID();
+  const use = () => budgets.use(name, { limit: 1_000_000, windowMs: 200 });
+  await expect.poll(async () => (await use(), redis.exists(`mg:uses:${name}`))).toBe(1);
+
+  let ages = await use();
+  // Until the first of these has left the window.
+  for (let uses = 1; ages.length >= uses - 1; uses++) ages = await use();
+  const kept = await redis.llen(`mg:uses:${name}`);
+
+  // None, if all have expired by now.
+  expect([0, ages.length + 1]).toContain(kept);
+  await budgets.close();
+  redis.disconnect();
+});
+
 it.each([
   ["192.0.2.1", "192.0.2.1"],
   ["::ffff:192.0.2.1", "192.0.2.1"],
@@ -83,6 +114,8 @@ it.each([
   ["2001:db8:0:1::1", "2001:db8:0:1"],
   ["2001:0DB8:0000:0001:ffff:ffff:ffff:ffff", "2001:db8:0:1"],
   ["fe80::1%eth0", "fe80:0:0:0"],
+  ["fe80::1:2:3:4%a:b:c:d", "fe80:0:0:0"],
+  ["2001:db8:7:1::1%192.0.2.1", "2001:db8:7:1"],
   ["::1", "0:0:0:0"],
   ["64:ff9b::192.0.2.1", "64:ff9b:0:0"],
   ["", "unknown"],

@@ -32,6 +32,22 @@ it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
   },
 );
 
+it.skipIf(!REDIS_URL)("lets only so many wait for a Redis that hangs: all others are counted at once", async () => {
+  await using network = await startFaultyProxy(REDIS_URL ?? "");
+  const told: string[] = [];
+  const budgets = new RedisBudgets(network.url, loggerTo({ write: (line) => void told.push(line) }, "info"));
+  const take = () => budgets.take(randomUUID(), { limit: 60, cost: 1 });
+  await expect.poll(async () => (await take()) && told.at(-1)?.includes("back"), PATIENCE).toBe(true);
+  network.become("swallow");
+
+  const settled: string[] = [];
+  const waiting = Array.from({ length: LIMITS.budgets.askingRedis }, () => take().then(() => settled.push("waited")));
+  await Promise.all([...waiting, take().then(() => settled.push("did not wait"))]);
+
+  expect(settled).toEqual(["did not wait", ...waiting.map(() => "waited")]);
+  await budgets.close();
+});
+
 it("says why Redis cannot be reached", async () => {
   const told: string[] = [];
   const budgets = new RedisBudgets("redis://127.0.0.1:1", loggerTo({ write: (line) => void told.push(line) }, "info"));

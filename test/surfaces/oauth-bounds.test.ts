@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { RunningApp } from "../../src/app.js";
+import { CODE_GUESSES } from "../../src/features/access/confirm-sign-up.js";
 import { LIMITS } from "../../src/limits.js";
 import { takeUseOfNetwork } from "../../src/operation/use-limit.js";
 import { DocumentReadings } from "../../src/surfaces/oauth/documents.js";
 import { REGISTRATIONS, STARTS } from "../../src/surfaces/oauth/routes.js";
 import { ask } from "../support/http.js";
-import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
 let world: World;
@@ -51,6 +52,8 @@ describe("strangers", () => {
       ...{ token_endpoint_auth_method: "client_secret_post", jwks_uri: "https://127.0.0.1/", logo_uri: 1 },
     });
     expect(body).toMatchObject({ client_name: "n".repeat(nameLength), token_endpoint_auth_method: "none" });
+    const spaced = { redirect_uris: [CALLBACK], client_name: `${" ".repeat(nameLength)}A \n program` };
+    expect((await walker.register(spaced)).body).toMatchObject({ client_name: "A program" });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining([expect.stringMatching(/secret|scope|jwks|logo/)]));
   });
 
@@ -79,6 +82,21 @@ describe("strangers", () => {
     for (const path of ["/authorize/x", "/connect/x", "/authorize?client_id=a&client_id=b", "/authorize?%FF=%00"]) {
       expect([path, (await ask(`${url}/oauth${path}`)).status]).toEqual([path, 400]);
     }
+  });
+
+  it("can guess codes only as often as a network may, at all pages together", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    await walker.visit(`${page}/code`, { email: walker.email });
+    await world.giveCode(walker.email, CODE);
+    const network = { ...app.services, clientAddress: walker.address };
+    for (let used = 1; used < CODE_GUESSES.limit; used++) await takeUseOfNetwork(network, CODE_GUESSES);
+
+    const answer = (code: string) => walker.visit(`${page}/answer`, { code, answer: "allow" });
+    const statuses = [(await answer("00000000")).status, (await answer(CODE)).status];
+
+    expect(statuses).toEqual([400, 429]);
+    expect(await world.database.models.user.count({ where: { email: walker.email } })).toBe(0);
   });
 
   it("can register and connect only as often as a network may", async () => {

@@ -130,11 +130,18 @@ it("charges requests that need a key and have none to the address as keyless, no
 it("charges the 65,536 networks of an IPv6 /48 together, with ten times the budget", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
-  const guess = async (address: string) =>
-    (await ask(`${url}/me`, { key: "guess", headers: { "x-forwarded-for": address } })).status;
+  const budgets = new Set<string>();
+  const guess = async (address: string) => {
+    const { status, headers } = await ask(`${url}/me`, { key: "guess", headers: { "x-forwarded-for": address } });
+    budgets.add(`${status} ${headers.get("ratelimit-policy")} ${headers.get("ratelimit")?.replace(/;t=.*/, "")}`);
+    return status;
+  };
 
   const statuses = [];
   for (let n = 0; n < 601; n++) statuses.push(await guess(`2001:db8:1:${n.toString(16)}::1`));
+  // Headers show the budget of the address, until the larger one is used up.
+  const name = '"failed-authentication"';
+  expect([...budgets]).toEqual([`401 ${name};q=60;w=60 ${name};r=59`, `429 ${name};q=600;w=60 ${name};r=0`]);
 
   expect([statuses.indexOf(429), statuses.lastIndexOf(401)]).toEqual([600, 599]);
   expect(await guess("2001:db8:2::1")).toBe(401);

@@ -10,6 +10,8 @@ import { relationships } from "../../../src/features/relationships/list-relation
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
+import { RateLimited } from "../../../src/operation/budget.js";
+import { contextOf } from "../../../src/operation/context.js";
 import { ask } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
@@ -207,6 +209,18 @@ it("costs budget by its size at both doors, and runs once under an Idempotency-K
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await world.database.models.memory.count()).toBe(2 * ITEMS);
+});
+
+it("may use up the budget to the last request, without a door that charges it", async () => {
+  await using world = await createWorld();
+  const { caller } = await world.user({ plan: "free" });
+  const context = contextOf(world.services, { caller, door: "page", clientAddress: "192.0.2.1" });
+  const limit = LIMITS.budgets.requestsByPlan.free;
+
+  await context.charge(limit - 10);
+  await expect(context.charge(11)).rejects.toThrow(RateLimited);
+  await context.charge(10);
+  await expect(context.charge(1)).rejects.toThrow(RateLimited);
 });
 
 it("costs one request if too few are left: its body was read", async () => {

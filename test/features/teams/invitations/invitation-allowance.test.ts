@@ -29,6 +29,17 @@ it("lets an address get five an hour and ten a day, from all teams and with any 
   expect(last).toEqual([true, true, true, true, true, false]);
 });
 
+it("keeps the times of one day, not all there ever were", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let day = 0; day < 3; day++) {
+    for (let n = 0; n < 2; n++) await inviteAndDelete(ann, BOB);
+    const kept = await world.database.models.invitationAllowance.findMany();
+    expect(kept.map(({ sentAt }) => sentAt.length)).toEqual([2, 2]);
+    await passes(world, "25 hours");
+  }
+});
+
 it("limits any 60 minutes, not hours of the clock", async () => {
   await using world = await createWorld();
   const ann = await world.user();
