@@ -105,17 +105,19 @@ it.each(["refuse", "swallow", "dribble"] as const)("answers 503 while the networ
   expect(await readiness()).toBe(200);
 
   network.become(weather);
-  const statuses = await Promise.all(
-    ["/me", "/v1/memories", "/v1/memories/search?query=a", "/healthz"].map(
+  const statuses = await Promise.all([
+    ...["/me", "/v1/memories", "/v1/memories/search?query=a", "/healthz"].map(
       async (path) => (await ask(url + path, { key: ann.key })).status,
     ),
-  );
+    // Nobody's key, so nobody who could have been deleted meanwhile.
+    ask(`${url}/teams/invitations/unknown`).then(({ status }) => status),
+  ]);
   // The previous answer is cached for a second.
   await expect.poll(readiness, PATIENCE).toBe(503);
   network.become("forward");
   network.cut();
 
-  expect(statuses).toEqual([503, 503, 503, 200]);
+  expect(statuses).toEqual([503, 503, 503, 200, 503]);
   await expect.poll(async () => (await ask(`${url}/me`, { key: ann.key })).status, PATIENCE).toBe(200);
   await expect.poll(readiness, PATIENCE).toBe(200);
   expect(world.bugs).toEqual([]);

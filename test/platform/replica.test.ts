@@ -76,7 +76,9 @@ it.skipIf(programs === undefined)(
     const metric = async (name: string) =>
       new RegExp(`^memory_graph_${name} (\\d+)$`, "m").exec(String((await ask(app.metricsUrl ?? "")).body))?.[1];
     const failures = () => metric("replica_failures_total");
-    expect(await failures()).toBe("0");
+    // What is refused there is no failure of the replica.
+    const unknown = await ask(`${url}/v1/memories/unknown`, { key: apiKey.key, headers: ANY });
+    expect([unknown.status, await failures()]).toEqual([404, "0"]);
     expect(Number(await metric('database_connections{pool="replica-shared",state="idle"}'))).toBeGreaterThan(0);
     expect(await metric('database_waiting{pool="replica-account"}')).toBe("0");
     await postgres.stopReplica();

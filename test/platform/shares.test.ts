@@ -143,6 +143,21 @@ it("stays alive and ready while every connection waits for a lock, and serves ag
   expect(new Set((await held).map(({ status }) => status))).toEqual(new Set([503]));
 });
 
+it("runs a statement for reserved connections at once, even if its account and all others use every other connection", async () => {
+  await using world = await createWorld();
+  const shares = new DatabaseShares(world.database);
+  await using lock = await lockMemories(world);
+  const accounts = Array.from({ length: Math.ceil(connections / SHARE) }, (_, at) => shares.of(`user ${at}`));
+  const held = accounts.flatMap(({ models }) => Array.from({ length: SHARE }, () => reasonOf(models.memory.count())));
+  await expect.poll(() => lock.waiting({ withChores: true }), PATIENCE).toBe(connections);
+
+  const reserved = accounts.map((account) => reasonOf(account.run({ ...sleep, reserved: true }, [0])));
+  expect(await Promise.all(reserved)).toEqual(accounts.map(() => "done"));
+  expect(await lock.waiting({ withChores: true })).toBe(connections);
+  await lock.release();
+  await Promise.all(held);
+});
+
 it("never waits for a lock when a request has used up its waiting time, by any way to the database", async () => {
   await using world = await createWorld();
   const patience = new Patience(60_000);

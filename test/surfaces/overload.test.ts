@@ -1,7 +1,8 @@
 import pg from "pg";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { Unavailable } from "../../src/operation/failure.js";
+import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
 import { ask } from "../support/http.js";
@@ -36,6 +37,36 @@ it("refuses requests beyond the limit before it reads them, at every door, and s
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual([201, 201]);
   expect(await statusOf("/docs")).toBe(200);
   expect(world.log.filter((line) => line.includes('"why":"overloaded"'))).toHaveLength(1);
+});
+
+it("lets a request wait for a slot as long as its patience lasts, and at most as long as there", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const slots = new Slots({ slots: 1, waiting: 3, waitMs: 1_000 });
+  expect(slots.take("ann")).toBe(true);
+  const ended: string[] = [];
+  const wait = async (name: string, ms?: number) => void ended.push(`${name}: ${await slots.take("ann", ms)}`);
+
+  const waits = [wait("patient", 5_000), wait("impatient", 10), wait("usual")];
+  await vi.advanceTimersByTimeAsync(10);
+  expect(ended).toEqual(["impatient: false"]);
+  slots.give("ann");
+  await vi.advanceTimersByTimeAsync(1_000);
+  await Promise.all(waits);
+  expect(ended).toEqual(["impatient: false", "patient: true", "usual: false"]);
+});
+
+it("refuses bodies beyond the memory for all together, which each gives back", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000 });
+  const { key } = await world.user();
+  const statusOf = async (bytes: number) =>
+    (await ask(`${url}/v1/memories`, { key, body: { ...NOTE, content: "x".repeat(bytes) } })).status;
+
+  const statuses = [];
+  for (const bytes of [2_000, 2_000, 4_000, 2_000, 4_000, 2_000]) statuses.push(await statusOf(bytes));
+
+  expect(statuses).toEqual([201, 201, 503, 201, 503, 201]);
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
