@@ -1,8 +1,18 @@
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
-import { aSubscriber, changesAsked, createBillingWorld } from "../../support/billing.js";
+import { stripeClient } from "../../../src/platform/payments.js";
+import {
+  aSubscriber,
+  changesAsked,
+  createBillingWorld,
+  customerOf,
+  eventOf,
+  sendEvent,
+  subscriptionOf,
+} from "../../support/billing.js";
 import { manyAtOnce } from "../../support/races.js";
 import { aTeam } from "../../support/teams.js";
 
@@ -31,10 +41,30 @@ it("ends it after the period, and lets the team buy a new one", async () => {
 
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null });
   expect(await owner.does(cancelTeamSubscription)).toBeRefused("conflict", "subscription_required");
+  // Not even the number of seats that it had.
+  for (const maxMembers of [10, 11])
+    expect(await owner.does(upgradeTeam, { maxMembers })).toBeRefused("conflict", "subscription_required");
   const { sessionId } = await owner.did(createTeamCheckout);
   await world.stripe.pay(sessionId);
   await world.stripe.delivered();
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: false });
+});
+
+it("shows the end that was set at the provider when it has come, though its event was lost", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world);
+  const { owner } = payer;
+  await owner.did(teamSubscription);
+  const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const endsAt = new Date(Math.floor(Date.now() / 1_000 + 10 * 86_400) * 1_000);
+  await subscriptions.update(await subscriptionOf(world, payer), { cancel_at: endsAt.getTime() / 1_000 });
+  await sendEvent(world, eventOf("evt_1", await customerOf(world, payer)));
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", endsAt });
+
+  await world.stripe.advance(11 * 86_400_000);
+  world.travel(11 * 86_400_000);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", stale: false });
 });
 
 it("refuses everybody but the owner, and a team without a subscription", async () => {

@@ -52,6 +52,21 @@ it("sells seats by the year beside those by the month, each checkout in place of
   expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ seats: 6, interval: "year" });
 });
 
+it("opens the checkout of each of two simultaneous requests for different periods", async () => {
+  await using stripe = await startStandInStripe();
+  const api = stripeClient(stripe.secretKey, stripe.url);
+  const { product } = await api.prices.retrieve(stripe.priceId);
+  const yearly = { product: String(product), currency: "usd", unit_amount: 8_000 };
+  const { id: yearlyPriceId } = await api.prices.create({ ...yearly, recurring: { interval: "year" } });
+  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
+  const { owner } = await aPayer(world);
+
+  await Promise.all(["month", "year"].map((interval) => owner.did(createTeamCheckout, { interval })));
+
+  const sessions = await api.checkout.sessions.list({ limit: 10 });
+  expect(sessions.data.map(({ status }) => status).toSorted()).toEqual(["expired", "open"]);
+});
+
 it("refuses the year where it is not sold", async () => {
   await using world = await createStripeWorld();
   const { owner } = await aPayer(world);

@@ -248,6 +248,19 @@ it("creates another customer if the provider does not know the team's any more",
   expect(world.bugs).toMatchObject([{ alert: "customerIsGone", customer: "cus_gone" }]);
 });
 
+it("creates no other customer while the subscription of the unknown one may charge", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world);
+  await payer.owner.did(teamSubscription);
+  await world.database.pool.query("UPDATE billing_account SET customer_id = 'cus_gone', mirrored_at = now()");
+  const before = changesAsked(world);
+
+  expect(await payer.owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
+
+  expect(changesAsked(world)).toEqual(before);
+  expect(await customerOf(world, payer)).toBe("cus_gone");
+});
+
 describe("the page after a checkout", () => {
   it("shows nothing for an unknown checkout, and sends no request for it", async () => {
     await using world = await createBillingWorld({ deaf: true });

@@ -1,6 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { stripeClient } from "../../../src/platform/payments.js";
 import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
@@ -48,6 +50,59 @@ it("returns an open checkout for the same seats again, and replaces one for anot
   ]);
   // A withdrawn checkout cannot be paid.
   await expect(world.stripe.pay(first.sessionId)).rejects.toThrow();
+});
+
+it("opens another checkout when the open one expires within ten minutes", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+  const first = await owner.did(createTeamCheckout);
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+
+  vi.setSystemTime(first.expiresAt.getTime() - 11 * 60_000);
+  const same = await owner.did(createTeamCheckout);
+  vi.setSystemTime(first.expiresAt.getTime() - 9 * 60_000);
+  const second = await owner.did(createTeamCheckout);
+
+  expect(same.sessionId).toBe(first.sessionId);
+  expect(second.sessionId).not.toBe(first.sessionId);
+  expect(changesAsked(world).slice(2)).toEqual([`${SESSIONS}/${first.sessionId}/expire`, SESSIONS]);
+});
+
+it("keeps nobody from deleting the team after its checkout has expired, even if the provider fails", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aPayer(world);
+  await owner.did(createTeamCheckout);
+  world.stripe.fail({ kind: "500", times: 100 });
+
+  expect(await owner.does(deleteTeam, { teamId })).toBeRefused("payment_provider_error");
+  world.travel(24 * 3_600_000);
+  expect(await owner.did(deleteTeam, { teamId })).toEqual({ id: teamId });
+});
+
+it("leaves no checkout open when its team is deleted before its outcome was known", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world);
+  world.stripe.fail({ kind: "cut-after", times: 2, method: "POST", path: /checkout\/sessions$/ });
+  expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
+
+  await owner.did(deleteTeam, { teamId });
+
+  const { checkout } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { data } = await checkout.sessions.list({ limit: 10 });
+  expect(data.map(({ status }) => status)).toEqual(["expired"]);
+});
+
+it("opens no second checkout while the first cannot be withdrawn", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aPayer(world, { seats: 7 });
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await owner.did(updateTeam, { teamId, maxMembers: 9 });
+  world.stripe.fail({ kind: "400", times: 1, path: /expire$/ });
+
+  expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
+  expect(changesAsked(world).filter((change) => change === SESSIONS)).toHaveLength(1);
+  expect((await owner.did(createTeamCheckout)).sessionId).not.toBe(sessionId);
 });
 
 it("opens another checkout when the first has expired", async () => {

@@ -106,15 +106,18 @@ it("keeps a seat for everybody who joins while it is asked for", async () => {
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ memberCount: 5, nextSeats: 5 });
 });
 
-it("gives the team its size back when the provider refuses", async () => {
+it.each([
+  ["at once", { kind: "400", times: 1 }],
+  ["by the error of an earlier attempt", { kind: "500", times: 2 }],
+] as const)("gives the team its size back when the provider refuses %s", async (_how, fault) => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 8 });
-  world.stripe.fail({ kind: "500", times: 2, path: /subscriptions\/sub_/ });
+  world.stripe.fail({ ...fault, path: /subscriptions\/sub_/ });
 
   expect(await payer.owner.does(downgradeTeam, { maxMembers: 4 })).toBeRefused("payment_provider_error");
 
-  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 8, nextSeats: null });
   expect(await seatsOf(world, payer)).toBe(8);
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 8, nextSeats: null });
 });
 
 it("refuses more seats than now, a team that has not paid, and everybody but the owner", async () => {

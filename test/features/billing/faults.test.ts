@@ -280,16 +280,42 @@ it("makes a change once when a client without an answer retries it with the same
   expect(await seatsOf(world, payer)).toBe(12);
 });
 
-it("does not resend a request that Stripe may have forgotten, and reads its outcome", async () => {
+it("takes an Idempotency-Key for another change when it is a day old, and refuses it before", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  const attempt = async (seats: number) => {
+    const headers = { "idempotency-key": "upgrade" };
+    const body = { max_members: seats };
+    return (await ask(`${world.app.url}/billing/team-upgrade`, { key: payer.owner.key, headers, body })).status;
+  };
+  const age = async (hours: number) => {
+    for (const table of ["billing_operation", "idempotent_result"])
+      await world.database.pool.query(`UPDATE ${table} SET created_at = now() - interval '${hours} hours'`);
+  };
+
+  expect([await attempt(12), await attempt(14)]).toEqual([200, 409]);
+  await age(23);
+  expect(await attempt(14)).toBe(409);
+  await age(25);
+  expect(await attempt(14)).toBe(200);
+  expect(await seatsOf(world, payer)).toBe(14);
+});
+
+it.each([
+  ["resends a request for an hour", 59, 12, "done"],
+  ["does not resend one that nobody expects any more, and reads its outcome", 61, 10, "abandoned"],
+] as const)("%s", async (_what, minutes, seats, outcome) => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aSubscriber(world, { seats: 10 });
   await payer.owner.did(teamSubscription);
   world.stripe.fail({ kind: "cut-before", times: 2, method: "POST" });
   expect(await payer.owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("payment_provider_error");
-  await world.database.pool.query("UPDATE billing_operation SET created_at = now() - interval '24 hours'");
+  await world.database.pool.query(
+    `UPDATE billing_operation SET created_at = now() - interval '${minutes} minutes' WHERE outcome IS NULL`,
+  );
 
-  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 10, stale: false });
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats, stale: false });
 
   const { rows } = await world.database.pool.query("SELECT outcome FROM billing_operation ORDER BY id DESC LIMIT 1");
-  expect(rows).toEqual([{ outcome: "abandoned" }]);
+  expect(rows).toEqual([{ outcome }]);
 });

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { AccountBusy, PaymentProviderError } from "../../../src/features/billing/failures.js";
 import { type AccountLock, withAccountLock, writeAccount } from "../../../src/features/billing/lock.js";
+import { BY_ITSELF } from "../../../src/features/billing/requester.js";
+import { withBillingSession } from "../../../src/features/billing/session.js";
 import type { Database } from "../../../src/platform/database.js";
 import { type Billing, Deadline } from "../../../src/platform/payments.js";
 import { aPayer, createStripeWorld, holdLock } from "../../support/billing.js";
@@ -29,6 +31,20 @@ it("writes nothing and gives nothing back if another server has the lock by now"
 
   await expect(written).rejects.toThrow(PaymentProviderError);
   expect(await at.account()).toMatchObject({ ...other, customerId: null });
+});
+
+it("sends no change to the provider if another server has the lock by now", async () => {
+  await using at = await scene();
+  const { services, stripe } = at.world;
+
+  const sent = withBillingSession(services, at.teamId, async (session) => {
+    await at.database.models.billingAccount.updateMany({ data: { lockedBy: randomUUID() } });
+    await session.requests.send("customer", { params: { name: "Team" } }, BY_ITSELF);
+  });
+
+  await expect(sent).rejects.toThrow(PaymentProviderError);
+  expect(stripe.requests).toEqual([]);
+  expect(await at.database.models.billingRequest.count()).toBe(0);
 });
 
 it("gives up at the deadline, and says since when a session waited", async () => {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { updateMemberRole } from "../../../src/features/teams/members/update-member-role.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
@@ -92,13 +93,14 @@ it("says that it may be outdated when it must be refreshed and the provider fail
 it("shows the page of an open invoice only to the owner", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 5 });
-  const member = await world.user();
-  await world.seat(member, payer.teamId);
+  const [member, admin] = [await world.user(), await world.user()];
+  for (const actor of [member, admin]) await world.seat(actor, payer.teamId);
+  await payer.owner.did(updateMemberRole, { teamId: payer.teamId, userId: admin.caller.userId, role: "admin" });
   world.stripe.setCard(await customerOf(world, payer), "declined");
   await payer.owner.did(upgradeTeam, { maxMembers: 8 });
 
   expect((await payer.owner.did(teamSubscription)).hostedInvoiceUrl).toMatch(/^http/);
-  expect((await member.did(teamSubscription)).hostedInvoiceUrl).toBeNull();
+  for (const actor of [member, admin]) expect((await actor.did(teamSubscription)).hostedInvoiceUrl).toBeNull();
 });
 
 it("raises every member's plan and rate limit from the next request at every server, until it ends", async () => {

@@ -56,6 +56,12 @@ it("counts every line of a long preview, and charges pending items only when sea
   expect(same.proration).toBe(0);
   expect(Math.abs(more.proration - waiting - 800)).toBeLessThanOrEqual(12);
   expect(more.nextInvoice?.amount).toBe(8 * 800);
+
+  // The provider lists at most a hundred lines at once, and a part of the price would be wrong.
+  for (let lines = 12; lines <= 100; lines += 4)
+    for (const quantity of [6, 7]) await subscriptions.update(id, { items: [{ id: item?.id ?? "", quantity }] });
+  await world.stripe.delivered();
+  expect(await owner.does(teamUpgradePreview, { maxMembers: 8 })).toBeRefused("payment_provider_error");
 });
 
 it("shows no next invoice of a cancelled subscription, and refuses what the upgrade refuses", async () => {
