@@ -10,7 +10,7 @@ import { claimDueMails } from "../../src/features/mail/mail-statements.js";
 import { queueNotice } from "../../src/operation/notice.js";
 import { PRODUCT } from "../../src/operation/product.js";
 import { needsStartTls } from "../../src/platform/mailer.js";
-import { retryMails } from "../../src/features/mail/index.js";
+import { retryMails, sendDueMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { program } from "../../src/commands/mail.js";
 import { runHere } from "../support/commands.js";
@@ -159,6 +159,12 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   }
 
   const listed = await command(world, "list", "--json");
+  const { mail } = world.database.models;
+  const [failed] = await mail.findMany();
+  // While it is being sent, it has no error, and must not be sent twice.
+  await mail.updateMany({ data: { lastError: null } });
+  expect(await command(world, "retry", "--json")).toEqual({ ids: [] });
+  await mail.updateMany({ data: { lastError: failed?.lastError ?? null } });
   await world.database.pool.query("UPDATE mail SET created_at = now() - interval '25 hours'");
   const retriedIds = await command(world, "retry", "--json");
   await nothingWaits(world);
@@ -380,6 +386,34 @@ it("sends no mail that another process is claiming, and does not wait for it", a
   expect(await world.database.run(claimDueMails, {})).toMatchObject([{ email: BOB }]);
   await other.query("COMMIT");
   other.release();
+});
+
+it("ends a run only when all of its mails have ended, even if one of them fails", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  for (const email of ["ann@example.com", BOB]) {
+    await queueNotice(world.database, { id: world.services.newId(), email, subject: "A notice", body: "A text." });
+  }
+  // What fails is the database, not the mail server.
+  await pool.query("CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'kept'; END $$");
+  await pool.query(
+    `CREATE TRIGGER kept BEFORE DELETE ON mail FOR EACH ROW WHEN (OLD.email <> '${BOB}') EXECUTE FUNCTION keep()`,
+  );
+  const ended: string[] = [];
+  const mailer = {
+    async send({ to }: { readonly to: string }) {
+      if (to !== BOB) return;
+      // Longer than the failure takes.
+      for (let trip = 0; trip < 50; trip++) await pool.query("SELECT 1");
+      ended.push("Bob's mail");
+    },
+  };
+
+  const run = sendDueMails({ ...world.services, mailer }).finally(() => ended.push("the run"));
+
+  await expect(run).rejects.toThrow("kept");
+  expect(ended).toEqual(["Bob's mail", "the run"]);
+  expect((await world.database.models.mail.findMany()).map(({ email }) => email)).toEqual(["ann@example.com"]);
 });
 
 /** A user creates a team and invites Bob as an admin. */

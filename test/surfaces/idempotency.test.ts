@@ -85,7 +85,7 @@ it("lets another user use the same key for another request", async () => {
   expect(await titles(world)).toEqual(["Once", "Once"]);
 });
 
-it("refuses the result to the user's keys with other scopes, which could not have had it, and gives it to equal ones", async () => {
+it("refuses the result to the user's keys with other scopes, which could not have had it, and gives it to those with the same", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -93,7 +93,10 @@ it("refuses the result to the user's keys with other scopes, which could not hav
     ask(url + path, { key, headers: { "idempotency-key": id }, body });
   const keyWith = async (scopes: readonly string[]) =>
     (await post("/keys", ann.key, { name: "Other", scopes }, randomUUID())).body as { id: string; key: string };
-  const [narrow, alike] = [await keyWith(["memories:read", "keys:write"]), await keyWith([...ann.caller.scopes])];
+  const [narrow, alike] = [
+    await keyWith(["memories:read", "keys:write"]),
+    await keyWith([...ann.caller.scopes].reverse()),
+  ];
   const old = await keyWith(["memories:write"]);
 
   for (const [path, body] of [["/keys", { name: "Wide" }], [`/keys/${old.id}/rotate`]] as const) {
@@ -138,6 +141,20 @@ it("stores nothing if the result cannot be kept, and releases its connection", a
   expect([...new Set(refused), accepted.status]).toEqual([500, 201]);
   expect(await titles(world)).toEqual(["Once"]);
   expect(world.bugs.map((bug) => JSON.stringify(bug))).toEqual(Array(30).fill(expect.stringMatching(/nothing|23514/)));
+});
+
+it("forgets a key after a day, also of an operation that looks for an earlier result before it begins", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const headers = { "idempotency-key": "k" };
+  const make = (name: string) => ask(`${url}/keys`, { key: ann.key, headers, body: { name } });
+  const first = await make("A");
+  await world.database.pool.query("UPDATE idempotent_result SET created_at = now() - interval '23 hours'");
+  expect([(await make("A")).body, (await make("B")).status]).toEqual([first.body, 409]);
+  await world.database.pool.query("UPDATE idempotent_result SET created_at = now() - interval '25 hours'");
+
+  expect(await make("B")).toMatchObject({ status: 201, body: { name: "B" } });
 });
 
 it("forgets a key after a day", async () => {

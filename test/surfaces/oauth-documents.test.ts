@@ -56,6 +56,10 @@ it("reads no other address, whatever the document names", async () => {
   const { location } = await walker.begin(CLIENT);
 
   expect((await walker.visit(location)).text).toContain("<bdi>A site</bdi>");
+  const inner = ["localhost", "127.0.0.1", "[::1]", "x.localhost", "service", "service.local", "service.internal"];
+  for (const host of [...inner, "client.example.com:8443"]) {
+    expect([host, (await walker.begin(`https://${host}/client.json`)).status]).toEqual([host, 400]);
+  }
   expect(read).toEqual([CLIENT]);
 });
 

@@ -152,7 +152,13 @@ describe("a connected client", () => {
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
     expect((await say(second.body.access_token, "tools/list")).status).toBe(401);
     expect((await walker.refresh(clientId, second.body.refresh_token)).status).toBe(400);
-    expect((await newestKey()).revokedAt).not.toBeNull();
+    const { id, revokedAt } = await newestKey();
+    expect(revokedAt).not.toBeNull();
+
+    // Ending it again changes nothing, and is not recorded.
+    await new OAuthRecords(world.services).remove("Grant", id);
+    const ended = await world.database.models.auditEntry.count({ where: { keyId: id, action: "disconnectClient" } });
+    expect([ended, (await newestKey()).revokedAt]).toEqual([1, revokedAt]);
   });
 
   it("keeps its tokens and codes when it asks for another resource by mistake", async () => {
@@ -165,7 +171,8 @@ describe("a connected client", () => {
     const early = await walker.exchange(client.client_id, code, wrong);
     const first = await walker.exchange(client.client_id, code, { resource: `${url}/mcp/oauth` });
     const late = await walker.refresh(client.client_id, first.body.refresh_token, wrong);
-    const second = await walker.refresh(client.client_id, first.body.refresh_token);
+    // An empty parameter counts as left out: RFC 6749, 3.2.
+    const second = await walker.refresh(client.client_id, first.body.refresh_token, { resource: "" });
 
     expect([early, late].map(({ status, body }) => [status, body.error])).toEqual([target, target]);
     expect([first.status, second.status]).toEqual([200, 200]);

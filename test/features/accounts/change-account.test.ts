@@ -92,16 +92,21 @@ it("gives an address to only one of many simultaneous requests with the same cod
   expect(await world.database.models.user.count({ where: { email: NEW } })).toBe(1);
 });
 
-it("withdraws the team's invitation to the new address, which holds a seat", async () => {
+it("withdraws only the team's invitation to the new address, which holds a seat", async () => {
   await using world = await createWorld();
   const { owner, member, teamId } = await aTeam(world);
-  await owner.did(inviteMember, { teamId, email: NEW, role: "member" });
+  const other = await aTeam(world);
+  for (const team of [{ owner, teamId }, other])
+    await team.owner.did(inviteMember, { teamId: team.teamId, email: NEW, role: "member" });
   await world.giveCode(NEW, CODE);
 
   await member.did(changeEmail, { email: NEW, code: CODE });
 
   const { invitations } = await owner.did(teamInvitations, { teamId });
   expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);
+  // Whoever leaves this team can still join another one that has invited them.
+  const { invitations: others } = await other.owner.did(teamInvitations, { teamId: other.teamId });
+  expect(others).toMatchObject([{ email: NEW, status: "pending" }]);
   expect(await brokenInvariants(world)).toEqual([]);
 });
 

@@ -100,6 +100,24 @@ it("is finished by several servers at once, without changes to other graphs", as
   expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
 });
 
+it("does not wait for a request that still stores something there, and deletes that, too", async () => {
+  await using world = await createWorld();
+  const { teamId, owner } = await aTeam(world);
+  const { graphId } = await aMemory(owner);
+  await owner.did(deleteTeam, { teamId });
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("SELECT FROM graph_root WHERE graph_id = $1 FOR KEY SHARE", [graphId]);
+
+  const claims = await Promise.all([forgetAbandonedGraph(world.services), forgetAbandonedGraph(world.services)]);
+  await other.query("COMMIT");
+  other.release();
+
+  expect(claims).toEqual([false, false]);
+  await emptied(world);
+  expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
+});
+
 it("is finished even if a crash of one of two nodes left the graph without its root row", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);

@@ -5,6 +5,7 @@ import { invitationById } from "../../../../src/features/teams/invitations/invit
 import { inviteMember } from "../../../../src/features/teams/invitations/invite-member.js";
 import { mailInvitation } from "../../../../src/features/teams/invitations/mail-invitation.js";
 import { markBounced } from "../../../../src/features/teams/invitations/mark-bounced.js";
+import { newInvitationToken } from "../../../../src/features/teams/invitations/invitation-token.js";
 import { resendInvitation } from "../../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { sendDueMails } from "../../../../src/features/mail/index.js";
@@ -12,6 +13,7 @@ import { LIMITS } from "../../../../src/limits.js";
 import type { Message } from "../../../../src/platform/mailer.js";
 import { ask } from "../../../support/http.js";
 import { tokenIn } from "../../../support/mail-server.js";
+import { waitingForLocks } from "../../../support/locks.js";
 import { CALLERS, deadlocks, manyAtOnce } from "../../../support/races.js";
 import { aTeam, anInvitee, letExpire, manyOf, tally } from "../../../support/teams.js";
 import { type Verdict, type World, createWorld } from "../../../support/world.js";
@@ -164,6 +166,33 @@ it("counts with the invitations to the same address, and all links of one invite
 
   expect(toCarol.map(({ ok }) => ok)).toEqual([true, false]);
   for (const refused of [toBob, toCarol[1]]) expect(refused).toBeRefused("rate_limited", "too_many_mails");
+});
+
+it("sends nothing of an invitation that is deleted at the same moment", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { database, services } = world;
+  const ways = [
+    (invitationId: string) => staff.member.does(mailInvitation, { invitationId }),
+    (invitationId: string) => newInvitationToken(services, invitationId),
+  ];
+
+  const outcomes = [];
+  for (const begin of ways) {
+    const { invitation } = await anInvitee(world, staff);
+    const other = await database.pool.connect();
+    await other.query("BEGIN");
+    await other.query("DELETE FROM invitation WHERE id = $1", [invitation.id]);
+    const begun = begin(invitation.id);
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    await other.query("COMMIT");
+    other.release();
+    outcomes.push(await begun);
+  }
+
+  expect(outcomes).toEqual([expect.objectContaining({ ok: false }), null]);
+  expect(outcomes[0]).toBeRefused("not_found");
+  expect(await database.models.mail.count()).toBe(0);
 });
 
 it(`sends as many of ${CALLERS} simultaneous requests as are allowed, without deadlocks`, async () => {

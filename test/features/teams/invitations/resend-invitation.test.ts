@@ -4,6 +4,7 @@ import { resendInvitation } from "../../../../src/features/teams/invitations/res
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { updateTeam } from "../../../../src/features/teams/update-team.js";
 import { LIMITS } from "../../../../src/limits.js";
+import { waitingForLocks } from "../../../support/locks.js";
 import { aTeam, anInvitee, letExpire } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
 
@@ -46,6 +47,24 @@ it("refuses one that is answered, revoked, expired or another team's, and member
   const expired = { teamId: staff.teamId, invitationId: late.invitation.id };
   expect(await staff.owner.does(resendInvitation, expired)).toBeRefused("conflict", "invitation_expired");
   expect(await world.database.models.mail.count({ where: { attempts: { gt: 0 } } })).toBe(0);
+});
+
+it.each(["declined", "revoked"])("sends no mail of an invitation that is %s at the same moment", async (status) => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { invitation } = await anInvitee(world, staff);
+  await world.database.models.mail.deleteMany();
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query(`UPDATE invitation SET status = '${status}' WHERE id = $1`, [invitation.id]);
+
+  const sending = staff.owner.does(resendInvitation, { teamId: staff.teamId, invitationId: invitation.id });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await other.query("COMMIT");
+  other.release();
+
+  expect(await sending).toBeRefused("conflict", `invitation_${status}`);
+  expect(await world.database.models.mail.count()).toBe(0);
 });
 
 it("counts with the invitations to the same address", async () => {

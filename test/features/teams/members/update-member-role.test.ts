@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { inviteMember } from "../../../../src/features/teams/invitations/invite-member.js";
+import { teamAudit } from "../../../../src/features/teams/list-audit.js";
 import { teamMembers } from "../../../../src/features/teams/members/list-members.js";
 import { updateMemberRole } from "../../../../src/features/teams/members/update-member-role.js";
 import { type Staff, aTeam, brokenInvariants } from "../../../support/teams.js";
@@ -16,7 +18,11 @@ it("makes a member an admin and an admin a member, with effect from the next req
   const back = { teamId, userId: admin.caller.userId, role: "admin" };
   expect(await admin.does(updateMemberRole, back)).toBeRefused("forbidden", "role_too_small");
   expect(await owner.did(updateMemberRole, back)).toMatchObject({ role: "admin" });
+  // Nothing is withdrawn from those who may still invite, nor recorded as such.
+  await admin.did(inviteMember, { teamId, email: "ann@example.com", role: "member" });
   expect(await owner.did(updateMemberRole, back)).toMatchObject({ role: "admin" });
+  const { events } = await owner.did(teamAudit, { teamId, action: "updateMemberRole", limit: 2 });
+  expect(events.map(({ detail }) => detail)).toEqual([null, "role: member → admin"]);
 });
 
 it("refuses to assign or change the role of owner", async () => {
