@@ -70,6 +70,16 @@ it("replaces a memory by the id that the service gave it", async () => {
   expect(titlesOf(await search({ limit: 10 }))).toEqual(["Again"]);
 });
 
+it("prefers a key in the usual header", async () => {
+  await using server = await startServer();
+  const { world, url } = server;
+  const [ann, bob] = [await world.user(), await world.user()];
+  const statusFor = async (key: string, other: string) =>
+    (await ask(`${url}/memories/recent`, { key, headers: { "x-api-key": other } })).status;
+
+  expect([await statusFor(ann.key, "mg_live_wrong"), await statusFor("mg_live_wrong", bob.key)]).toEqual([200, 401]);
+});
+
 it("stores with a write-only key", async () => {
   await using server = await startServer();
   const bob = await server.world.user({ scopes: ["memories:write"] });
@@ -211,6 +221,11 @@ it("reads a graph page by page, a thousand memories at a time", async () => {
 
   const first = listOf(await search({ limit: 1_000 }));
   const second = listOf(await search({ limit: 1_000, offset: 1_000 }));
+  // A search ranks no more hits than these.
+  for (const offset of [1_000, 1_001]) {
+    const beyond = await search({ query: "note", offset });
+    expect([beyond.status, listOf(beyond)]).toEqual([200, []]);
+  }
 
   expect([first.length, second.length]).toEqual([1_000, 205]);
   expect(new Set([...first, ...second].map(({ id }) => id)).size).toBe(1_205);

@@ -368,6 +368,24 @@ it("cuts any JSON to the given size, and leaves JSON unchanged that fits", () =>
   );
 });
 
+it("keeps the texts of a list whole, as many as fit", () => {
+  const tags = Array.from({ length: 20 }, (_, index) => String(index).padStart(100, "x"));
+  expect(fitObject({ tags }, 400)).toEqual({ tags: tags.slice(0, 3) });
+});
+
+it.each(["x", "ü", "\u{1F600}", "\n"])("cuts a text of %j to the longest beginning that fits", (character) => {
+  const [count, { length }] = [400, character];
+  const cutTo = (kept: number) => ({
+    text: `${character.repeat(kept)}… [cut at character ${kept * length} of ${count * length}]`,
+  });
+  for (let room = 300; room < 340; room++) {
+    let kept = count;
+    // One byte is kept for a comma.
+    while (jsonBytes(cutTo(kept)) >= room) kept--;
+    expect(fitObject({ text: character.repeat(count) }, room)).toEqual(cutTo(kept));
+  }
+});
+
 it.each([
   ["search_memories", { query: "x", limit: 0 }, "limit: must be from 1 to 20"],
   ["search_memories", { query: "x", limit: 1_000 }, "limit: must be from 1 to 20"],

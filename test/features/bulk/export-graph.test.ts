@@ -134,6 +134,7 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     { createdAt: soon },
     { updatedAt: soon },
     { id: "f0000000-0000-4000-8000-000000000000" },
+    { id: "01FFFFFF-0000-4000-8000-000000000000" },
     { id: "x" },
     // No row may have it: malformed ids are looked up as this id, and exports start after it.
     { id: "00000000-0000-0000-0000-000000000000" },
@@ -153,6 +154,7 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     { createdAt: soon },
     { id: "00000000-0000-0000-0000-000000000000" },
     { id: "f0000000-0000-4000-8000-000000000000" },
+    { id: "01FFFFFF-0000-4000-8000-000000000000" },
   ]) {
     const relationships = [{ ...link, to: other.id, ...wrong }];
     expect(await ann.does(restoreMemories, { relationships })).toBeRefused("bad_request");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { viewer } from "../../../src/features/access/viewer.js";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
@@ -131,6 +132,24 @@ it("frees the room of deleted memories with their versions and relationships, an
   expect(await storageOf(ann)).toMatchObject([{ memories: 2, bytes: 2 * NOTE_BYTES }]);
   for (const { id } of [two, three]) await ann.did(deleteMemory, { id });
   expect(await storageOf(ann)).toMatchObject([{ memories: 0, bytes: 0 }]);
+});
+
+it("refuses nothing in a graph with more than its plan allows that takes no further room", async () => {
+  const storage = roomy();
+  await using world = await createWorld({ storage });
+  const ann = await world.user();
+  const [one, two] = [await aMemory(ann, NOTE), await aMemory(ann, NOTE)];
+  const link = await aLink(ann, one, two, { context: "Why" });
+  // As after the end of a larger plan.
+  storage.pro = { memories: 1, bytes: 1 };
+
+  const again = { fromMemoryId: one.id, toMemoryId: two.id, relationshipType: link.type };
+  expect(await ann.did(createMemories, { relationships: [again] })).toMatchObject({ existingRelationships: 1 });
+  expect(await ann.did(updateRelationship, { id: link.id, strength: 0.9 })).toMatchObject({ strength: 0.9 });
+  expect(await ann.did(updateRelationship, { id: link.id, context: null })).toMatchObject({ context: null });
+  expect(await ann.did(deleteMemory, { id: two.id })).toEqual({ id: two.id });
+  expect(await ann.does(createMemory, NOTE)).toBeRefused("conflict", "graph_full");
+  expect(await miscounted(world)).toEqual([]);
 });
 
 it("counts correctly, whatever happens at once", async () => {

@@ -15,6 +15,7 @@ import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
+import { listenTo } from "../../support/statements.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
 it("finds memories with the same meaning in other words, after those with every word", async () => {
@@ -34,6 +35,9 @@ it("finds memories with the same meaning in other words, after those with every 
   ]);
   expect(await find(ann, "vehicle", { types: ["problem"] })).toEqual({ titles: [], meaning: true });
   expect((await find(ann, "vehicle", { limit: 1, offset: 1 })).titles).toHaveLength(1);
+  const { mergedByWords } = LIMITS.embeddings;
+  const pages = [0, 1].map((beyond) => find(ann, "vehicle", { limit: mergedByWords - 1, offset: 1 + beyond }));
+  expect((await Promise.all(pages)).map(({ meaning }) => meaning)).toEqual([true, false]);
   expect(await find(ann, "vehicle", { limit: 200 })).toEqual({ titles: [], meaning: false });
   expect((await ann.did(searchMemories, { query: "vehicle", explain: true })).memories[0]).toMatchObject({
     ...{ matches: [], snippet: "Something.", supersededBy: null },
@@ -147,6 +151,38 @@ it("follows changes of texts and relationships, and deletions, on every server",
   await other[Symbol.asyncDispose]();
 });
 
+it("loads the vectors of a graph once for simultaneous searches", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  using ear = listenTo(at.world);
+
+  const found = await Promise.all(Array.from({ length: 5 }, () => find(ann, "vehicle")));
+
+  expect(found.map(({ titles }) => titles.length)).toEqual([2, 2, 2, 2, 2]);
+  expect(ear.heard(/FROM "public"."memory_vector".*"change" >/)).toHaveLength(1);
+});
+
+it("embeds nothing of a memory that is deleted at the same moment", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [gone] = await memoriesTitled(ann, "The automobile", "The wagen");
+  const other = await at.world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("DELETE FROM memory WHERE id = $1", [gone.id]);
+
+  const embedding = at.embed();
+  await expect.poll(() => waitingForLocks(at.world)).toBe(1);
+  await other.query("COMMIT");
+  other.release();
+  await embedding;
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  expect(await waiting(at.world)).toBe(0);
+  expect(await at.world.database.models.memoryVector.count()).toBe(1);
+});
+
 it("finds nothing of other graphs, and finds shared memories in the team's graph", async () => {
   await using at = await meaningfulWorld();
   const [ann, bob] = [await at.world.user(), await at.world.user()];
@@ -177,23 +213,24 @@ it("embeds long memories in overlapping pieces, and finds them by each piece", a
 it("loads all vectors of a graph with more vectors than one read loads", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
-  const [car, doctor] = await memoriesTitled(ann, "The automobile", "A physician calls");
+  const physicians = ["A physician calls", "A physician leaves", "A physician waits"];
+  const [car] = await memoriesTitled(ann, "The automobile", ...physicians);
   await at.embed();
   const { pool, models } = at.world.database;
-  await models.memoryVector.updateMany({ data: { change: 1 } });
-  // The last vectors of the second change are read together with the next ones.
+  await models.memoryVector.updateMany({ data: { change: 2 } });
+  await models.memoryVector.updateMany({ where: { memoryId: car.id }, data: { change: 1 } });
+  // The first read ends within the second change, whose other vectors are read together with the next ones.
   await pool.query(
     `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
-     SELECT graph_id, memory_id, model, number, version, CASE WHEN number < $2 - 10 THEN 1 ELSE 2 END, scale, vector
+     SELECT graph_id, memory_id, model, number, version, change, scale, vector
      FROM memory_vector, generate_series(1, $2) AS number WHERE memory_id = $1 ORDER BY number`,
-    [car.id, LIMITS.embeddings.loaded],
+    [car.id, LIMITS.embeddings.loaded - 2],
   );
-  await models.memoryVector.updateMany({ where: { memoryId: doctor.id }, data: { change: 2 } });
 
   const { titles, meaning } = await find(ann, "arzt");
 
   expect(meaning).toBe(true);
-  expect(titles[0]).toBe("A physician calls");
+  expect(titles.slice(0, 3).toSorted()).toEqual(physicians);
 });
 
 it("switches to another model when that is complete, and forgets the previous one", async () => {

@@ -63,8 +63,9 @@ it("keeps a change of the client id that is made at the same moment", async () =
   await client.query("COMMIT");
   client.release();
 
-  expect((await put).ok).toBe(true);
+  expect(await put).toMatchObject({ ok: true, output: { id: other.id, version: 2 } });
   expect((await ann.did(memory, { id: "one" })).id).toBe(other.id);
+  expect(await ann.did(memory, { id })).toMatchObject({ clientId: null, version: 1 });
 });
 
 it("leaves one memory, whatever happens at the same moment, and loses no version", async () => {

@@ -227,6 +227,25 @@ async function waiting({ database }: World): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+it("moves no memory that lost the client id by which it was named at the same moment", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const [named, other] = [await own(member), await own(member)];
+  await member.did(updateMemory, { id: named.id, clientId: "one", ...PERSONAL });
+  const connection = await world.database.pool.connect();
+  await connection.query("BEGIN");
+  await connection.query("UPDATE memory SET client_id = NULL WHERE id = $1", [named.id]);
+  await connection.query("UPDATE memory SET client_id = 'one' WHERE id = $1", [other.id]);
+
+  const sharing = member.does(shareMemories, { ids: ["one"] });
+  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
+  await connection.query("COMMIT");
+  connection.release();
+
+  expect(await sharing).toBeRefused("not_found");
+  for (const { id } of [named, other]) expect(await member.did(memory, { id, ...PERSONAL })).toMatchObject({ id });
+});
+
 it("moves and counts a memory once when it is shared twice at the same moment", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
