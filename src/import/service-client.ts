@@ -223,7 +223,7 @@ export class ServiceClient implements GraphStore {
 
   #failure({ status, body, networkError }: Answer): Error {
     const { url } = this.options;
-    const { code, reason = code, message } = errorOf(body) ?? {};
+    const { code, reason = code, message, details } = errorOf(body) ?? {};
     if (status === 0) {
       return new ImportStopped(
         `${url} does not answer (${networkError}). Start the service there with \`npm start\`, or check --url.`,
@@ -243,9 +243,15 @@ export class ServiceClient implements GraphStore {
     }
     if (reason === "graph_full") return new ImportStopped(message);
     if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or use --graph personal.`);
+    if (reason === "too_many_relationships" && isObject(details)) return new Refused(tooMany(details), reason);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
+
+/** The service's own message leaves the memory to the details, and cannot know of the file. */
+const tooMany = ({ id, relationships_max: most }: Readonly<Record<string, unknown>>): string =>
+  `The memory ${String(id)} would have more than ${Number(most).toLocaleString("en")} relationships, in both directions ` +
+  "together. Delete some of them in the service, or take some out of the file, then import again.";
 
 /** Removes the place in the list from the message about a single item. */
 function refuseWithoutPlace(error: unknown): never {

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import { expect, describe, it, vi } from "vitest";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
@@ -20,6 +21,8 @@ import {
   reportOf,
   runText,
 } from "../support/imports.js";
+import { withLimits } from "../support/limits.js";
+import { aMemory } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
 describe("importing into the service", () => {
@@ -400,4 +403,22 @@ it("finds existing relationships in a dry run, by one request each or by reading
 
   expect(await dryRunOf(30)).toMatchObject({ created: 1, existing: 29, asked: 0, listed: 1 });
   expect(await dryRunOf(0)).toMatchObject({ created: 1, existing: 29, asked: 30, listed: 0 });
+});
+
+it("names the memory that would have too many relationships, and says what to do", async () => {
+  await using world = await createWorld();
+  using _limits = withLimits("memory", { relationships: 1 });
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [hub, one, two] = [await aMemory(ann), await aMemory(ann), await aMemory(ann)];
+  const createdAt = "2026-01-01T00:00:00.000Z";
+  const link = (to: string) => ({ id: uuidv7(), from: hub.id, to, type: "CAUSES", created_at: createdAt });
+
+  const restored = clientOf(url, ann.key).restore("relationships", [link(one.id), link(two.id)]);
+
+  await expect(restored).rejects.toThrow(
+    new RegExp(
+      `^The memory ${hub.id} would have more than [\\d,]+ relationships, .* Delete some .* then import again\\.$`,
+    ),
+  );
 });
