@@ -6,6 +6,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isPresent } from "./old-builds.mjs";
 
 /** The packages that the bundle loads from their own folders; see `external` in rolldown.mjs. */
 const PACKAGES = ["@prisma/schema-engine-wasm", "pino", "swagger-ui-dist"];
@@ -30,7 +31,10 @@ for (const name of readdirSync(join(root, "dist")).filter((name) => name !== "mo
 for (const name of withDependencies(PACKAGES)) copy(join("node_modules", name));
 
 function copy(path) {
-  cpSync(join(root, path), join(target, path), { recursive: true, dereference: true });
+  cpSync(join(root, path), join(target, path), {
+    ...{ recursive: true, dereference: true },
+    filter: (source) => isPresent(join(root, "dist"), source),
+  });
 }
 
 /** The packages with all that they depend on. npm installs each once, at the top. */

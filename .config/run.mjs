@@ -16,6 +16,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { clearForBuild } from "./old-builds.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const dist = join(root, "dist");
@@ -42,10 +43,7 @@ const build = {
   sources: ["src", "tsconfig.json", ".config/rolldown.mjs", ...client.sources],
   output: "dist/main.js",
   run: () => {
-    // Files built from deleted sources must not remain.
-    for (const name of fs.readdirSync(dist)) {
-      if (!name.startsWith(".") && name !== "playground") fs.rmSync(join(dist, name), { recursive: true });
-    }
+    clearForBuild(dist);
     tool("typescript/tsc", ["-p", "tsconfig.json"]);
     tool("rolldown", ["--config", ".config/rolldown.mjs"]);
   },

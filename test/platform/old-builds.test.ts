@@ -1,0 +1,33 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+
+it("keeps what running servers may load: files of the last ten builds that are named by their content", async () => {
+  const { clearForBuild, isPresent } = (await import(join(process.cwd(), ".config/old-builds.mjs"))) as Builds;
+  const dist = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(dist, { recursive: true }));
+  /** Each build has a file of its own and one that stays the same. */
+  const build = (number: number) => {
+    clearForBuild(dist, number * 60_000);
+    mkdirSync(join(dist, "chunks"), { recursive: true });
+    for (const file of ["main.js", `chunks/oauth-${number}.js`, "chunks/same.js"]) {
+      writeFileSync(join(dist, file), "");
+      utimesSync(join(dist, file), number * 60, number * 60);
+    }
+  };
+  for (let number = 1; number <= 11; number++) build(number);
+  const present = ["main.js", "chunks", "chunks/same.js", "chunks/oauth-10.js", "chunks/oauth-11.js"];
+  expect(present.filter((file) => !isPresent(dist, join(dist, file)))).toEqual(["chunks/oauth-10.js"]);
+
+  clearForBuild(dist, 12 * 60_000);
+
+  expect(existsSync(join(dist, "main.js"))).toBe(false);
+  const last = Array.from({ length: 9 }, (_, index) => `oauth-${index + 3}.js`);
+  expect(new Set(readdirSync(join(dist, "chunks")))).toEqual(new Set([...last, "same.js"]));
+});
+
+interface Builds {
+  clearForBuild(dist: string, now: number): void;
+  isPresent(dist: string, path: string): boolean;
+}
