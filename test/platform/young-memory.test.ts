@@ -1,31 +1,39 @@
-import { constants, PerformanceObserver } from "node:perf_hooks";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { giveMemoryBack } from "../../src/platform/young-memory.js";
+import { Collections } from "../support/collections.js";
 
 it("collects the youngest objects at intervals until it is stopped, and leaves no global function behind", async () => {
-  const collections: string[] = [];
-  const observer = new PerformanceObserver((list) =>
-    collections.push(...list.getEntries().map(detailOf).filter(isForced).map(ageOf)),
-  );
-  observer.observe({ entryTypes: ["gc"] });
-  vi.useFakeTimers();
-  onTestFinished(() => {
-    vi.useRealTimers();
-    observer.disconnect();
-  });
-
+  useOwnTime();
+  using collections = new Collections();
   const giving = giveMemoryBack();
-  vi.advanceTimersByTime(10_000);
-  giving[Symbol.dispose]();
-  vi.advanceTimersByTime(10_000);
-  vi.useRealTimers();
-  await expect.poll(() => collections).toEqual(["young", "young"]);
 
+  await expect.poll(collections.during(() => vi.advanceTimersByTime(10_000))).toEqual(["young", "young"]);
+  giving[Symbol.dispose]();
+
+  expect(vi.getTimerCount()).toBe(0);
   expect("gc" in globalThis).toBe(false);
 });
 
-type Collection = { flags: number; kind: number };
+it("collects all objects when nothing was served for ten seconds, and again only when the process has grown", async () => {
+  useOwnTime();
+  const rss = vi.spyOn(process.memoryUsage, "rss").mockReturnValue(100_000_000);
+  onTestFinished(() => rss.mockRestore());
+  using collections = new Collections();
+  let isQuiet = false;
+  using _giving = giveMemoryBack(() => isQuiet);
+  const during = (seconds: number) => collections.during(() => vi.advanceTimersByTime(seconds * 1_000));
 
-const detailOf = (entry: object): Collection => (entry as { detail: Collection }).detail;
-const isForced = ({ flags }: Collection): boolean => (flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0;
-const ageOf = ({ kind }: Collection): string => (kind === constants.NODE_PERFORMANCE_GC_MINOR ? "young" : "any");
+  await expect.poll(during(10)).toEqual(["young", "young"]);
+  isQuiet = true;
+  await expect.poll(during(5)).toEqual(["young"]);
+  await expect.poll(during(5)).toContain("all");
+  await expect.poll(during(10)).toEqual(["young", "young"]);
+
+  rss.mockReturnValue(110_000_000);
+  await expect.poll(during(5)).toContain("all");
+});
+
+function useOwnTime(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
