@@ -161,6 +161,21 @@ describe("a connected client", () => {
     expect([ended, (await newestKey()).revokedAt]).toEqual([1, revokedAt]);
   });
 
+  it("is disconnected when a code that was found unused has been used at the same moment", async () => {
+    await walker.connect();
+    const { id } = await newestKey();
+    const records = new OAuthRecords(world.services);
+    await records.store("AuthorizationCode", "a code", { grantId: id });
+
+    const uses = [await records.consume("AuthorizationCode", "a code"), (await newestKey()).revokedAt];
+    const again = [await records.consume("AuthorizationCode", "a code"), (await newestKey()).revokedAt];
+
+    expect([uses, again]).toEqual([
+      [true, null],
+      [false, expect.any(Date)],
+    ]);
+  });
+
   it("keeps its tokens and codes when it asks for another resource by mistake", async () => {
     const { body: client } = await walker.register();
     const answer = await walker.agree(client.client_id);

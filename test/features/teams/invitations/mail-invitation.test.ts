@@ -168,6 +168,20 @@ it("counts with the invitations to the same address, and all links of one invite
   for (const refused of [toBob, toCarol[1]]) expect(refused).toBeRefused("rate_limited", "too_many_mails");
 });
 
+it("makes no token for an invitation that has expired or was settled", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const [open, late, revoked] = await manyOf(3, () => anInvitee(world, staff));
+  await letExpire(world, late?.invitation.id ?? "");
+  await staff.owner.did(revokeInvitation, { teamId: staff.teamId, invitationId: revoked?.invitation.id });
+
+  const made = [];
+  for (const one of [open, late, revoked])
+    made.push((await newInvitationToken(world.services, one?.invitation.id ?? "")) !== null);
+
+  expect(made).toEqual([true, false, false]);
+});
+
 it("sends nothing of an invitation that is deleted at the same moment", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
