@@ -187,6 +187,9 @@ async function fillDatabase(url: string, fillTables: (client: pg.Client) => Prom
 /** A word that the same number of memories of `fillOneGraph` have, whatever its size. */
 export const RARE_WORD = "zephyrine";
 const RARE_MEMORIES = 20;
+/** Words that 93 of 100 of its memories have, and the older half of them. */
+export const WIDESPREAD_WORD = "gateway";
+export const OLD_WORD = "legacy";
 
 /** Fills one graph, the first user's, with this many memories and no relationships. */
 export const fillOneGraph = (url: string, memories: number, say: (message: string) => void): Promise<void> =>
@@ -194,7 +197,10 @@ export const fillOneGraph = (url: string, memories: number, say: (message: strin
     await fillUsers(client, 1);
     await fillMemories(client, memories, (index) => {
       if (index > 0 && index % ROWS_BETWEEN_REPORTS === 0) say(`  ${index.toLocaleString("en")} memories …`);
-      return { ...memoryAt(index), graph: 0 };
+      const memory = memoryAt(index);
+      const widespread = index % 100 < 93 ? ` ${capital(WIDESPREAD_WORD)}.` : "";
+      const old = index < memories / 2 ? ` ${capital(OLD_WORD)}.` : "";
+      return { ...memory, content: memory.content + widespread + old, graph: 0 };
     });
     const rare = Array.from({ length: RARE_MEMORIES }, (_, place) =>
       memoryId(Math.floor((place * memories) / RARE_MEMORIES)),

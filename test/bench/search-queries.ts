@@ -1,5 +1,5 @@
 import { chanceOf, oneOf, prose, rareWords, subjectWords, whole } from "./text.js";
-import { RARE_WORD, memoryAt } from "./dataset.js";
+import { OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt } from "./dataset.js";
 
 /** A query and the options of the search. */
 export interface SearchQuestion {
@@ -40,6 +40,9 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a name of three parts", query: "requestServerCache" },
   { name: "names with signs", query: "--request server=cache $query client.error()" },
   { name: "a common word", query: "request" },
+  { name: "a word of 93 memories in 100", query: WIDESPREAD_WORD },
+  { name: "a word of the older half", query: OLD_WORD },
+  { name: "both", query: `${WIDESPREAD_WORD} ${OLD_WORD}` },
   { name: "two common words", query: "request server" },
   { name: "a common word, 1,000 hits", query: "request", limit: 1_000 },
   { name: "15 common words", query: COMMON },
@@ -60,6 +63,8 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "four words, filtered to none", query: words(4).join(" "), createdAfter: new Date("2126-01-01") },
   { name: "a common word of a type that is not there", query: "request", types: ["nothing"] },
   { name: "a common word with a rare tag", query: "request", tags: [seldom()] },
+  { name: "a word of 93 in 100, filtered to few", query: WIDESPREAD_WORD, minImportance: 1 },
+  { name: "a word of the older half, filtered to newer", query: OLD_WORD, createdAfter: new Date("2029-12-31") },
   { name: "15 quoted common words", query: `"${COMMON}"` },
   { name: "three words in one", query: words(3).join("") },
   { name: "six times three words in one", query: Array.from({ length: 6 }, () => words(3).join("")).join(" ") },
