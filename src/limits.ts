@@ -187,8 +187,15 @@ export const LIMITS = {
      * bytes for each memory of the graph: then more is read, up to a maximum.
      */
     readBytes: 600_000,
-    readBytesPerLookUp: 0.25,
+    readBytesPerLookUp: 0.5,
     readBytesMost: 4_000_000,
+    /**
+     * The newest and the oldest memories, which are read before the index where so many times more memories match, and
+     * bytes of their words for each memory of the graph.
+     */
+    walkedRows: 8_000,
+    walkedForMatches: 16,
+    walkedBytesPerMemory: 16,
     /** Memories that are looked at if the search has filters on importance or dates, which are not in the index. */
     examined: 12_000,
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */
@@ -197,6 +204,8 @@ export const LIMITS = {
     /** Names with signs, such as `c++`, and the best hits whose texts they are looked for in. */
     names: 4,
     namesIn: 200,
+    /** Bytes of the words of these hits. */
+    nameBytes: 600_000,
     /** Bytes of contents, in total, that snippets are cut from; of each further hit, the first characters. */
     snippetBytes: 500_000,
     snippetCharacters: 1_000,
@@ -264,6 +273,7 @@ export const LIMITS = {
     candidates: 200,
     commonCandidates: 100,
     readBytes: 200_000,
+    walkedRows: 2_000,
   },
   idempotency: {
     /** How long the first result of an Idempotency-Key is kept at least; operators may keep it longer. */

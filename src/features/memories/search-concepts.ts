@@ -61,7 +61,6 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const pieces = piecesOf(query);
   const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
-  const memories = rows[0]?.memories ?? 0;
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
@@ -69,6 +68,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
   const halves = await alikeOf({ words, unknown, known, signs, forms }, lookups);
   const alike = [...halves, ...(await middlesOf(unknown, halves, lookups))];
+  const memories = rows[0]?.memories ?? speltOf(halves).get(EVERY_MEMORY)?.documents ?? 0;
   const found = words.map((word) => ({
     word,
     variants: withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) }),
@@ -122,8 +122,11 @@ function signedName(
   return [{ pattern, parts: parts.length > 0 ? parts : [whole], wholes }];
 }
 
+/** The word of the lexicon that counts the memories of the graph. */
+const EVERY_MEMORY = "";
+
 /** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */
-const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
+export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
 
@@ -222,6 +225,8 @@ async function alikeOf(
       ...parts,
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
       ...signs,
+      // Usually the words tell.
+      ...(known.size === 0 ? [EVERY_MEMORY] : []),
     ]),
   ];
   if (misspelt.length + beginnings.length + spellings.length === 0) return [];

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { type Concept, type Concepts, type FoundName, type Variant, sum } from "./search-concepts.js";
+import { type Concept, type Concepts, type FoundName, type Variant, isCounted, sum } from "./search-concepts.js";
 import type { SearchQuery } from "./search-query.js";
 import {
   MARKS,
@@ -21,6 +21,8 @@ export interface Narrowing {
   readonly types: readonly string[];
   readonly tags: readonly string[];
   readonly anyTag: boolean;
+  /** Whether there are filters that the index of the search does not have, on importance, dates or the project. */
+  readonly isFiltered: boolean;
 }
 
 /** The look-ups in the index: gates find the candidates, scans score them. */
@@ -43,16 +45,33 @@ export interface Plan {
   readonly shareMin: number;
   /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
   readonly readBytes: number;
+  readonly walk: Walk;
+}
+
+/** How many of the newest and oldest memories are read before the index. */
+interface Walk {
+  readonly newest: number;
+  readonly oldest: number;
+  /** How many bytes of their words are read. */
+  readonly bytes: number;
+  /** For each gate, whether what is found there may suffice. */
+  readonly suffices: readonly boolean[];
 }
 
 /** How much a search looks at: `LIMITS.search`, except in a test that compares it with a search without bounds. */
 export type SearchBounds = {
-  readonly [Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates" | "readBytes"]: number;
+  readonly [
+    Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates" | "readBytes" | "walkedRows"
+  ]: number;
 };
 
 interface Gate {
   readonly query: string;
+  /** What a memory must match besides. PostgreSQL looks it up only for what matches `query`. */
+  readonly further: string | null;
   readonly limit: number;
+  /** How many memories should match; null if this is not known. */
+  readonly expected: number | null;
 }
 
 /** The points that candidates of a gate get for a concept in a place. Without a query, all candidates get them. */
@@ -68,6 +87,14 @@ interface Scan {
 
 /** If this many times more memories than are ranked should have all words, no others are looked up. */
 const FULL_ENOUGH = 2;
+/** Of so many words a memory must have, PostgreSQL looks up the others only if it has these. */
+const FIRST_PARTS = 3;
+/** How many times more memories are read than should be needed: so either half suffices if the other has no hits. */
+const WALK_MARGIN = 2.2;
+/** Memories that pass a filter are read first if so many times more memories, or fewer, match the words. */
+const COMMON_IF_FILTERED = 16;
+/** Of the memories that may be read, this share if there are filters: these memories are far apart. */
+const WALKED_IF_FILTERED = 0.25;
 
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
@@ -87,11 +114,13 @@ export function planSearch(
   const required = concepts.filter(({ isExtra }) => !isExtra);
   const everything = sum(required.map(({ weight }) => weight));
   const scored = rarest.map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
-  const whole = all(required.map((concept) => variantsQuery(sureVariants(concept))));
-  const narrow = (query: string): Gate => ({
-    query: all([query, ...narrowingQueries(narrowing)]),
-    limit: bounds.candidates,
-  });
+  const sure = required
+    .map((concept) => ({ ...concept, variants: sureVariants(concept) }))
+    .toSorted((one, other) => documentsOf(one) - documentsOf(other));
+  const words = sure.map((concept) => conceptQuery(concept));
+  const whole = all(words);
+  const narrow = (...parts: string[]): Gate => gateOf(parts, narrowing, { limit: bounds.candidates, expected: null });
+  const wholeGate: Gate = { ...narrow(...words), expected: expectedWith(sure, memories) };
   const given = (gate: number, worthOf = bestWorth) =>
     scored.flatMap((concept) => (concept.isExtra ? [] : [givenBy(concept, gate, TEXT, worthOf(concept))]));
   const rare = rareAmong(rarest, bounds.candidates);
@@ -101,24 +130,25 @@ export function planSearch(
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
     of.flatMap((concept) => scansOf(concept, gate, marks));
   const plan = (gates: readonly Gate[], lookedUp: readonly Scan[]): Plan => {
+    const walk = walkFor(gates, { narrowing, memories, bounds });
     const lookUps = lookedUp.filter(({ query }) => query !== null).length;
     const { readBytesPerLookUp, readBytesMost } = LIMITS.search;
     const inLarge = Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp);
-    // Texts that are compared with names are bounded by it, too.
-    const readBytes = names.length > 0 ? bounds.readBytes : Math.max(bounds.readBytes, inLarge);
-    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp, readBytes };
+    const readBytes = Math.max(bounds.readBytes, inLarge);
+    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp, readBytes, walk };
   };
-  if (isPhrase) return plan([narrow(whole)], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
+  if (isPhrase) return plan([wholeGate], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
-    const queries = [...new Set([whole, any(rare.map((concept) => conceptQuery(concept)))])];
-    const isSame = queries.length === 1;
-    const found = queries.length;
+    const anyRare = any(rare.map((concept) => conceptQuery(concept)));
+    const isSame = anyRare === whole;
+    const gates = [narrow(...words), ...(isSame ? [] : [narrow(anyRare)])];
+    const found = gates.length;
     // Scans, one for each way, tell what matches better than in the worst way. A concept with a single worth needs none
     // of its text.
     const known = scored.filter((concept) => isSame && !concept.isExtra && leastWorth(concept) === bestWorth(concept));
     const others = scored.filter((concept) => !known.includes(concept));
     const looked = [...scans(found, known, [TITLE, TAG]), ...scans(found, others, MARKS)];
-    return plan(queries.map(narrow), [...given(1, leastWorth), ...looked]);
+    return plan(gates, [...given(1, leastWorth), ...looked]);
   }
   // What only begins with a common word is left out: it would count as if it were the word.
   const telling = scored
@@ -126,12 +156,12 @@ export function planSearch(
     .slice(0, bounds.commonConcepts)
     .map((concept) => ({ ...concept, variants: sureVariants(concept) }));
   const [first] = telling;
-  if (!first) return plan([narrow(whole)], given(1));
+  if (!first) return plan([wholeGate], given(1));
   if (required.length === 1) {
-    const gates = [whole, conceptQuery(first, TITLE), conceptQuery(first, TAG)];
+    const gates = [wholeGate, narrow(conceptQuery(first, TITLE)), narrow(conceptQuery(first, TAG))];
     const marks: readonly Mark[] = [TITLE, TAG];
     const places = marks.map((mark, index) => givenBy(first, index + 2, mark));
-    return { ...plan(gates.map(narrow), [...given(1), ...places]), isFirstSpared: true };
+    return { ...plan(gates, [...given(1), ...places]), isFirstSpared: true };
   }
   const titled = any(telling.map((concept) => conceptQuery(concept, TITLE)));
   const plainly = (gate: number, marks: readonly Mark[]) =>
@@ -141,12 +171,12 @@ export function planSearch(
         return concept === first && mark === TEXT ? givenBy(concept, gate, mark) : scanAnyWay(concept, gate, mark);
       }),
     );
-  const some = (query: string): Gate => ({ ...narrow(query), limit: bounds.commonCandidates });
-  const rarestOnes = some(conceptQuery(first));
+  const some = (...parts: string[]): Gate => ({ ...narrow(...parts), limit: bounds.commonCandidates });
+  const rarestOnes: Gate = { ...some(conceptQuery(first)), expected: expectedWith([first], memories) };
   // One memory hardly ever has so many words, and it is costly to look for them all in titles too.
   if (required.length > telling.length)
-    return plan([narrow(whole), rarestOnes], [...given(1), ...plainly(2, [TITLE, TEXT])]);
-  const inFull = plan([narrow(whole), some(all([whole, titled]))], [...given(1), ...given(2), ...plainly(2, [TITLE])]);
+    return plan([wholeGate, rarestOnes], [...given(1), ...plainly(2, [TITLE, TEXT])]);
+  const inFull = plan([wholeGate, some(titled, whole)], [...given(1), ...given(2), ...plainly(2, [TITLE])]);
   // If so many memories should have all words, one that lacks a word is not among the best.
   if (expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates) return inFull;
   return plan([...inFull.gates, rarestOnes], [...inFull.scans, ...plainly(3, [TITLE, TEXT])]);
@@ -155,6 +185,50 @@ export function planSearch(
 /** How many memories should have all of these concepts if concepts were independent; mostly there are more. */
 const expectedWith = (concepts: readonly Concept[], memories: number): number =>
   concepts.reduce((left, concept) => left * Math.min(1, documentsOf(concept) / Math.max(1, memories)), memories);
+
+/**
+ * A gate for memories that match all of these parts, the rarest first, and the narrowing. PostgreSQL looks up all words
+ * of one query for each memory that has the first, so most of them are left to a second one.
+ */
+function gateOf(
+  parts: readonly string[],
+  narrowing: Narrowing,
+  given: { readonly limit: number; readonly expected: number | null },
+): Gate {
+  const conditions = [...parts, ...narrowingQueries(narrowing)];
+  const first = Math.min(parts.length, FIRST_PARTS, Math.max(1, conditions.length - 1));
+  const further = conditions.slice(first);
+  return { query: all(conditions.slice(0, first)), further: further.length > 0 ? all(further) : null, ...given };
+}
+
+/**
+ * How many memories to read before the index, which takes as long as many memories match: the newest and the oldest,
+ * where these should have as many hits as a gate wants; or the newest that pass the filters, where few pass.
+ */
+function walkFor(
+  gates: readonly Gate[],
+  { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
+): Walk {
+  const { walkedBytesPerMemory, walkedForMatches } = LIMITS.search;
+  const needed = ({ limit, expected }: Gate): number => {
+    const matches = Math.max(1, expected ?? 0);
+    const isCommon = matches * COMMON_IF_FILTERED >= memories;
+    const rows = narrowing.isFiltered
+      ? isCommon
+        ? Math.ceil(bounds.walkedRows * WALKED_IF_FILTERED)
+        : Infinity
+      : Math.ceil((WALK_MARGIN * limit * memories) / matches);
+    return rows <= bounds.walkedRows && rows * walkedForMatches <= matches ? rows : 0;
+  };
+  const rows = Math.max(...gates.map(needed));
+  const newest = narrowing.isFiltered ? rows : Math.ceil(rows / 2);
+  return {
+    newest,
+    oldest: narrowing.isFiltered ? 0 : newest,
+    bytes: memories * walkedBytesPerMemory,
+    suffices: gates.map((gate) => gate.expected === null || needed(gate) > 0),
+  };
+}
 
 interface Scored extends Concept {
   readonly worth: number;
@@ -256,18 +330,25 @@ function scansOf(concept: Scored, gate: number, marks: readonly Mark[]): Scan[] 
 /**
  * Plans a search for signs alone, by memories with all of them, or for stop words alone, by titles with all of them.
  */
-export function planLiterally(concept: Concept, { signs, signed }: SearchQuery, narrowing: Narrowing): Plan {
+export function planLiterally(
+  concept: Concept,
+  { signs, signed }: SearchQuery,
+  { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
+): Plan {
   const mark = signs.length > 0 ? TEXT : TITLE;
-  const query = all([conceptQuery(concept, mark), ...narrowingQueries(narrowing)]);
+  // Of what is not counted, most memories may have it.
+  const expected = signs.some(isCounted) ? 0 : memories;
+  const gate = gateOf([conceptQuery(concept, mark)], narrowing, { limit: bounds.candidates, expected });
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
   return {
     scored: [concept],
     pairs: [],
     names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
     shareMin: TUNING.shareMin.few,
-    gates: [{ query, limit: LIMITS.search.candidates }],
+    gates: [gate],
     isFirstSpared: false,
     scans: [{ ...points, gate: 1, query: null }],
-    readBytes: LIMITS.search.readBytes,
+    readBytes: bounds.readBytes,
+    walk: walkFor([gate], { narrowing, memories, bounds }),
   };
 }

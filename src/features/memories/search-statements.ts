@@ -31,7 +31,9 @@ export const searchHits = defineStatement({
   values: {
     graphId: "uuid",
     gates: "text[]",
+    furtherWords: listOf<string | null>(),
     limits: "int4[]",
+    walks: "bool[]",
     phrases: "text[]?",
     scanGates: "int4[]",
     concepts: "int4[]",
@@ -72,7 +74,7 @@ export const searchHits = defineStatement({
     newer: "json?",
   },
   text: `
-    SELECT * FROM search_hits(:graphId, :gates, :limits, :phrases, :scanGates, :concepts, :scans, :points, :shares,
+    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :limits, :walks, :phrases, :scanGates, :concepts, :scans, :points, :shares,
       :inTitle, :pairs, :names, :nameShares, :queryLength, :tuning, :limit, :offset, :examined,
       :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });

@@ -70,7 +70,7 @@ export async function findMemories(
     const plan =
       resolved.concepts.length > 0
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
-        : literal && planLiterally(literal, query, narrowing);
+        : literal && planLiterally(literal, query, { narrowing, memories: resolved.memories, bounds });
     if (!plan) return { hits: [], total: 0, concepts: [] };
     const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
     const found = rows.filter(isHit);
@@ -104,19 +104,20 @@ async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[],
   });
 }
 
-export const narrowingOf = ({ types, tags, tagsMatch }: Partial<MemoryFilterInput>): Narrowing => ({
+export const narrowingOf = ({ types, tags, tagsMatch, ...filters }: Partial<MemoryFilterInput>): Narrowing => ({
   types: types ?? [],
   tags: tagsAskedFor(tags),
   anyTag: tagsMatch === TagsMatch.ANY,
+  isFiltered: Object.values(filterValues(filters)).some((value) => value !== null),
 });
 
 function hitValues(
-  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes }: Plan,
+  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes, walk }: Plan,
   phrases: readonly string[],
   wishes: SearchWishes,
 ) {
   const { limit, offset, explain, withText, expired } = wishes;
-  const { examined, pairsIn, namesIn } = LIMITS.search;
+  const { examined, pairsIn, namesIn, nameBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   const tuning = [
     shareMin,
@@ -129,10 +130,16 @@ function hitValues(
     readBytes,
     namesIn,
     Number(isFirstSpared),
+    walk.newest,
+    walk.oldest,
+    walk.bytes,
+    nameBytes,
   ];
   return {
     gates: gates.map(({ query }) => query),
+    furtherWords: gates.map(({ further }) => further),
     limits: gates.map((gate) => gate.limit),
+    walks: walk.suffices,
     phrases: phrases.length > 0 ? phrases : null,
     scanGates: scans.map(({ gate }) => gate),
     concepts: scans.map(({ concept }) => concept),

@@ -51,7 +51,7 @@ const EVERY_WORD: Lookups = {
     spellings.map((word) => ({ asked: "", word, stem: [word], documents: 1, begins: false })),
 };
 
-const ANYWHERE = { types: [], tags: [], anyTag: false };
+const ANYWHERE = { types: [], tags: [], anyTag: false, isFiltered: false };
 
 it("reads any query and finds its words in texts within little CPU time", async () => {
   await fc.assert(

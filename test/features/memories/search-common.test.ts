@@ -1,0 +1,177 @@
+import { expect, it } from "vitest";
+import { findMemories } from "../../../src/features/memories/search.js";
+import { LIMITS } from "../../../src/limits.js";
+import { type Statement, inOrder } from "../../../src/platform/statement.js";
+import { manyMemories } from "../../support/memories.js";
+import { type World, createWorld } from "../../support/world.js";
+
+/** With fewer, PostgreSQL may read all of them: it estimates a graph as a two-hundredth of its table. */
+const MEMORIES = 10_000;
+/** So few candidates are wanted that a small graph has many times more. */
+const BOUNDS = { ...LIMITS.search, candidates: 40, commonCandidates: 20, walkedRows: 400 };
+
+/** A graph of notes with a common word, of which some have been changed: every memory has a number from 0, by age. */
+async function commonGraph(world: World, changes: Readonly<Record<string, string>> = {}) {
+  const ann = await world.user();
+  const graphId = ann.caller.personalGraphId;
+  await manyMemories(world, ann, MEMORIES, "A usual word.");
+  // A connection reports what it has read a while later, so that of others could be taken for a search's.
+  const client = await world.database.pool.connect();
+  await client.query("SELECT pg_stat_force_next_flush()");
+  for (const [set, which] of Object.entries(changes)) {
+    await client.query(
+      `UPDATE memory SET ${set} FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM memory WHERE graph_id = $1) AS nth
+       WHERE memory.graph_id = $1 AND memory.id = nth.id AND ${which}`,
+      [graphId],
+    );
+  }
+  await client.query("SELECT count_words($1, 10000)", [graphId]);
+  await client.query("ANALYZE memory");
+  const { rows } = await client.query<{ id: string }>("SELECT id FROM memory WHERE graph_id = $1 ORDER BY id", [
+    graphId,
+  ]);
+  const run = async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) =>
+    (await client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) }))
+      .rows as Row[];
+  /** How many memories the index of the search has found. */
+  const indexed = async () => {
+    await client.query("SELECT pg_stat_force_next_flush()");
+    const { rows: counts } = await client.query<{ indexed: string }>(
+      "SELECT idx_tup_read AS indexed FROM pg_stat_user_indexes WHERE indexrelname = 'memory_search'",
+    );
+    return Number(counts[0]?.indexed);
+  };
+  return {
+    ids: rows.map(({ id }) => id),
+    async find(query: string, wishes: object = {}, bounds = BOUNDS) {
+      const before = await indexed();
+      const { hits, total } = await findMemories(
+        run,
+        graphId,
+        { query, limit: 1_000, offset: 0, explain: false, withText: false, expired: new Date(), ...wishes },
+        bounds,
+      );
+      const found = hits.map(({ id }) => rows.findIndex((row) => row.id === id)).toSorted((one, other) => one - other);
+      return { found, total, indexed: (await indexed()) - before };
+    },
+    [Symbol.dispose]: () => client.release(),
+  };
+}
+
+it("reads the newest memories instead of the index for a word that nearly all have", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world);
+
+  for (const query of ["usual", '"usual word"', "usual word"]) {
+    const { found, total, indexed } = await graph.find(query);
+    expect({ total, indexed }, query).toEqual({ total: BOUNDS.candidates, indexed: 0 });
+    expect(found, query).toEqual(Array.from({ length: BOUNDS.candidates }, (_, n) => MEMORIES - BOUNDS.candidates + n));
+  }
+  // With these bounds it is the index that finds them.
+  expect((await graph.find("usual", {}, { ...BOUNDS, walkedRows: 0 })).indexed).toBeGreaterThan(0);
+  expect((await graph.find("usual", {}, LIMITS.search)).indexed).toBeGreaterThan(0);
+});
+
+it("reads the oldest memories, too, and the index if neither suffice", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, {
+    "content = content || ' Old.'": "n < 9800",
+    "content = content || ' Middle.', title = 'Middle'": "n BETWEEN 200 AND 9799",
+  });
+
+  const old = await graph.find("old");
+  expect(old).toMatchObject({ total: BOUNDS.candidates, indexed: 0 });
+  expect(Math.max(...old.found)).toBeLessThan(200);
+  const middle = await graph.find("middle");
+  expect(middle.indexed).toBeGreaterThan(0);
+  expect(middle.total).toBeGreaterThanOrEqual(BOUNDS.candidates);
+  expect(middle.found.every((n) => n >= 200 && n < 9800)).toBe(true);
+});
+
+it("reads only as many bytes, and the index where texts are long", async () => {
+  await using world = await createWorld({ fresh: true });
+  const words = "(SELECT string_agg(md5(n::text || i::text), ' ') FROM generate_series(1, 200) AS i)";
+  using graph = await commonGraph(world, { [`content = content || ' ' || ${words}`]: "n NOT BETWEEN 100 AND 9899" });
+
+  const { total, indexed } = await graph.find("usual");
+
+  expect(total).toBe(BOUNDS.candidates);
+  expect(indexed).toBeGreaterThan(0);
+});
+
+it("finds all that pass a filter where few do, without the index", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, {
+    "importance = 1": "n % 1000 = 7",
+    "created_at = '2020-01-01'": "n % 1250 = 9",
+    'context = \'{"project_path": "/p"}\'': "n BETWEEN 100 AND 119",
+    "expires_at = '2020-01-01'": "n IN (7, 9, 100)",
+  });
+  const numbers = (step: number, first: number) =>
+    Array.from({ length: Math.ceil((MEMORIES - first) / step) }, (_, n) => first + n * step);
+
+  for (const [filter, passing] of [
+    [{ minImportance: 1 }, numbers(1000, 7).slice(1)],
+    [{ createdBefore: new Date("2020-06-01") }, numbers(1250, 9).slice(1)],
+    [{ project: "/p" }, Array.from({ length: 19 }, (_, n) => 101 + n)],
+    [{ project: "/none" }, []],
+    [{ minImportance: 1, createdBefore: new Date("2020-06-01") }, []],
+  ] as const) {
+    const { found, total, indexed } = await graph.find("usual", filter);
+    expect({ found, total, indexed }, JSON.stringify(filter)).toEqual({
+      found: passing,
+      total: passing.length,
+      indexed: 0,
+    });
+  }
+  // More pass than are read: the newest of them, more than would be found among as many that match.
+  const few = await graph.find("usual", { minImportance: 1 }, { ...BOUNDS, walkedRows: 24 });
+  expect(few).toEqual({ found: numbers(1000, 7).slice(-6), total: 6, indexed: 0 });
+  // Most pass: the index finds them.
+  expect((await graph.find("usual", { minImportance: 0.1 })).indexed).toBeGreaterThan(0);
+});
+
+it("leaves out what has expired, and counts nothing twice if hardly anything is left", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, { "expires_at = '2020-01-01'": "n BETWEEN 10 AND 9989" });
+
+  const { found, total } = await graph.find("usual");
+
+  expect({ found: found.length, total }).toEqual({ found: 20, total: 20 });
+});
+
+it("shows pages of what it has read without gaps or repeats", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world);
+
+  const all = await graph.find("usual");
+  const pages = [];
+  for (let offset = 0; offset < BOUNDS.candidates; offset += 15)
+    pages.push(...(await graph.find("usual", { limit: 15, offset })).found);
+
+  expect(pages.toSorted((one, other) => one - other)).toEqual(all.found);
+});
+
+it("finds the same memories by two queries of the index as by one", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, {
+    "content = content || ' red'": "n % 2 = 0",
+    "content = content || ' green' ": "n % 3 = 0",
+    "content = content || ' blue'": "n % 5 = 0",
+    "content = content || ' white'": "n % 7 = 0",
+    "content = content || ' black'": "n % 11 = 0",
+  });
+  const having = (...steps: number[]) =>
+    Array.from({ length: MEMORIES }, (_, n) => n).filter((n) => steps.every((step) => n % step === 0));
+  const whole = { ...LIMITS.search, walkedRows: 0 };
+
+  for (const [query, steps] of [
+    ["red green blue white", [2, 3, 5, 7]],
+    ["black usual word red green blue", [11, 2, 3, 5]],
+    ["usual black white", [11, 7]],
+  ] as const) {
+    const { total, found } = await graph.find(query, {}, whole);
+    expect({ query, total }).toEqual({ query, total: having(...steps).length });
+    expect(having(...steps).every((n) => found.includes(n))).toBe(true);
+  }
+});
