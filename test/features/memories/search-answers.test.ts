@@ -206,7 +206,6 @@ it("finds and lists memories that have any of the given tags", async () => {
     [{ tags: ["A", "b"], tagsMatch: "any" }, ["Note a", "Note ab", "Note b"]],
     [{ tags: ["c"], tagsMatch: "any" }, ["Note c"]],
     [{ tags: ["d"], tagsMatch: "any" }, []],
-    [{ tags: [" "], tagsMatch: "any" }, ["Note a", "Note ab", "Note b", "Note c"]],
   ] as const) {
     expect(titlesOf((await search(ann, "note", wishes)).memories), JSON.stringify(wishes)).toEqual(titles);
     expect(titlesOf((await ann.did(memories, wishes)).memories), JSON.stringify(wishes)).toEqual(titles);
