@@ -123,6 +123,25 @@ const as = (words: string | RegExp) => (typeof words === "string" ? words : (exp
 
 const withInput = operations.filter((operation) => Object.keys(inputTypeOf(schema, operation).getFields()).length > 0);
 
+it("lets a variable be null that only another operation needs, or a field that may be left out", () => {
+  const document = parse(`
+    query Own($v: Int) { ...Limited }
+    query Other($v: String) { memories(cursor: $v) { __typename } }
+    query Skipped($v: Int, $no: Boolean!) { memories(limit: $v) @skip(if: $no) { __typename } }
+    query Spread($v: Int, $no: Boolean!) { ...Limited @skip(if: $no) }
+    query Inline($v: Int, $no: Boolean!) { ... @skip(if: $no) { memories(limit: $v) { __typename } } }
+    fragment Limited on Query { memories(limit: $v) { __typename } }`);
+  const issuesByName = Object.fromEntries(
+    (document.definitions as OperationDefinitionNode[]).slice(0, 5).map((operation) => {
+      const request = { document, operation, given: { v: null, no: true } };
+      return [operation.name?.value, issuesOf(() => assertVariablesFit(schema, request))];
+    }),
+  );
+
+  const own = [{ path: "limit", message: "must not be null" }];
+  expect(issuesByName).toEqual({ Own: own, Other: [], Skipped: [], Spread: [], Inline: [] });
+});
+
 describe.each(withInput.map((operation) => [operation.name, operation] as const))("%s", (_name, operation) => {
   const fields = Object.values(inputTypeOf(schema, operation).getFields());
 

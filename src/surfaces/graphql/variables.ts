@@ -5,9 +5,11 @@ import {
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   TypeInfo,
   type VariableNode,
   isNonNullType,
+  separateOperations,
   typeFromAST,
   visit,
   visitWithTypeInfo,
@@ -16,10 +18,12 @@ import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, Issues, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
 
+type Operation = Pick<OperationDefinitionNode, "name" | "variableDefinitions">;
+
 /** An operation, and the values given for its variables. */
 export interface ParsedRequest {
   readonly document: DocumentNode;
-  readonly operation: Pick<OperationDefinitionNode, "variableDefinitions">;
+  readonly operation: Operation;
   readonly given?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -30,7 +34,7 @@ export interface ParsedRequest {
  */
 export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: ParsedRequest): void {
   const issues = new Issues(LIMITS.graphql.coercionErrors);
-  const absent = new Set<string>();
+  const absent: string[] = [];
   try {
     for (const { variable, type: typeNode, defaultValue } of operation.variableDefinitions ?? []) {
       const name = variable.name.value;
@@ -39,30 +43,45 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && (defaultValue || !isNonNullType(type))) continue;
       readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
-      if (value === null && !isNonNullType(type)) absent.add(name);
+      if (value === null && !isNonNullType(type)) absent.push(name);
     }
-    for (const name of neededIn(schema, document, absent)) issues.add([name], "must not be null");
+    if (absent.length > 0) {
+      const names = neededIn(schema, document, operation);
+      for (const name of absent) if (names.has(name)) issues.add([name], "must not be null");
+    }
     issues.assertNone();
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw nameFields(error, document);
+    throw nameFields(error, partOf(document, operation));
   }
 }
 
 /**
- * The variables of `absent`, which are null, that are used where null is refused. That is valid where the variable or
- * the field has a default, and graphql-js would not say which field it is.
+ * The variables of an operation that certainly stand where null is refused. They may be null elsewhere, or the field has
+ * a default: then graphql-js would not say which field must not be null. Computed once for each operation.
  */
-function neededIn(schema: GraphQLSchema, document: DocumentNode, absent: ReadonlySet<string>): ReadonlySet<string> {
-  const needed = new Set<string>();
-  if (absent.size === 0) return needed;
+function neededIn(schema: GraphQLSchema, document: DocumentNode, operation: Operation): ReadonlySet<string> {
+  const known = needed.get(operation);
+  if (known) return known;
+  const names = new Set<string>();
   const types = new TypeInfo(schema);
   const collect = ({ name }: VariableNode): undefined => {
-    if (absent.has(name.value) && isNonNullType(types.getInputType())) needed.add(name.value);
+    if (isNonNullType(types.getInputType())) names.add(name.value);
   };
-  visit(document, visitWithTypeInfo(types, { Variable: collect }));
-  return needed;
+  const certain = visit(document, { Field: dropIfChosen, InlineFragment: dropIfChosen, FragmentSpread: dropIfChosen });
+  visit(partOf(certain, operation), visitWithTypeInfo(types, { Variable: collect }));
+  needed.set(operation, names);
+  return names;
 }
+
+/** An operation with the fragments that it uses. */
+const partOf = (document: DocumentNode, { name }: Operation): DocumentNode =>
+  separateOperations(document)[name?.value ?? ""] ?? document;
+
+const needed = new WeakMap<Operation, ReadonlySet<string>>();
+
+/** Removes what `@skip` or `@include` may leave out: its variables may never be read. */
+const dropIfChosen = ({ directives }: SelectionNode): null | undefined => (directives?.length ? null : undefined);
 
 /**
  * Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for.
