@@ -63,9 +63,8 @@ BEGIN
   ) AS hit;
 END $$;
 
-DROP FUNCTION search_hits(uuid, text[], int[], text[], int[], int[], text[], float8[], float8[], boolean[], text[], text[],
-  float8[], int, float8[], int, int, int, float8, timestamptz, timestamptz, text, timestamptz, int, int, boolean);
-
+-- The function with other parameters stays, so that servers of the previous version can search until they are stopped.
+--
 -- As before, but what many memories have costs less, since the index reads all of them:
 -- - what a gate asks for is two queries. The index looks up the second only for memories that match the first: of 15 words
 --   in one query, it looked up all others for each memory that has the rarest;
