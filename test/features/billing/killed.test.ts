@@ -139,7 +139,8 @@ it("grants paid seats when the server is killed while it processes the event", a
   const server = await world.serve();
   world.stripe.sendEventsTo(`${server.url}/billing/stripe-webhook`);
 
-  // Stripe resends unanswered events, but here to the address of the killed server. So the team asks itself.
-  const shown = await ask(`${server.url}/billing/team-subscription`, { key: payer.owner.key });
-  expect(shown.body).toMatchObject({ status: "active", seats: 10, stale: false });
+  // Stripe resends unanswered events, but here to the address of the killed server. So the team asks itself, as soon as
+  // the killed server's lock has expired.
+  const shown = async () => (await ask(`${server.url}/billing/team-subscription`, { key: payer.owner.key })).body;
+  await expect.poll(shown).toMatchObject({ status: "active", seats: 10, stale: false });
 });
