@@ -40,7 +40,7 @@ it("refuses requests beyond the limit before it reads them, at every door, and s
 });
 
 it("lets a request wait for a slot as long as its patience lasts, and at most as long as there", async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const slots = new Slots({ slots: 1, waiting: 3, waitMs: 1_000 });
   expect(slots.take("ann")).toBe(true);

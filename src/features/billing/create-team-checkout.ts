@@ -163,7 +163,7 @@ async function openCheckout(context: Context, session: BillingSession, wanted: W
   const open = await checkouts.list(customer);
   const account = await copy.refresh();
   if (isLive(account)) throw new AlreadySubscribed();
-  const usableUntil = Date.now() + USABLE_MS;
+  const usableUntil = context.now().getTime() + USABLE_MS;
   const same = open.find(
     ({ metadata, expires_at: end }) =>
       metadata?.["seats"] === seats && metadata["price"] === price && end * 1_000 > usableUntil,
