@@ -192,14 +192,18 @@ export const graphStatistics = defineMove<Choice>({
         memoriesByType: countsOf(memories.map(({ type }) => type)),
         relationshipsTotal: links.length,
         relationshipsByType: countsOf(links.map(({ type }) => type)),
-        averageImportance: average("importance"),
         isCapped: false,
       },
-      // Tenths are not exact in binary, so the sum depends on the order.
-      check({ averageConfidence: told }) {
-        const known = average("confidence");
-        const isSame = known === null ? told === null : Math.abs(Number(told) - known) < 1e-9;
-        return isSame ? undefined : `averageConfidence is ${String(told)}, not ${known}`;
+      // Averages are rounded to six decimals.
+      check({ averageImportance, averageConfidence }) {
+        for (const [told, known] of [
+          [averageImportance, average("importance")],
+          [averageConfidence, average("confidence")],
+        ]) {
+          const isSame = known === null ? told === null : Math.abs(Number(told) - Number(known)) < 0.000_000_501;
+          if (!isSame) return `an average is ${String(told)}, not ${String(known)}`;
+        }
+        return undefined;
       },
     };
   },
