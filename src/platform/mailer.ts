@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Logger } from "./logger.js";
 import { makeFolder } from "./folder.js";
+import { onFirstUse } from "./on-first-use.js";
 
 /** A mail, ready to be sent. */
 export interface Message {
@@ -83,21 +84,23 @@ async function transportTo(url: string, requireTLS: boolean) {
 const nodemailer = () => import("nodemailer");
 
 function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
+  const transport = onFirstUse(() => transportTo(url, requireTLS));
   return {
     async send(message) {
-      const transport = await transportTo(url, requireTLS);
-      await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
+      await (await transport()).sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
     },
   };
 }
 
 /** Writes mails to files, for development without a mail server. */
 function fileMailer(folder: string, from: string, log: Logger): Mailer {
+  const transport = onFirstUse(async () => {
+    const { createTransport } = await nodemailer();
+    return createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
+  });
   return {
     async send(message) {
-      const { createTransport } = await nodemailer();
-      const transport = createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
-      const { message: bytes } = await transport.sendMail(asSent(message, from));
+      const { message: bytes } = await (await transport()).sendMail(asSent(message, from));
       if (!Buffer.isBuffer(bytes)) throw new Error("Nodemailer returned a stream instead of a buffer.");
       const file = resolve(folder, `${message.id}.txt`);
       await makeFolder(folder);
