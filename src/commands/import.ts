@@ -44,9 +44,10 @@ A file has at most ${inMiB(LIMITS.importFile.bytes)}.
 
 Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory and Logseq keep them and as
 Joplin, Notion and MemoryGraph export them.
-  front matter  title, type, tags, summary, importance, confidence, created, updated, an id that is a UUID; other fields
-                become lines of the content
-  [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)" and "type: [[Target]]"
+  front matter  title, type, tags, summary, importance, confidence, created, updated or date, an id that is a UUID;
+                other fields become lines of the content
+  [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)", "type: [[Target]]" and
+                "type:: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags
 A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
