@@ -35,8 +35,9 @@ const inMiB = (bytes: number): string => `${bytes / 1_048_576} MiB`;
 const NOTES = `Files: one JSON object per line, or one JSON value for the whole file. Objects are recognised by their fields:
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
-That includes what mem0 lists (get_all), exports and backups of mcp-memory-service, exports of MemoryGraph, nodes and
-edges of Graphiti, blocks and passages of Letta.
+That includes what mem0 lists (get_all), backups of OpenMemory, points of Qdrant, exports and backups of
+mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta. Memories that are
+marked as deleted are left out.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
 of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and embeddings are only counted in the
 report. Fields that memories do not have become lines of the content: "status: open".
