@@ -175,9 +175,7 @@ const nameOf = (path: string): string =>
 
 function decode(content: Buffer): string | undefined {
   try {
-    const text = new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
-    // UTF-16 without a byte order mark looks like UTF-8 with the character NUL.
-    return text.includes("\0") ? undefined : text;
+    return new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
   } catch {
     return undefined;
   }

@@ -12,6 +12,7 @@ import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import type { Answer } from "../support/http.js";
 import { askGraphQL, askRest } from "../support/operations.js";
+import { PATIENT_PAYMENTS } from "../support/patience.js";
 import { brokenInvariants } from "../support/teams.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
@@ -97,7 +98,7 @@ async function sendEvents(
   return Promise.all(events);
 }
 
-/** A server with production's limits: a burst must not need more than they allow. */
+/** A server with production's limits on the database: a burst must not need more than they allow. */
 async function openScene(world: World & { readonly stripe?: StandInStripe }) {
   const way = await startFaultyProxy(world.databaseUrl);
   const app = await world.serve({ TRUSTED_PROXIES: "1" }, way.url, {}, { ...LIMITS.database });
@@ -116,7 +117,9 @@ describe("many calls at once on the same objects", () => {
   it.each(mutations)(
     "$name: lets each have its turn or says when to try again, and leaves nothing half done",
     async (operation) => {
-      await using own = asksProvider(operation) ? await openScene(await createStripeWorld()) : undefined;
+      await using own = asksProvider(operation)
+        ? await openScene(await createStripeWorld({ serversPaymentWaits: PATIENT_PAYMENTS }))
+        : undefined;
       const { world, way, app } = own ?? (await (shared ??= createWorld().then(openScene)));
       world.stripe?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
       const bursts = [];

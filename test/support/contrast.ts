@@ -26,8 +26,13 @@ const FIND_PALE = `(within) => {
     return [r, g, b, alpha / 255];
   };
   const above = ([r, g, b, alpha], below) => [r, g, b].map((value, at) => value * alpha + below[at] * (1 - alpha));
-  const ancestorsOf = (element) => (element ? [...ancestorsOf(element.parentElement), element] : []);
-  const styleOf = (element) => getComputedStyle(element);
+  const remember = (compute, memory = new Map()) => (element) =>
+    memory.get(element) ?? memory.set(element, compute(element)).get(element);
+  const styleOf = remember((element) => getComputedStyle(element));
+  const opacityOf = remember((element) =>
+    element ? opacityOf(element.parentElement) * Number(styleOf(element).opacity) : 1);
+  const backgroundOf = remember((element) =>
+    element ? above(colourOf(styleOf(element).backgroundColor), backgroundOf(element.parentElement)) : [255, 255, 255]);
   // A text, or what an element shows besides its texts: what is typed in, and what the style adds.
   const textsOf = (node) => {
     if (node instanceof Text) return [[node.data, node.parentElement, styleOf(node.parentElement)]];
@@ -43,12 +48,9 @@ const FIND_PALE = `(within) => {
     for (const [whole, element, { color, fontSize, fontWeight }] of texts) {
       const text = whole.trim();
       if (!text || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      const ancestors = ancestorsOf(element);
-      const backgrounds = ancestors.map((next) => colourOf(styleOf(next).backgroundColor));
-      const behind = backgrounds.reduce((below, next) => above(next, below), [255, 255, 255]);
-      const opacity = ancestors.reduce((all, next) => all * Number(styleOf(next).opacity), 1);
+      const behind = backgroundOf(element);
       const [r, g, b, alpha] = colourOf(color);
-      const seen = above([r, g, b, alpha * opacity], behind);
+      const seen = above([r, g, b, alpha * opacityOf(element)], behind);
       const [less, more] = [luminance(seen), luminance(behind)].sort((a, b) => a - b);
       const size = parseFloat(fontSize);
       const isLarge = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700);

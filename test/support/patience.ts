@@ -6,3 +6,6 @@ export const PATIENT = {
 
 /** Long limits for request slots and event loop delay: other work on the machine causes no refusals. */
 export const PATIENT_DOORS = { waitForSlotMs: 30_000, loopDelayMs: 10_000 };
+
+/** Long waits for the payment provider: a stand-in that works is not late because the machine does other things. */
+export const PATIENT_PAYMENTS = { requestMs: 60_000, changeMs: 60_000, readMs: 60_000 };

@@ -17,7 +17,8 @@ beforeAll(() => {
 
 const BOB = "bob@example.com";
 
-type Scheme = "light" | "dark";
+const SCHEMES = ["light", "dark"] as const;
+type Scheme = (typeof SCHEMES)[number];
 
 /** A computed style that only the loaded page's own stylesheet produces. */
 interface Looks {
@@ -143,7 +144,7 @@ describeInBrowser("pages", (browser) => {
     expect(await ask(location, { key })).toMatchObject({ status: 200, body: { title: "A" } });
   });
 
-  it.each(PAGES.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)))(
+  it.each(PAGES.flatMap((path) => SCHEMES.map((scheme) => [path, scheme] as const)))(
     "loads the style of %s, logs nothing to the console, fits a phone and is readable (%s)",
     async (path, colorScheme) => {
       // Nothing of the page before is left, neither what it still says nor what it stored.
@@ -171,114 +172,110 @@ describeInBrowser("pages", (browser) => {
     },
   );
 
-  it.each(["light", "dark"] as const)(
-    "keeps every text of the REST reference readable when its parts are open (%s)",
-    async (colorScheme) => {
-      const { key } = await world.user();
-      const page = await browser().newPage({ colorScheme });
-      await page.goto(`${url}/docs`);
-      const operations = ["Stores a memory", "The memories of a graph, newest first"].map((summary) =>
-        page.locator(".opblock", { has: page.getByText(summary, { exact: true }) }),
-      );
-      const readable = (part: string) => expect.poll(() => paleTexts(page), { message: part }).toEqual([]);
-
-      for (const operation of operations) {
-        await operation.locator(".opblock-summary-description").click();
-        await operation.locator(".responses-table .microlight").first().waitFor();
+  it("keeps every text of the REST reference readable when its parts are open", async () => {
+    const { key } = await world.user();
+    const page = await browser().newPage();
+    await page.goto(`${url}/docs`);
+    const operations = ["Stores a memory", "The memories of a graph, newest first"].map((summary) =>
+      page.locator(".opblock", { has: page.getByText(summary, { exact: true }) }),
+    );
+    const readable = async (part: string) => {
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme });
+        await expect.poll(() => paleTexts(page), { message: `${part}, ${colorScheme}` }).toEqual([]);
       }
-      await readable("examples");
-      for (const operation of operations) {
-        for (const schema of await operation.getByRole("tab", { name: "Schema" }).all()) await schema.click();
-        await operation.getByRole("button", { name: "Expand all" }).first().click();
-      }
-      await readable("schemas");
-      await page.locator("section.models h4 button").click();
-      await page.locator("section.models").getByRole("button", { name: "Expand all" }).first().click();
-      await readable("models");
-      await page.getByRole("button", { name: "Authorize" }).first().click();
-      await readable("dialog");
-      await page.locator(".dialog-ux").getByRole("textbox").fill(key);
-      await page.getByRole("button", { name: "Apply credentials" }).click();
-      await page.getByText("Logout", { exact: true }).waitFor();
-      await readable("dialog with a key");
-      await page.getByRole("button", { name: "Close" }).click();
-      for (const operation of operations) {
-        await operation.getByRole("button", { name: "Try it out" }).click();
-        await operation.getByRole("button", { name: "Execute" }).click();
-        await operation.locator(".curl-command").waitFor();
-        await operation.locator(".live-responses-table .microlight").first().waitFor();
-      }
-      await readable("requests and answers");
-      await page.close();
-    },
-  );
+    };
 
-  it.each(["light", "dark"] as const)(
-    "shows an invitation with any names on the smallest phone (%s)",
-    async (scheme) => {
-      await using world = await createWorld();
-      const { url } = await world.serve({ NODE_ENV: "production" });
-      const { owner, teamId } = await aTeam(world);
-      const names = {
-        team: `\u05E6\u05D5\u05D5\u05EA 7 ${"Donaudampfschiff".repeat(5)}`,
-        ann: `\u202E${"Ann".repeat(30)}`,
-      };
-      await world.database.models.team.updateMany({ data: { name: names.team } });
-      await world.database.models.user.updateMany({ data: { name: names.ann } });
-      const { id } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
-      await world.giveToken(id, "token");
-      await world.giveCode(BOB, "12345678");
-      const page = await browser().newPage({ viewport: { width: 320, height: 640 }, colorScheme: scheme });
+    for (const operation of operations) {
+      await operation.locator(".opblock-summary-description").click();
+      await operation.locator(".responses-table .microlight").first().waitFor();
+    }
+    await readable("examples");
+    for (const operation of operations) {
+      for (const schema of await operation.getByRole("tab", { name: "Schema" }).all()) await schema.click();
+      await operation.getByRole("button", { name: "Expand all" }).first().click();
+    }
+    await readable("schemas");
+    await page.locator("section.models h4 button").click();
+    await page.locator("section.models").getByRole("button", { name: "Expand all" }).first().click();
+    await readable("models");
+    await page.getByRole("button", { name: "Authorize" }).first().click();
+    await readable("dialog");
+    await page.locator(".dialog-ux").getByRole("textbox").fill(key);
+    await page.getByRole("button", { name: "Apply credentials" }).click();
+    await page.getByText("Logout", { exact: true }).waitFor();
+    await readable("dialog with a key");
+    await page.getByRole("button", { name: "Close" }).click();
+    for (const operation of operations) {
+      await operation.getByRole("button", { name: "Try it out" }).click();
+      await operation.getByRole("button", { name: "Execute" }).click();
+      await operation.locator(".curl-command").waitFor();
+      await operation.locator(".live-responses-table .microlight").first().waitFor();
+    }
+    await readable("requests and answers");
+    await page.close();
+  });
 
-      await page.goto(`${url}/invitations/token?code`);
-      const shown = [];
-      for (const code of ["1", "12345678"]) {
-        const width = await page.evaluate("document.documentElement.scrollWidth");
-        shown.push({ width, pale: await paleTexts(page), focused: await page.locator(":focus").getAttribute("name") });
-        await page.keyboard.type(code);
-        await page.keyboard.press("Enter");
-        await page.waitForURL(/answer/);
-      }
-      await page.getByText("This is your API key").waitFor();
-      const pale = await paleTexts(page);
-      await page.close();
+  it.each(SCHEMES)("shows an invitation with any names on the smallest phone (%s)", async (scheme) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ NODE_ENV: "production" });
+    const { owner, teamId } = await aTeam(world);
+    const names = {
+      team: `\u05E6\u05D5\u05D5\u05EA 7 ${"Donaudampfschiff".repeat(5)}`,
+      ann: `\u202E${"Ann".repeat(30)}`,
+    };
+    await world.database.models.team.updateMany({ data: { name: names.team } });
+    await world.database.models.user.updateMany({ data: { name: names.ann } });
+    const { id } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
+    await world.giveToken(id, "token");
+    await world.giveCode(BOB, "12345678");
+    const page = await browser().newPage({ viewport: { width: 320, height: 640 }, colorScheme: scheme });
 
-      expect(shown).toEqual(shown.map(() => ({ width: 320, pale: [], focused: "code" })));
-      expect(pale).toEqual([]);
-    },
-  );
+    await page.goto(`${url}/invitations/token?code`);
+    const shown = [];
+    for (const code of ["1", "12345678"]) {
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      shown.push({ width, pale: await paleTexts(page), focused: await page.locator(":focus").getAttribute("name") });
+      await page.keyboard.type(code);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/answer/);
+    }
+    await page.getByText("This is your API key").waitFor();
+    const pale = await paleTexts(page);
+    await page.close();
 
-  it.each(["light", "dark"] as const)(
-    "leads from an invitation's link to its mail, on a phone (%s)",
-    async (colorScheme) => {
-      await using world = await createWorld();
-      const { url } = await world.serve({ NODE_ENV: "production" });
-      const { owner, teamId } = await aTeam(world);
-      await world.database.models.team.updateMany({ data: { name: "Donaudampfschiff".repeat(5) } });
-      const { link } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
-      const { pathname } = new URL(link);
-      const { mail } = world.database.models;
-      await mail.deleteMany();
-      const page = await browser().newPage({ viewport: { width: 390, height: 800 }, colorScheme });
+    expect(shown).toEqual(shown.map(() => ({ width: 320, pale: [], focused: "code" })));
+    expect(pale).toEqual([]);
+  });
 
-      await page.goto(url + pathname);
-      const looks = async () => [await page.evaluate("document.documentElement.scrollWidth"), await paleTexts(page)];
-      const shown = [await looks()];
-      await page.getByRole("button", { name: "Mail me the link" }).click();
-      await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
-      shown.push(await looks());
-      // Reloading sends no other mail.
-      await page.reload();
-      await page.getByRole("button", { name: "Mail it again" }).waitFor();
-      const mails = await mail.findMany();
-      await world.database.models.invitation.updateMany({ data: { status: "revoked" } });
-      await page.reload();
-      await page.getByText("This invitation was revoked.").waitFor();
-      shown.push(await looks());
-      await page.close();
+  it.each(SCHEMES)("leads from an invitation's link to its mail, on a phone (%s)", async (colorScheme) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ NODE_ENV: "production" });
+    const { owner, teamId } = await aTeam(world);
+    await world.database.models.team.updateMany({ data: { name: "Donaudampfschiff".repeat(5) } });
+    const { link } = await owner.did(inviteMember, { teamId, email: BOB, role: "member" });
+    const { pathname } = new URL(link);
+    const { mail } = world.database.models;
+    await mail.deleteMany();
+    const page = await browser().newPage({ viewport: { width: 390, height: 800 }, colorScheme });
 
-      expect(shown).toEqual(shown.map(() => [390, []]));
-      expect(mails).toMatchObject([{ kind: "invitation", email: BOB }]);
-    },
-  );
+    await page.goto(url + pathname);
+    const looks = async () => [await page.evaluate("document.documentElement.scrollWidth"), await paleTexts(page)];
+    const shown = [await looks()];
+    await page.getByRole("button", { name: "Mail me the link" }).click();
+    await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
+    shown.push(await looks());
+    // Reloading sends no other mail.
+    await page.reload();
+    await page.getByRole("button", { name: "Mail it again" }).waitFor();
+    const mails = await mail.findMany();
+    await world.database.models.invitation.updateMany({ data: { status: "revoked" } });
+    await page.reload();
+    await page.getByText("This invitation was revoked.").waitFor();
+    shown.push(await looks());
+    await page.close();
+
+    expect(shown).toEqual(shown.map(() => [390, []]));
+    expect(mails).toMatchObject([{ kind: "invitation", email: BOB }]);
+  });
 });

@@ -55,8 +55,7 @@ export async function apolloPipeline(
   return (request, contextOf) => {
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
-    const { url, body } = request as { url: string; body: unknown };
-    const method = request.method === "HEAD" ? "GET" : request.method;
+    const { url, method, body } = request as { url: string; method: string; body: unknown };
     const queryAt = url.indexOf("?");
     return apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body },

@@ -1,4 +1,4 @@
-import { useMonaco } from "@graphiql/react";
+import { useGraphiQL, useGraphiQLActions, useMonaco } from "@graphiql/react";
 import { useEffect } from "react";
 
 /**
@@ -32,9 +32,21 @@ const NONE = "#ffffff00";
 /** Added to a color: a tenth of its opacity. */
 const FAINT = "19";
 
-/** Replaces the editor's themes as soon as the editor is loaded. */
+/**
+ * Replaces the editor's themes as soon as the editor is loaded. While the browser chooses the theme, the editor changes
+ * with the page: GraphiQL lets it keep the colors of its start.
+ */
 export function EditorColors(): null {
   const monaco = useMonaco(({ monaco: loaded }) => loaded);
+  const isChosenByBrowser = useGraphiQL(({ theme }) => theme === null);
+  const { setTheme } = useGraphiQLActions();
+  useEffect(() => {
+    if (!isChosenByBrowser) return undefined;
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const change = () => setTheme(null);
+    scheme.addEventListener("change", change);
+    return () => scheme.removeEventListener("change", change);
+  }, [isChosenByBrowser, setTheme]);
   useEffect(() => {
     for (const [name, { base, comment, argument, innerBracket, lineNumber, accent, page, field }] of Object.entries(
       THEMES,
