@@ -256,7 +256,11 @@ const tooMany = ({ id, relationships_max: most }: Readonly<Record<string, unknow
 /** Removes the place in the list from the message about a single item. */
 function refuseWithoutPlace(error: unknown): never {
   if (!(error instanceof Refused)) throw error;
-  throw new Refused(error.message.replaceAll(/\b(?:memories|relationships)\.0\./g, ""), error.reason);
+  const message = error.message
+    .replaceAll(/\b(?:memories|relationships)\.0\./g, "")
+    .replaceAll(" at memories.0", "")
+    .replaceAll(/\brelationships\.0\b/g, "this relationship");
+  throw new Refused(message, error.reason);
 }
 
 const contentsOf = ({ type, title, content, summary, tags, importance, kept = {} }: Note) => {

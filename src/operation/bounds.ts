@@ -47,9 +47,9 @@ export function Encoded(pattern: RegExp, description: string): PropertyDecorator
   });
 }
 
-/** A number from `min` to `max`, both included. */
-export function Between(min: number, max: number): PropertyDecorator {
-  return defineBound("between", [min, max], `must be from ${min} to ${max}`, (value) => {
+/** A number from `min` to `max`, both included. `description` says when only a part of that range is accepted. */
+export function Between(min: number, max: number, description = `must be from ${min} to ${max}`): PropertyDecorator {
+  return defineBound("between", [min, max], description, (value) => {
     return typeof value === "number" && value >= min && value <= max;
   });
 }

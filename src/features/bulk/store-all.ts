@@ -62,13 +62,14 @@ export async function storeAll(
   const written = stored.map(({ id }) => id);
   const others = memories.filter(({ id }) => !written.includes(id));
   if (others.length > 0) {
-    if (!keepsExisting) throw new MemoryExists();
     const ids = others.map(({ id }) => id);
+    const there = keepsExisting ? await idsThere(context, graphId, ids) : new Set<string>();
     // A memory whose client id belongs to another memory must not be left out silently.
-    if ((await database.run(memoriesByIds, { graphId, ids, clientIds: [] })).length < ids.length)
-      throw new MemoryExists();
+    const refused = memories.findIndex(({ id }) => ids.includes(id) && !there.has(id));
+    if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
+  if (keepsExisting) await assertEndsThere(context, graphId, memories, links);
   const made = await makeLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
@@ -81,6 +82,29 @@ export async function storeAll(
   };
 }
 
+async function idsThere({ database }: Context, graphId: string, ids: string[]): Promise<ReadonlySet<string>> {
+  const found = await database.run(memoriesByIds, { graphId, ids, clientIds: [] });
+  return new Set(found.map(({ id }) => id));
+}
+
+/** @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call. */
+async function assertEndsThere(
+  context: Context,
+  graphId: string,
+  memories: readonly MemoryToStore[],
+  links: readonly LinkToStore[],
+): Promise<void> {
+  const known = new Set(memories.map(({ id }) => id));
+  const others = [...new Set(links.flatMap(({ fromId, toId }) => [fromId, toId]))].filter((id) => !known.has(id));
+  if (others.length === 0) return;
+  const there = await idsThere(context, graphId, others);
+  const isThere = (id: string): boolean => known.has(id) || there.has(id);
+  for (const [index, { fromId, toId }] of links.entries()) {
+    if (!isThere(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
+    if (!isThere(toId)) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
+  }
+}
+
 /** Stores relationships. Returns those that did not exist yet. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
   if (links.length === 0) return [];
@@ -91,7 +115,7 @@ async function makeLinks({ database }: Context, graphId: string, links: readonly
       select: { id: true },
     })
     .catch((error: unknown) => {
-      // A memory that does not exist, or was deleted meanwhile, violates the foreign key.
+      // A memory that was deleted meanwhile: its relationships violate the foreign key.
       throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
     });
   const ids = new Set(rows.map(({ id }) => id));

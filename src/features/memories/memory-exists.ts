@@ -5,10 +5,11 @@ export class MemoryExists extends Failure {
   readonly kind = "conflict";
   override readonly reason = "memory_exists";
 
-  constructor() {
+  /** @param which names the memory that could not be added */
+  constructor(which = "One of these memories") {
     super(
-      "A memory of the graph has one of these ids already, or two of the new memories have the same `clientId`. " +
-        "Nothing was changed. Leave out what is there, or change it with `updateMemory`.",
+      `${which} has the id or the \`clientId\` of another one, in the graph or in this call. Nothing was changed. ` +
+        "Leave it out, or change the other one with `updateMemory`.",
     );
   }
 }

@@ -18,6 +18,7 @@ import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js"
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
 const FOR_AGENTS_MAX = 30;
+const LIMIT_BOUND = `must be from 1 to ${MEMORIES_MAX}, with \`eachRelationship\` to ${LIMIT_MAX}`;
 
 export enum FollowDirection {
   ANY = "any",
@@ -55,7 +56,7 @@ export class RelatedMemoriesInput extends GraphInput {
       `How many to answer with at most, from 1 to ${MEMORIES_MAX}; ` +
       `with \`eachRelationship\` to ${LIMIT_MAX.toLocaleString("en")}.`,
   })
-  @Between(1, LIMIT_MAX)
+  @Between(1, LIMIT_MAX, LIMIT_BOUND)
   limit!: number;
 
   @Field(() => Boolean, {
@@ -141,8 +142,7 @@ export const relatedMemories = defineOperation({
     },
   },
   check(_context, { limit, eachRelationship }) {
-    if (limit > MEMORIES_MAX && !eachRelationship)
-      throw new InvalidInput([{ path: "limit", message: `must be from 1 to ${MEMORIES_MAX}` }]);
+    if (limit > MEMORIES_MAX && !eachRelationship) throw new InvalidInput([{ path: "limit", message: LIMIT_BOUND }]);
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);

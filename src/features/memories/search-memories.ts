@@ -21,6 +21,7 @@ import type { SupersedingMemory } from "./superseding-memory.js";
 
 const { mergedByWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
+const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX}, with \`explain\` to ${explained}`;
 
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
 const WEAK = 0.2;
@@ -43,7 +44,7 @@ export class SearchMemoriesInput extends MemoryFilterInput {
   query!: string;
 
   @Field(() => Int, { defaultValue: 20, description: `How many hits to answer with at most, from 1 to ${TOTAL_MAX}.` })
-  @Between(1, TOTAL_MAX)
+  @Between(1, TOTAL_MAX, LIMIT_BOUND)
   limit!: number;
 
   @Field(() => Int, {
@@ -189,8 +190,7 @@ export const searchMemories = defineOperation({
     },
   },
   check(_context, { explain, limit }) {
-    if (explain && limit > explained)
-      throw new InvalidInput([{ path: "limit", message: `must be at most ${explained} with \`explain\`` }]);
+    if (explain && limit > explained) throw new InvalidInput([{ path: "limit", message: LIMIT_BOUND }]);
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);

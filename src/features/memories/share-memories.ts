@@ -121,7 +121,8 @@ export const shareMemories = defineOperation({
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
     const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, clientIds: [] });
-    if (taken.length > 0) throw new MemoryExists();
+    const [first] = taken;
+    if (first) throw new MemoryExists(`The memory ${first.id}`);
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
       // Copied, since the team's graph may be on another node. Only the present version: earlier ones may say what the

@@ -88,7 +88,11 @@ it("stores nothing if one memory is refused", async () => {
     [{}, "bad_request"],
   ] as const;
   for (const [input, kind, reason] of refused) {
-    expect(await ann.does(createMemories, input)).toBeRefused(kind, reason);
+    const verdict = await ann.does(createMemories, input);
+    expect(verdict).toBeRefused(kind, reason);
+    // Named by its place: the fourth, and the fifth, which has the client id of the fourth.
+    const message = expect.stringMatching(/^The memory at memories\.[34] has/) as string;
+    if (reason === "memory_exists") expect(verdict).toMatchObject({ failure: { message } });
   }
 
   expect((await ann.did(memories)).memories).toHaveLength(1);

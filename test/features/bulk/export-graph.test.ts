@@ -147,9 +147,22 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     ...{ memories: 1, existingMemories: 1 },
   });
   const clash = { ...note, id: newId(), clientId: "one" };
-  expect(await ann.does(restoreMemories, { memories: [clash] })).toBeRefused("conflict", "memory_exists");
+  const clashing = await ann.does(restoreMemories, { memories: [note, clash] });
+  expect(clashing).toBeRefused("conflict", "memory_exists");
+  expect(clashing).toMatchObject({
+    failure: { message: expect.stringMatching(/^The memory at memories\.1 has the id/) as string },
+  });
   const link = { id: newId(), from: note.id, to: newId(), type: "SOLVES", createdAt: past };
-  expect(await ann.does(restoreMemories, { relationships: [link] })).toBeRefused("not_found");
+  const known = { ...link, id: newId(), to: other.id };
+  for (const [lost, what] of [
+    [link, "leads to"],
+    [{ ...link, from: link.to, to: note.id }, "starts from"],
+  ] as const) {
+    const dangling = await ann.does(restoreMemories, { memories: [note], relationships: [known, lost] });
+    expect(dangling).toBeRefused("not_found");
+    const message = `No memory of this graph has the id that relationships.1 ${what}.`;
+    expect(dangling).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });
+  }
   for (const wrong of [
     { createdAt: soon },
     { id: "00000000-0000-0000-0000-000000000000" },

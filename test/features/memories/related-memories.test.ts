@@ -305,7 +305,10 @@ it("refuses input out of bounds", async () => {
   ];
 
   for (const input of wrong) {
-    expect(await ann.does(relatedMemories, { id, ...input }), JSON.stringify(input)).toBeRefused("bad_request");
+    const verdict = await ann.does(relatedMemories, { id, ...input });
+    expect(verdict, JSON.stringify(input)).toBeRefused("bad_request");
+    const message = "limit: must be from 1 to 100, with `eachRelationship` to 1000";
+    if ("limit" in input) expect(verdict).toMatchObject({ failure: { message } });
   }
 });
 

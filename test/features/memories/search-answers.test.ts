@@ -269,6 +269,9 @@ describe("an explanation", () => {
     expect(await ann.does(searchMemories, { query: "a", explain: true, limit: explained + 1 })).toBeRefused(
       "bad_request",
     );
+    expect(await ann.does(searchMemories, { query: "a", limit: 0 })).toMatchObject({
+      failure: { message: `limit: must be from 1 to 1000, with \`explain\` to ${explained}` },
+    });
     expect((await ann.does(searchMemories, { query: "a", explain: true, limit: explained })).ok).toBe(true);
   });
 });
