@@ -47,9 +47,9 @@ import { challenge, oauthUrls } from "./surfaces/oauth/urls.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { exportStream } from "./surfaces/rest/export-stream.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
-import { noSuchPage, noSuchPath, restError, routesOf } from "./surfaces/plain-errors.js";
+import { noSuchPage, noSuchPath, refuseOtherMethods, restError, routesOf } from "./surfaces/plain-errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
-import { aliasRoutes, mayBeAlias } from "./surfaces/rest/aliases/router.js";
+import { aliasRoutes, answerForAliases, mayBeAlias } from "./surfaces/rest/aliases/router.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
 import type { Work } from "./surfaces/work.js";
 
@@ -94,7 +94,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   // First, so that pages of other origins can read any refusal, too.
   app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600, preflightContinue: true }));
   app.use(assertHeadFits(http));
-  app.use(knownMethods);
+  app.use(answerOptions(chargeAddress(budgets)));
   app.use(admitAddress(work, http));
   if (config.publicUrl !== undefined) app.use(oauth(config.publicUrl, services));
   app.use(DISCOVERY, noSuchPath);
@@ -135,9 +135,9 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const { stalledAnswerMs } = http;
   app.use(exportStream({ operation: exportGraph, schema, services, guarded, stalledAnswerMs, waitMs }));
   app.use(restRoutes(operations, { schema, services, open, guarded }));
-  app.use(aliasRoutes(operations, { schema, services, guarded, formatError: formatRestError }));
+  app.use(aliasRoutes(operations, { schema, services, guarded }));
   app.use(chargeAddress(budgets), lostPage, noSuchPath);
-  app.use(errorAnswer(formatRestError));
+  app.use(errorAnswer(answerForAliases(formatRestError)));
   return app;
 }
 
@@ -187,24 +187,28 @@ function unlessCalled(routers: Handler[]): Handler {
   const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
   return (request, response, next) => {
     const { url, method } = request;
-    const isCall = url.startsWith("/v1/") || (method === "POST" && /^\/(?:graphql|mcp)/.test(url)) || mayBeAlias(url);
+    const isRead = method === "GET" || method === "HEAD";
+    const isCall = url.startsWith("/v1/") || (!isRead && /^\/(?:graphql|mcp)/.test(url)) || mayBeAlias(url);
     if (isCall) next();
     else router(request, response, next);
   };
 }
 
-const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const refuseUnknownMethods = refuseOtherMethods(METHODS);
 
-/** Answers every OPTIONS, for which `cors` has set the headers, and refuses unknown methods. */
-const knownMethods: Handler = (request, response, next) => {
-  if (request.method === "OPTIONS") return void response.status(204).end();
-  if (METHODS.has(request.method)) return next();
-  const error = {
-    code: "method_not_allowed",
-    message: `The method ${request.method} is not supported. Use one of those in the header Allow.`,
+/**
+ * Answers what browsers ask before they send a request of a page, for which `cors` has set the headers: it costs
+ * nothing, and pages cannot read it. Every other OPTIONS is charged, and its path answers it.
+ */
+function answerOptions(charge: Handler): Handler {
+  const known = new Set(METHODS);
+  return (request, response, next) => {
+    const { method, headers, url } = request;
+    if (method !== "OPTIONS" && known.has(method)) return next();
+    if (method !== "OPTIONS" || url === "*") return void refuseUnknownMethods(request, response, next);
+    const isPreflight = headers.origin !== undefined && "access-control-request-method" in headers;
+    if (isPreflight) response.status(204).end();
+    else charge(request, response, next);
   };
-  response
-    .status(405)
-    .set("Allow", [...METHODS].join(", "))
-    .json({ error });
-};
+}

@@ -75,8 +75,7 @@ export class GraphDraft {
   addMemory(found: FoundMemory): Entry | undefined {
     const problem = textProblem(found.name);
     if (problem !== undefined) {
-      this.#refused.add(found.name);
-      this.refuse("memory", `${labelOf({ title: found.name })} (${found.place})`, problem);
+      this.refuseMemory(found, problem);
       return undefined;
     }
     const known = found.grows ? this.#byName.get(found.name) : this.#byId.get(found.id ?? "");
@@ -95,6 +94,12 @@ export class GraphDraft {
     this.#entries.push(entry);
     if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
     return entry;
+  }
+
+  /** Reports a memory that is not imported; so are its relationships. */
+  refuseMemory({ place, name, id }: Pick<FoundMemory, "place" | "name" | "id">, reason: string): void {
+    for (const one of [name, id]) if (one !== undefined) this.#refused.add(one);
+    this.refuse("memory", `${labelOf({ title: name })} (${place})`, reason);
   }
 
   addRelationship(found: FoundRelationship): void {

@@ -18,7 +18,10 @@ export const plainName = (label: string): string => label.replaceAll(/[\s_-]/g, 
 
 /** Nested objects whose fields count as fields of the record itself. */
 const MAPS = new Set(
-  ["properties", "attributes", "metadata", "context", "props", "attrs", "meta", "content", "data"].map(plainName),
+  [
+    ...["properties", "attributes", "metadata", "context", "props", "attrs", "meta", "content", "data"],
+    ...["payload", "source_payload"],
+  ].map(plainName),
 );
 
 type Read<Value> = (value: unknown) => Value | undefined;
@@ -88,6 +91,11 @@ export class Fields {
       const text = showValue(value);
       return text === "" ? [] : [`${label}: ${text}`.normalize("NFC")];
     });
+  }
+
+  /** The first of the record's texts that is not taken. */
+  firstText(): string | undefined {
+    return this.#left.map(({ value }) => asText(value)).find((text) => text !== undefined);
   }
 
   #find<Value>(names: readonly string[], read: (value: unknown) => Value | undefined) {

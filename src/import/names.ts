@@ -21,13 +21,13 @@ export const TO = [...endsOf("to", "target", "destination"), "tail", "end", "obj
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [
   ...["relationtype", "relationshiptype", "relation", "relationship", "predicate", "edgetype", "linktype"],
-  ...["type", "label", "kind", "name", "verb"],
+  ...["type", "label", "kind", "name", "verb", "rel"],
 ];
 
 /** Lists of memories, and of relationships, in a file that is one object. */
 export const MEMORY_LISTS = new Set([
   ...["entities", "nodes", "memories", "vertices", "results", "items", "records", "documents", "concepts"],
-  ...["shorttermmemory", "longtermmemory", "archivedmemory", "blocks", "passages"],
+  ...["shorttermmemory", "longtermmemory", "archivedmemory", "blocks", "passages", "points"],
 ]);
 /** The same names where they may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);

@@ -34,7 +34,8 @@ export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
   const more = storable([...details, ...entry.details], label("a field"), refuse);
   const rest = { key, type, title, summary: entry.summary, tags, importance: entry.importance, kept: entry.kept };
   if (!grows) {
-    const content = [...whole, ...texts, ...(more.length > 0 ? ["", ...more] : [])].join("\n");
+    const parts = [[...whole, ...texts], more].filter((lines) => lines.length > 0);
+    const content = parts.map((lines) => lines.join("\n")).join("\n\n");
     return { ...rest, content: fitLines([content || name], name, refuse).join("\n") };
   }
   const lines = fitLines([...whole, ...texts, ...more], name, refuse);

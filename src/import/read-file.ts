@@ -5,7 +5,7 @@ import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
 import { GraphReader } from "./read-graph.js";
-import { encodingOf } from "./text.js";
+import { adviceFor, encodingOf } from "./text.js";
 
 const CHUNK_BYTES = 1_048_576;
 const REASONS_SHOWN = 3;
@@ -52,6 +52,8 @@ async function readChunks(file: FileHandle, place: string, options: ReadOptions)
   let bytes = 0;
   let lines = 1;
   const push = (chunk: Buffer, stream: boolean) => {
+    const advice = decoder ? undefined : adviceFor(chunk);
+    if (advice !== undefined) throw new ImportStopped(`${place} ${advice}`);
     decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
     try {
       const text = decoder.decode(chunk, { stream });

@@ -175,7 +175,9 @@ const nameOf = (path: string): string =>
 
 function decode(content: Buffer): string | undefined {
   try {
-    return new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
+    const text = new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
+    // UTF-16 without a byte order mark looks like UTF-8 with the character NUL.
+    return text.includes("\0") ? undefined : text;
   } catch {
     return undefined;
   }

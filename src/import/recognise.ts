@@ -2,7 +2,8 @@ import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
 import { LIMITS } from "../limits.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
-import { MEM0, isMem0Change } from "./formats/mem0.js";
+import { MEM0, MEM0_POINT, isMem0Change } from "./formats/mem0.js";
+import { readOpenMemory } from "./formats/openmemory.js";
 import type { ToolFormat } from "./formats/tool-format.js";
 import {
   AMBIGUOUS_LISTS,
@@ -30,7 +31,7 @@ import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote } fr
 
 type Shape = "memory" | "relationship" | undefined;
 
-const TOOLS: readonly ToolFormat[] = [MEM0, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
+const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
 
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
@@ -50,6 +51,11 @@ interface ObjectRecord extends FileRecord {
 }
 
 function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
+  const backup = readOpenMemory(value);
+  if (backup) {
+    for (const [name, count] of backup.others) draft.notCarry(name, count);
+    return readRecord({ place: "memories", value: backup.memories }, draft, "memory");
+  }
   if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
   if (isMem0Change(value)) {
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
@@ -141,17 +147,21 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
   const tool = toolOf(value);
-  const name = called ?? (found ? titleOf(found.lines) : tool ? undefined : id);
-  if (name === undefined) {
+  const named = called ?? (found ? titleOf(found.lines) : tool ? undefined : id);
+  if (named === undefined) {
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
   }
+  if (isDeleted(value)) return draft.refuseMemory({ place, name: named, id }, "it is marked as deleted");
   const labels = fields.take(["labels"], asTexts) ?? [];
   const type = fields.take(TYPES, asText) ?? labels.find((label) => shapeOf(label.toLowerCase()) === undefined);
   const tags = [...labels, ...(fields.take(TAGS, asTexts) ?? [])];
   const summary = fields.take(["summary"], asSummary);
   const importance = fields.take(["importance"], asShare);
   const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
-  const grows = !found?.isProse || (called !== undefined && isNamed);
+  // Of a record that has only an id for a name, the first text says more than a UUID.
+  const first = named === id && UUID.test(id) ? fields.firstText() : undefined;
+  const name = first === undefined ? named : titleOf([first]);
+  const grows = first === undefined && (!found?.isProse || (called !== undefined && isNamed));
   const kept = takeKept({ place, value }, fields, { id, grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
@@ -166,12 +176,25 @@ interface Kind {
   readonly grows: boolean;
 }
 
+const CREATED = ["createdat", "createdatiso"];
+const UPDATED = ["updatedat", "updatedatiso"];
+
+/** Whether its tool has deleted a record, and only still has it. */
+function isDeleted(value: JsonObject): boolean {
+  const { deleted_at: at, is_deleted: flag, state } = value;
+  return asTime(at) !== undefined || flag === true || flag === 1 || state === "deleted";
+}
+
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
 function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind): Kept {
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
-  const times = timesOf(fields.take(["createdat"], asPast), fields.take(["updatedat"], asPast));
+  const times = timesOf(
+    // Tools rewrite the time of an entity that grows, which is then that of its last change.
+    fields.take(CREATED, asPast) ?? (grows ? undefined : fields.take(["timestamp", "ts"], asPast, { isOwn: true })),
+    fields.take(UPDATED, asPast),
+  );
   // The service lets nobody store what has expired already, except together with the time when it was stored.
   const isKept = (end: Date) => times.createdAt !== undefined || end.getTime() > Date.now();
   const asEnd = (value: unknown) => [asTime(value)].find((end) => end && isKept(end));
@@ -231,8 +254,11 @@ function linesOfObject(value: JsonObject): string[] {
   return [rest.length > 0 ? `${text} (${rest.join("; ")})` : text];
 }
 
-const titleOf = (lines: readonly string[]): string =>
-  cut(lines.join("\n").trim().split("\n")[0] ?? "", TITLE_FROM_TEXT).trim();
+/** The first line of a text, without the mark of a heading. */
+const titleOf = (lines: readonly string[]): string => {
+  const line = lines.join("\n").trim().split("\n")[0] ?? "";
+  return cut(line.replace(/^#{1,6}\s+(?=\S)/, ""), TITLE_FROM_TEXT).trim();
+};
 
 const asSummary = (value: unknown) => {
   const text = asText(value);

@@ -42,6 +42,14 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** What to do with a file that is no text, by its first bytes; undefined for any other. */
+export function adviceFor(chunk: Buffer): string | undefined {
+  const begins = (bytes: string) => chunk.toString("latin1", 0, bytes.length) === bytes;
+  if (begins("\x1f\x8b")) return "is compressed by gzip. Unpack it and import what is in it.";
+  if (begins("PK\x03\x04")) return "is a zip archive. Unpack it and import what is in it.";
+  return begins("SQLite format 3\0") ? "is an SQLite database. Import what its program exports." : undefined;
+}
+
 /** The encoding by the byte order mark: PowerShell writes UTF-16 by default. */
 export function encodingOf(chunk: Buffer): string {
   if (chunk[0] === 0xff && chunk[1] === 0xfe) return "utf-16le";

@@ -5,7 +5,7 @@ import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { scopeOf } from "./http.js";
-import { MethodNotAllowed } from "./plain-errors.js";
+import { refuseOtherMethods } from "./plain-errors.js";
 
 export interface Health {
   /** Why the server cannot serve; null if it can. */
@@ -21,23 +21,20 @@ export interface Health {
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const answer =
-    (ready: object): Handler =>
+    (ready: object, isForClients = false): Handler =>
     async (_request, response) => {
       const problem = await health.problem();
       if (problem && !health.isStopping()) scopeOf(response).noteUnavailable(problem);
-      response.status(problem ? 503 : 200).json(problem ? { status: "unavailable", problem } : ready);
+      const unavailable = { status: "unavailable", problem, ...(isForClients && { detail: problem }) };
+      if (problem) response.status(503).json(unavailable);
+      else response.json(ready);
     };
   router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
   router.get("/readyz", answer({ status: "ready" }));
-  router.get("/health", answer({ status: "healthy", version: PACKAGE.version }));
-  router.all(["/healthz", "/readyz", "/health"], (_request, response) => {
-    response.set("Allow", METHODS.join(", "));
-    throw new MethodNotAllowed(METHODS);
-  });
+  router.get("/health", answer({ status: "healthy", version: PACKAGE.version }, true));
+  router.all(["/healthz", "/readyz", "/health"], refuseOtherMethods(["GET", "HEAD"]));
   return router;
 }
-
-const METHODS = ["GET", "HEAD"];
 
 /** Concurrent checks share one query to the database, and its result is cached for a short time. */
 export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Health {

@@ -12,6 +12,15 @@ export class MethodNotAllowed extends Failure {
   }
 }
 
+/** Answers OPTIONS with the methods that the path takes, and refuses all other requests. */
+export const refuseOtherMethods =
+  (methods: readonly string[]): Handler =>
+  (request, response) => {
+    response.set("Allow", methods.join(", "));
+    if (request.method !== "OPTIONS") throw new MethodNotAllowed(methods);
+    response.status(204).end();
+  };
+
 export class NoSuchPath extends Failure {
   readonly kind = "not_found";
 
@@ -25,12 +34,13 @@ export const noSuchPath: Handler = () => {
 };
 
 /** For unknown paths among the pages, which need no key: answers 404 or 405 instead of 401. */
-export const noSuchPage: Handler = (request, response) => {
+export const noSuchPage: Handler = (request, response, next) => {
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (isRead || request.baseUrl === "/invitations") throw new NoSuchPath();
-  response.set("Allow", "GET, HEAD");
-  throw new MethodNotAllowed(["GET", "HEAD"]);
+  refusePageMethods(request, response, next);
 };
+
+const refusePageMethods = refuseOtherMethods(["GET", "HEAD"]);
 
 /** A failure in the documented format, with REST's names for fields and, if `routes` are given, for operations. */
 export function restError(failure: Failure | undefined, routes?: Routes): object {

@@ -220,3 +220,106 @@ it("takes no name or id from the metadata of a text, because several texts may h
     expect(leftOut(graph)).toEqual([]);
   }
 });
+
+/** `memories.json` of a backup of OpenMemory, mem0's own server. */
+const OPEN_MEMORY = {
+  user: { id: "u1", user_id: "ann", name: null, metadata: {} },
+  apps: [{ id: "a1", owner_id: "u1", name: "cursor", is_active: true }],
+  categories: [{ id: "c1", name: "preferences", description: "Automatically created category" }],
+  memories: [
+    {
+      ...{ id: "0d1f2a3b-1111-4222-8333-444455556661", user_id: "u1", app_id: "a1", category_ids: ["c1"] },
+      ...{ content: "Prefers dark mode", metadata: {}, state: "active", archived_at: null, deleted_at: null },
+      ...{ created_at: "2025-05-11T08:00:00+00:00", updated_at: "2025-05-12T08:00:00+00:00" },
+    },
+    { id: "m2", user_id: "u1", app_id: null, content: "Lives in Berlin", state: "deleted", category_ids: [] },
+  ],
+  memory_categories: [{ memory_id: "0d1f2a3b-1111-4222-8333-444455556661", category_id: "c1" }],
+  status_history: [],
+  access_controls: [],
+  export_meta: { version: "1" },
+};
+
+it("reads a backup of OpenMemory: names of apps and categories instead of ids, and no deleted memory", () => {
+  const graph = readText(JSON.stringify(OPEN_MEMORY, undefined, 2));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    {
+      ...{ title: "Prefers dark mode", tags: ["preferences"] },
+      content: "Prefers dark mode\n\nuser_id: u1\nstate: active\napp: cursor",
+      kept: { createdAt: new Date("2025-05-11T08:00:00Z"), updatedAt: new Date("2025-05-12T08:00:00Z") },
+    },
+  ]);
+  expect(leftOut(graph)).toEqual(['memory "Lives in Berlin" (memories[1]): it is marked as deleted']);
+  expect([...graph.notCarried.keys()]).toEqual(["user", "apps", "categories", "memory_categories", "export_meta"]);
+  expect(graph.memories.read).toBe(2);
+});
+
+it("says of a relationship that its memory was deleted, instead of creating it again", () => {
+  const [kept, deleted] = [
+    { id: "1", content: "Kept" },
+    { id: "2", content: "Gone", deleted_at: 1755684930 },
+  ];
+  const graph = readText(JSON.stringify({ memories: [kept, deleted], relations: [{ from: "1", to: "2" }] }));
+
+  expect(leftOut(graph)).toEqual([
+    'memory "Gone" (memories[1]): it is marked as deleted',
+    expect.stringContaining('the memory "2" was not imported'),
+  ]);
+});
+
+it("reads the points of Qdrant, where mem0 keeps memories", () => {
+  const payload = { data: "Has a dog", hash: "b", user_id: "bob", created_at: "2025-01-03T03:04:05+00:00" };
+  const points = [{ id: "21111111-2222-4333-8444-555555555551", payload, vector: null }];
+  const graph = readText(JSON.stringify({ result: { points, next_page_offset: null }, status: "ok", time: 0.001 }));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    {
+      ...{ title: "Has a dog", content: "Has a dog\n\nuser_id: bob" },
+      kept: { clientId: "21111111-2222-4333-8444-555555555551", createdAt: new Date("2025-01-03T03:04:05Z") },
+    },
+  ]);
+  expect([...graph.notCarried.keys()]).toEqual(["hash", "status", "time"]);
+});
+
+it("takes times in their other fields, where the first one is empty or missing", () => {
+  const iso = { created_at: null, created_at_iso: "2023-01-12T17:50:45Z", updated_at_iso: "2023-01-13T17:50:45Z" };
+  const records = [
+    { content: "One", content_hash: "x", ...iso },
+    { content: "Two", timestamp: "2025-11-26T12:54:11.786349" },
+    { type: "task", content: "Three", ts: "2025-01-08T00:00:00Z" },
+    { name: "Grows", observations: ["Four"], timestamp: "2025-01-08T00:00:00Z" },
+  ];
+  const graph = readText(JSON.stringify(records));
+
+  const notes = new Map([...graph.notes.values()].map((note) => [note.content.split("\n")[0], note]));
+  expect(notes.get("One")?.kept).toMatchObject({
+    createdAt: new Date("2023-01-12T17:50:45Z"),
+    updatedAt: new Date("2023-01-13T17:50:45Z"),
+  });
+  expect(notes.get("Two")).toMatchObject({ content: "Two", kept: { createdAt: new Date("2025-11-26T12:54:11.786Z") } });
+  expect(notes.get("Three")?.kept?.createdAt).toEqual(new Date("2025-01-08T00:00:00Z"));
+  expect(notes.get("Four")?.content).toBe("Four\ntimestamp: 2025-01-08T00:00:00Z");
+});
+
+it("makes titles that people can read: without the mark of a heading, and of a text instead of an id", () => {
+  const [node, other] = ["e918870d-87be-4ee2-a23a-f5a9630af7d4", "cea58a56-4996-4be3-b7e7-828d159ff836"];
+  const properties = { issue: "Password prompts on launch", cause: "A script", severity: 2 };
+  const graph = readText(
+    [
+      { content: "# Release checklist\n\n- tag" },
+      { id: node, labels: ["Issue"], properties },
+      { id: other, severity: 3 },
+      { from: node, to: other, rel: "blocks" },
+    ]
+      .map((record) => JSON.stringify(record))
+      .join("\n"),
+  );
+
+  expect(Array.from(graph.notes.values(), ({ title, content }) => [title, content])).toEqual([
+    [other, "severity: 3"],
+    ["Release checklist", "# Release checklist\n\n- tag"],
+    ["Password prompts on launch", "issue: Password prompts on launch\ncause: A script\nseverity: 2"],
+  ]);
+  expect(linksOf(graph)).toEqual([["Password prompts on launch", "BLOCKS", other, undefined]]);
+});

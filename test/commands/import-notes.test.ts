@@ -104,6 +104,7 @@ const VAULT = {
   "diagram.png": Buffer.from([0x89, 0x50]),
   "wide.md": Buffer.from("\uFEFFWide", "utf16le"),
   "old.md": Buffer.from([0x63, 0x61, 0x66, 0xe9]),
+  "unmarked.md": Buffer.from("Wide", "utf16le"),
 };
 
 it("reads an Obsidian vault: properties, tags, links by path, alias and heading; reports the rest", async () => {
@@ -128,14 +129,17 @@ it("reads an Obsidian vault: properties, tags, links by path, alias and heading;
     ["2025-03-01", "LINKS_TO", "unwritten", undefined],
     ["Atlas", "LINKS_TO", "2025-03-01", undefined],
   ]);
-  expect(leftOut(graph)).toEqual(['"old.md": it is not text in UTF-8: save it as UTF-8 and try again']);
+  expect(leftOut(graph)).toEqual([
+    '"old.md": it is not text in UTF-8: save it as UTF-8 and try again',
+    '"unmarked.md": it is not text in UTF-8: save it as UTF-8 and try again',
+  ]);
   expect(graph.ignored.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
     '".obsidian": it is hidden',
     '"Outside": a symbolic link, which is not followed',
     "1 × .png: files that are no notes",
     '"Daily/2025-03-01.md": "diagram.png": a link to a file that is no note',
   ]);
-  expect([graph.others.read, graph.relationships.merged]).toEqual([5, 2]);
+  expect([graph.others.read, graph.relationships.merged]).toEqual([6, 2]);
 });
 
 /** The titles of the notes that a link written in the note `from` leads to. */
@@ -330,6 +334,15 @@ it("reads any note in time proportional to its length", () => {
     'a: ["',
     '- "',
     "- [[a]]  (",
+    "**",
+    "a ",
+    "[[a]], ",
+    "a:: [[a]]",
+    "(a:: [[a]]",
+    "- **a b**:: [[a]] ",
+    "[a]: ",
+    "tags: #",
+    "- #a\n",
     " ",
   ];
 

@@ -36,6 +36,7 @@ it("is not ready before the database has every migration", async () => {
   await world.database.pool.query("DELETE FROM _prisma_migrations");
 
   expect(seen(await ask(`${url}/readyz`))).toEqual([503, { status: "unavailable", problem: "migrations are pending" }]);
+  expect((await ask(`${url}/health`)).body).toMatchObject({ detail: "migrations are pending" });
 });
 
 it("queries the database once per second for all concurrent checks", async () => {

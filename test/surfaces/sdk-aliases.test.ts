@@ -228,10 +228,30 @@ it("accepts the key in either header, lowers limits to the maximum, and says in 
       [400, "told"],
       [400, "told"],
       [405, "told"],
-      [404, undefined],
+      [404, "told"],
       [404, "told"],
     ],
   ]);
+});
+
+it("says in `detail` what is wrong, whatever refuses the request, at every path below those of the aliases", async () => {
+  await using server = await startServer();
+  const { url, ann } = server;
+  const tooLong = `query=${"a".repeat(LIMITS.http.urlBytes)}`;
+  const paths = ["/api", "/api/v2/memories", "/memories/a/b", "/relationships/a", "/search", "/graphs/none"];
+  const refused = [
+    ...(await Promise.all(paths.map((path) => ask(url + path, { key: ann.key })))),
+    await ask(`${url}/memories`, { method: "TRACE" }),
+    await ask(`${url}/search/advanced?${tooLong}`, { key: ann.key }),
+  ];
+
+  expect(refused.map(({ status }) => status)).toEqual([...paths.map(() => 404), 405, 413]);
+  for (const { body } of refused) {
+    const { error, detail } = body as { error: { message: string }; detail: string };
+    expect(detail).toBe(error.message);
+  }
+  const ours = await ask(`${url}/v1/nothing`);
+  expect(Object.keys(ours.body as object)).toEqual(["error"]);
 });
 
 it("refuses access to other users' memories", async () => {

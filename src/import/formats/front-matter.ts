@@ -26,22 +26,38 @@ export function readFrontMatter(text: string): FrontMatter {
   const end = lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line));
   const nothing = { fields: new Map<string, FrontValue>(), rest: [], body: text };
   if (!/^---\s*$/.test(lines[0] ?? "") || end === -1) return nothing;
-  const inner = lines.slice(1, end);
+  const inner = quoteTags(lines.slice(1, end));
   const source = inner.join("\n");
+  // In YAML a comment, but people mean tags.
+  const bare = inner.filter((line) => /^#[^\s#]/.test(line));
   if (source.length > LENGTH_MAX) return nothing;
   const body = lines.slice(end + 1).join("\n");
   const whole = parseFields(source);
-  if (whole) return { fields: new Map(whole), rest: [], body };
+  if (whole) return { fields: new Map(whole), rest: bare, body };
   const fields = new Map<string, FrontValue>();
-  const rest: string[] = [];
+  const rest = [...bare];
   for (const chunk of chunksOf(inner)) {
-    const found = parseFields(chunk.join("\n")) ?? readLine(chunk);
+    const found = parseFields(chunk.join("\n").replaceAll(/^\t+/gm, "  ")) ?? readLine(chunk);
     if (!found || found.some(([key]) => fields.has(key))) rest.push(...chunk);
     else for (const [key, value] of found) fields.set(key, value);
   }
   // Without fields, the `---` is a horizontal line with text below it.
   return fields.size === 0 ? nothing : { fields, rest, body };
 }
+
+const TAGS_LINE = /^((?:tags?|keywords)[ \t]{0,10}:[ \t]+)(.*)$/i;
+const ITEM_LINE = /^([ \t]*-[ \t]+)(#\S+)[ \t]*$/;
+
+/** Quotes tags that begin with `#`, which would be comments in YAML. */
+const quoteTags = (lines: readonly string[]): string[] =>
+  lines.map((line) => {
+    const [, item, tag] = ITEM_LINE.exec(line) ?? [];
+    if (item !== undefined && tag !== undefined) return `${item}${JSON.stringify(tag)}`;
+    const [, field, tags] = TAGS_LINE.exec(line) ?? [];
+    if (field === undefined || tags === undefined) return line;
+    if (/^#\S/.test(tags)) return `${field}${JSON.stringify(tags)}`;
+    return tags.startsWith("[") ? `${field}${tags.replaceAll(/(?<=[[,\s])#[^\s,\]"']+/g, '"$&"')}` : line;
+  });
 
 /** Splits the lines into fields, each with its list or its further lines. */
 function chunksOf(lines: readonly string[]): string[][] {
@@ -70,8 +86,12 @@ function parseFields(text: string): Field[] | undefined {
   }
 }
 
-/** Reads a field that is not valid YAML, such as `title: One: two`. */
+const LINKS_LINE = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+(\[\[[^[\]]+\]\](?:,?\s{0,10}\[\[[^[\]]+\]\])+)\s*$/;
+
+/** Reads a field that is not valid YAML, such as `title: One: two` or `see: [[One]], [[Two]]`. */
 function readLine([line = "", ...others]: readonly string[]): Field[] | undefined {
+  const [, name, links] = (others.length === 0 && LINKS_LINE.exec(line)) || [];
+  if (name !== undefined && links !== undefined) return [[name, links.match(/\[\[[^[\]]+\]\]/g) ?? []]];
   const [, key, value] = (others.length === 0 && FIELD.exec(line)) || [];
   return key === undefined || value === undefined ? undefined : [[key, value.replace(/\s#.*$/, "").trim()]];
 }
@@ -93,4 +113,5 @@ const scalarOf = (value: unknown): string =>
         .replaceAll(/\s*\n\s*/g, "\n")
         .trim();
 
-const showObject = (value: JsonObject): string => showValue(value).slice(1, -1);
+/** Keys without values count, too: `{{title}}`, a placeholder of a template, is YAML. */
+const showObject = (value: JsonObject): string => showValue(value).slice(1, -1) || `{${Object.keys(value).join(", ")}}`;

@@ -9,5 +9,12 @@ export const MEM0: ToolFormat = {
   derived: new Set(["hash", "score", "structuredattributes"]),
 };
 
+/** A point of Qdrant, where mem0 keeps its memories by default: `{"id", "payload": {"data", "user_id", "hash", …}}`. */
+export const MEM0_POINT: ToolFormat = {
+  recognises: (names) => names.has("payload") && names.has("id"),
+  derived: new Set(["hash", "textlemmatized"]),
+  isNested: true,
+};
+
 /** What its history lists: `{"memory_id", "old_memory", "new_memory", "event", …}`. */
 export const isMem0Change = (value: JsonObject): boolean => "old_memory" in value && "new_memory" in value;

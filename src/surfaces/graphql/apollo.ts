@@ -55,7 +55,8 @@ export async function apolloPipeline(
   return (request, contextOf) => {
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
-    const { url, method, body } = request as { url: string; method: string; body: unknown };
+    const { url, body } = request as { url: string; body: unknown };
+    const method = request.method === "HEAD" ? "GET" : request.method;
     const queryAt = url.indexOf("?");
     return apollo.executeHTTPGraphQLRequest({
       httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body },

@@ -12,7 +12,7 @@ import { onFirstUse } from "../../platform/on-first-use.js";
 import { hasBody, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { UnsupportedMediaType, checkIdempotencyKey, claimsJson, jsonBody, scopeOf } from "../http.js";
-import { MethodNotAllowed } from "../plain-errors.js";
+import { refuseOtherMethods } from "../plain-errors.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { apolloPipeline } from "./apollo.js";
 import { type RequestContext, requestContextOf } from "./context.js";
@@ -96,15 +96,12 @@ const chargeFailed =
  */
 const parseBody: Handler = (request, response, next) => {
   const isPost = request.method === "POST";
-  if (!isPost && request.method !== "GET") {
-    response.set("Allow", METHODS.join(", "));
-    throw new MethodNotAllowed(METHODS);
-  }
+  if (!isPost && !isRead(request)) return void refuseOthers(request, response, next);
   if (isPost && hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
   const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
   request.body = body;
   if (isPost) assertParameters(body);
-  const { query: asked } = request.method === "GET" ? request.query : (body as { query?: unknown });
+  const { query: asked } = isPost ? (body as { query?: unknown }) : request.query;
   if (typeof asked === "string") assertDocumentFits(asked);
   for (const name of ["variables", "extensions"]) {
     const text = request.query[name];
@@ -114,7 +111,10 @@ const parseBody: Handler = (request, response, next) => {
   next();
 };
 
-const METHODS = ["GET", "POST"];
+/** HEAD is answered as GET; Node leaves out the body. */
+const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
+
+const refuseOthers = refuseOtherMethods(["GET", "HEAD", "POST"]);
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -18,7 +18,7 @@ import {
   noteFailure,
   scopeOf,
 } from "../http.js";
-import { MethodNotAllowed, restError } from "../plain-errors.js";
+import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { fitObject } from "./fit.js";
 import { answerAlone, resultOf } from "./methods.js";
@@ -42,11 +42,13 @@ export function mcpDoor(operations: readonly Operation[], parts: McpParts): Rout
   const { path, services, identified } = parts;
   const router = Router({ caseSensitive: true, strict: true });
   const route = router.route(path);
+  const refuseOthers = refuseOtherMethods(["POST"]);
+  route.options(refuseOthers);
   route.all(refuseForeignOrigin, ...identified, charge(services.budgets));
   route.post(readMessageBody(), checkIdempotencyKey, answerMessage(operations, parts));
-  route.all((_request, response) => {
-    response.set("Allow", "POST");
-    throw refusedBudgetOf(response) ?? new MethodNotAllowed(["POST"]);
+  route.all((request, response, next) => {
+    assertWithinBudget(response);
+    refuseOthers(request, response, next);
   });
   return router;
 }

@@ -9,7 +9,7 @@ import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { readBodyUpTo } from "../body.js";
 import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, scopeOf, UnsupportedMediaType } from "../http.js";
-import { MethodNotAllowed } from "../plain-errors.js";
+import { refuseOtherMethods } from "../plain-errors.js";
 import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
@@ -89,12 +89,12 @@ export function oauthRoutes(parts: OAuthParts): Router {
     router
       .route(path)
       .get(chargeAddress, ...handlers)
-      .all(chargeAddress, refuseMethod("GET"));
+      .all(chargeAddress, refuseOtherMethods(["GET", "HEAD"]));
   const post = (path: string, ...handlers: Handler[]) =>
     router
       .route(path)
       .post(chargeAddress, body, ...handlers)
-      .all(chargeAddress, refuseMethod("POST"));
+      .all(chargeAddress, refuseOtherMethods(["POST"]));
 
   get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
   get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
@@ -162,13 +162,6 @@ const readRegistration: Handler = (request: Request & { body?: unknown }, _respo
   request.body = Buffer.from(JSON.stringify(registrationIn(jsonBody(request))));
   next();
 };
-
-const refuseMethod =
-  (method: string): Handler =>
-  (_request, response) => {
-    response.set("Allow", method);
-    throw new MethodNotAllowed([method]);
-  };
 
 /** A failure as OAuth's clients read it: RFC 6749, 5.2. */
 function oauthError(failure: Failure | undefined): object {

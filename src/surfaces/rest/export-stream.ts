@@ -9,7 +9,7 @@ import { inputReader, inputTypeOf } from "../../operation/input.js";
 import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
 import { type RequestScope, noteFailure, scopeOf } from "../http.js";
-import { MethodNotAllowed, throwInRestNames } from "../plain-errors.js";
+import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
 import { readRequest } from "./request.js";
@@ -39,11 +39,12 @@ const PAGE = "100";
 /** Streams all pages of an export. At most one page is in memory: the next is read when the client has taken it. */
 export function exportStream(parts: StreamParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.get(EXPORT_PATH, [...parts.guarded, ...readRequest, handlerOf(parts)]);
-  router.all(EXPORT_PATH, ...parts.guarded, (_request, response) => {
-    response.set("Allow", "GET, HEAD");
-    throw new MethodNotAllowed(["GET", "HEAD"]);
-  });
+  const refuseOthers = refuseOtherMethods(["GET", "HEAD"]);
+  router
+    .route(EXPORT_PATH)
+    .get(...parts.guarded, ...readRequest, handlerOf(parts))
+    .options(refuseOthers)
+    .all(...parts.guarded, refuseOthers);
   return router;
 }
 

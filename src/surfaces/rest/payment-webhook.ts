@@ -4,7 +4,7 @@ import type { Budgets } from "../../platform/rate-limiter.js";
 import { readBody } from "../body.js";
 import { scopeOf } from "../http.js";
 import { chargeFailure } from "../rate-limit.js";
-import { MethodNotAllowed } from "../plain-errors.js";
+import { refuseOtherMethods } from "../plain-errors.js";
 
 /** Handles an event, given the exact bytes that were signed and the signature. */
 export type ReceiveEvent = (body: Buffer, signature: string) => Promise<void>;
@@ -18,10 +18,7 @@ const PATH = "/billing/stripe-webhook";
 export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.post(PATH, checkFailedSignatures(budgets), readBody, handleEvent(budgets, receive));
-  router.all(PATH, (_request, response) => {
-    response.set("Allow", "POST");
-    throw new MethodNotAllowed(["POST"]);
-  });
+  router.all(PATH, refuseOtherMethods(["POST"]));
   return router;
 }
 

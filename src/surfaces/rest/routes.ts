@@ -5,7 +5,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { type HttpMethod, type Operation, methodsOf } from "../../operation/operation.js";
 import { answerJson, jsonBody, scopeOf } from "../http.js";
-import { MethodNotAllowed } from "../plain-errors.js";
+import { refuseOtherMethods } from "../plain-errors.js";
 import { readRequest } from "./request.js";
 import { runnerOf } from "../run.js";
 
@@ -39,7 +39,7 @@ export const restRoutes = (operations: readonly Operation[], { schema, services,
     })),
   );
 
-/** Makes a router that answers 405 to other methods of a known path. */
+/** Makes a router that answers 405 to other methods of a known path, and needs no key for OPTIONS. */
 export function routerOf(routes: readonly Route[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const path of [...new Set(routes.map((route) => route.path))].sort(byUse)) {
@@ -51,10 +51,8 @@ export function routerOf(routes: readonly Route[]): Router {
     }
     if (methods.has("GET")) methods.add("HEAD");
     const guarded = here.find((route) => !route.isPublic) ?? here[0];
-    onPath.all(...(guarded?.before ?? []), (_request, response) => {
-      response.set("Allow", [...methods].join(", "));
-      throw new MethodNotAllowed([...methods]);
-    });
+    const refuseOthers = refuseOtherMethods([...methods]);
+    onPath.options(refuseOthers).all(...(guarded?.before ?? []), refuseOthers);
   }
   return router;
 }

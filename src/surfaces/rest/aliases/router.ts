@@ -1,9 +1,9 @@
-import type { Handler, Request, Router } from "express";
+import type { Handler, Request, Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../../../operation/context.js";
 import { type Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Operation } from "../../../operation/operation.js";
-import { answerJson, errorAnswer, jsonBody, scopeOf } from "../../http.js";
+import { answerJson, jsonBody, scopeOf } from "../../http.js";
 import { refuseConditions, routerOf } from "../routes.js";
 import { readRequest } from "../request.js";
 import { type Plain, runnerOf } from "../../run.js";
@@ -18,13 +18,11 @@ interface AliasParts {
   readonly services: Services;
   /** Handlers before every operation. */
   readonly guarded: readonly Handler[];
-  /** A failure in REST's format. */
-  formatError(failure: Failure | undefined): object;
 }
 
 /** Routes for clients that were written for another service: only their base URL has to change. */
 export function aliasRoutes(operations: readonly Operation[], parts: AliasParts): Router {
-  const { schema, services, guarded, formatError } = parts;
+  const { schema, services, guarded } = parts;
   const runners = new Map(operations.map((operation) => [operation.name, runnerOf(operation, schema)]));
   const before = [takeKeyHeader, ...guarded];
   const routes = aliases.map((alias) => {
@@ -46,14 +44,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
     };
     return { path, methods: [method], isPublic: false, before, handlers: [...readRequest, handle] };
   });
-  const router = routerOf(routes);
-  const answerError = errorAnswer((failure, response) => {
-    // Only for this status do these clients show the message: they take it for a limit of storage.
-    if (failure?.reason === "graph_full") response.status(403);
-    return withDetail(formatError(failure));
-  });
-  router.use(answerError);
-  return router;
+  return routerOf(routes);
 }
 
 /** Some of these clients send their key in a header of its own. */
@@ -63,11 +54,16 @@ const takeKeyHeader: Handler = ({ headers }, _response, next) => {
   next();
 };
 
-/** Adds the field whose text these clients show. */
-const withDetail = (error: object): object => {
-  const { message } = (error as { error: { message: string } }).error;
-  return { ...error, detail: message };
-};
+/** A failure in REST's format; for these clients, whatever refuses the request, with the field whose text they show. */
+export const answerForAliases =
+  (formatError: (failure: Failure | undefined) => object) =>
+  (failure: Failure | undefined, response: Response): object => {
+    const error = formatError(failure);
+    if (!mayBeAlias(response.req.originalUrl)) return error;
+    // Only for this status do these clients show the message: they take it for a limit of storage.
+    if (failure?.reason === "graph_full") response.status(403);
+    return { ...error, detail: (error as { error: { message: string } }).error.message };
+  };
 
 function readAliasRequest(request: Request): AliasRequest {
   const { id = "" } = request.params;

@@ -1,0 +1,109 @@
+import { linesOutsideCode, withoutCode } from "./code.js";
+
+/** A link of a note, such as `[[Target]]` or `[shown](folder/Target.md)`. */
+export interface NoteLink {
+  readonly to: string;
+  /** Whether `to` is a path or an id, from the parentheses of a link of Markdown. */
+  readonly isPath: boolean;
+  readonly type: string;
+  readonly context: readonly string[];
+}
+
+const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
+/** Includes marks, joining characters and signs, which letters of many scripts and emoji need. */
+const TAG =
+  /(?<=^|\s)#([\p{L}\p{M}\p{N}\p{Join_Control}\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}_/-]{1,100})/gu;
+/** `#[[two words]]`, as Logseq writes it. */
+const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
+/** A link of Markdown: its target is between the parentheses, before a title. */
+const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
+/** `[label]: path`, the target of links such as `[shown][label]`. */
+const DEFINITION = /^ {0,3}\[(?!\^)[^[\]]{1,1000}\]:[ \t]{1,10}(?:<([^<>]{1,1000})>|(\S{1,1000}))/;
+
+const WORDS = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}\\p{Join_Control} _-]{0,49}";
+const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10},?[ \\t]{0,10}\\[\\[[^[\\]]{1,1000}\\]\\]){0,99}";
+/**
+ * A line with nothing but links and what they mean: `- depends_on [[Target]] (context)` of Basic Memory,
+ * `- **Depends on**: [[Target]]`, `up:: [[Target]]` of Dataview.
+ */
+const RELATION = new RegExp(
+  `^[ \\t]*([-*+][ \\t]{1,10})?(?:"([^"]{1,50})"|'([^']{1,50})'|\\*{0,2}(${WORDS})(:{0,2}\\*{0,2}:{0,2}))?` +
+    `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\))?$`,
+  "u",
+);
+/** `(author:: [[Target]])` within a line, as Dataview reads it. */
+const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
+/** Longer lines are prose. The limit also bounds the cost of matching. */
+const RELATION_LENGTH_MAX = 2_000;
+
+/** The tags and links of a text, without those in code. */
+export function scanBody(body: string): { readonly tags: readonly string[]; readonly links: readonly NoteLink[] } {
+  const tags = new Set<string>();
+  const links: NoteLink[] = [];
+  for (const line of linesOutsideCode(body)) {
+    if (!/[#[]/.test(line)) continue;
+    const text = withoutCode(line)
+      .replaceAll(LONG_TAG, (_all, tag: string) => {
+        tags.add(tag.trim());
+        return "";
+      })
+      .trimEnd();
+    for (const [, isEmbedded, bracketed, plain = ""] of text.matchAll(PATH_LINK)) {
+      const to = pathIn(bracketed ?? plain);
+      if (to !== undefined) links.push({ to, isPath: true, type: isEmbedded ? "embeds" : "links to", context: [] });
+    }
+    const [, bracketed, plain] = DEFINITION.exec(text) ?? [];
+    const defined = pathIn(bracketed ?? plain ?? "#");
+    if (defined !== undefined) links.push({ to: defined, isPath: true, type: "links to", context: [] });
+    for (const [, tag = ""] of text.matchAll(TAG)) if (/\D/.test(tag)) tags.add(tag);
+    links.push(...linksOfLine(text));
+  }
+  return { tags: [...tags], links };
+}
+
+function linksOfLine(text: string): NoteLink[] {
+  if (text.length > RELATION_LENGTH_MAX) return plainLinks(text);
+  const relation = relationsOf(text);
+  if (relation) return relation;
+  const typed: NoteLink[] = [];
+  const rest = text.replaceAll(INLINE_RELATION, (_all, type: string, targets: string) => {
+    typed.push(...linksTo(targets, type.trim()));
+    return "";
+  });
+  return [...typed, ...plainLinks(rest)];
+}
+
+/** The links of a line that says what they mean; undefined for any other line. */
+function relationsOf(text: string): NoteLink[] | undefined {
+  const [all, item, quoted, quotedOnce, plain, colons, targets = "", context = ""] = RELATION.exec(text) ?? [];
+  if (all === undefined) return undefined;
+  const type = (quoted ?? quotedOnce ?? plain ?? "").trim();
+  // Outside a list, only a colon distinguishes a label from prose.
+  if (item === undefined && !colons?.includes(":")) return undefined;
+  const links = linksTo(targets, type || "relates to", context.trim());
+  return type === "" && links.length > 1 ? undefined : links;
+}
+
+const linksTo = (targets: string, type: string, context = ""): NoteLink[] =>
+  Array.from(targets.matchAll(LINK), ([, , to = ""]) => {
+    return { to, isPath: false, type, context: context === "" ? [] : [context] };
+  });
+
+const plainLinks = (text: string): NoteLink[] =>
+  Array.from(text.matchAll(LINK), ([, isEmbedded, to = ""]) => {
+    return { to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [] };
+  });
+
+/**
+ * The path of a note that a link of Markdown leads to; undefined for other addresses and for a heading of the same
+ * note.
+ */
+function pathIn(address: string): string | undefined {
+  if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
+  const path = address.split("#")[0] ?? "";
+  try {
+    return decodeURIComponent(path).normalize("NFC");
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,38 @@
+import { asPast } from "../fields.js";
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTH = "(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}";
+const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
+const YEAR = "(?<year>\\d{4})";
+const CLOCK = "(?:(?:,| at|T)? ?(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2}))? ?(?<half>[ap]m)?)?";
+
+/** The forms that tools and people write, besides ISO 8601. `3/6/2024` is none: it may be March or June. */
+const FORMS = [
+  `(?:[a-z]{3,9},? )?${MONTH} ${DAY},? ${YEAR}${CLOCK}`,
+  `(?:[a-z]{3,9},? )?${DAY} ${MONTH},? ${YEAR}${CLOCK}`,
+  `${YEAR}[-/.](?<month>\\d{1,2})[-/.]${DAY}${CLOCK}`,
+  `${DAY}\\.(?<month>\\d{1,2})\\.${YEAR}${CLOCK}`,
+  `${YEAR}(?<month>\\d{2})(?<day>\\d{2})(?:T?(?<hour>\\d{2})(?<minute>\\d{2})(?<second>\\d{2})?)?`,
+].map((form) => new RegExp(`^${form}$`, "i"));
+
+/** A time since 1970 that has passed, in any form that front matter has. Without a zone, it is read as UTC. */
+export function asNoteTime(value: unknown): Date | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = value.trim();
+  // Ten digits are seconds since 1970, thirteen are milliseconds.
+  if (/^(?:\d{10}|\d{13})$/.test(text)) return asPast(Number(text));
+  return asPast(text) ?? asPast(isoOf(text));
+}
+
+function isoOf(text: string): string | undefined {
+  const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+  const { year, month = "", day = "", hour, minute, second = "00", half } = found ?? {};
+  if (year === undefined) return undefined;
+  const named = MONTHS.indexOf(month.toLowerCase()) + 1;
+  const date = `${year}-${twoDigits(named || Number(month))}-${twoDigits(Number(day))}`;
+  if (hour === undefined) return date;
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half.toLowerCase() === "pm" ? 12 : 0);
+  return `${date}T${twoDigits(hours)}:${minute}:${second}`;
+}
+
+const twoDigits = (number: number): string => String(number).padStart(2, "0");

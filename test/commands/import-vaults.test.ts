@@ -1,0 +1,118 @@
+import { expect, it } from "vitest";
+import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
+
+/** A note as the Linter and Dataview of Obsidian leave it, with tags that YAML reads as comments. */
+const LINTED = [
+  "---",
+  "Aliases: [QQ, Quantile plot]",
+  "tags: #on/statistics #note🌱",
+  "date created: Tuesday, May 13th 2025, 2:16:40 pm",
+  "date modified: Wednesday, May 14th 2025, 9:05:02 am",
+  "related: [[Normal distribution]], [[R]]",
+  "---",
+  "up:: [[Data Visualization]]",
+  "",
+  "Compares quantiles (source:: [[Wilk 1968|paper]]), see #maths.",
+].join("\n");
+
+it("reads a note that Obsidian's Linter and Dataview wrote", () => {
+  const note = readMarkdownNote(LINTED);
+
+  expect(note).toMatchObject({
+    otherNames: ["QQ", "Quantile plot"],
+    tags: ["on/statistics", "note🌱", "maths"],
+    details: ["Aliases: QQ, Quantile plot"],
+    kept: { createdAt: new Date("2025-05-13T14:16:40Z"), updatedAt: new Date("2025-05-14T09:05:02Z") },
+  });
+  expect(note.links.map(({ type, to }) => `${type} ${to}`)).toEqual([
+    "related Normal distribution",
+    "related R",
+    "up Data Visualization",
+    "source Wilk 1968|paper",
+  ]);
+});
+
+it.each([
+  ["- relates_to: [[A]]", ["relates_to A"]],
+  ["- **part of** [[A]] (mostly)", ["part of A (mostly)"]],
+  ["- **Implements**: [[A]], [[B]]", ["Implements A", "Implements B"]],
+  ["* **Source:** [[A]]", ["Source A"]],
+  ["- uses [[A]] [[B]]", ["uses A", "uses B"]],
+  ["parent:: [[A]],[[B]]", ["parent A", "parent B"]],
+  ["  - next:: [[A]]", ["next A"]],
+  ["Parent: [[A]]", ["Parent A"]],
+  ["See [author:: [[A]]] and (via:: [[B]]) or [[C]]", ["author A", "via B", "links to C"]],
+  ["- [ ] ask [[A]]", ["links to A"]],
+  ["- [decision] [[A]] won", ["links to A"]],
+  ["- [[A]], [[B]]", ["links to A", "links to B"]],
+  ["Said [[A]]", ["links to A"]],
+  ["Note: [[A]] is better", ["links to A"]],
+  ["depends on ![[A]]", ["embeds A"]],
+  ["[doc]: <My note.md>", ["links to My note.md"]],
+  ["[doc]: My%20note.md#part 'title'", ["links to My note.md"]],
+  ["[^1]: note.md\n[x]: https://example.com\n[ ]: #part", []],
+])("reads the links of %j", (line, links) => {
+  const found = readMarkdownNote(line).links.map(({ type, to, context }) =>
+    [type, to, ...context.map((text) => `(${text})`)].join(" "),
+  );
+
+  expect(found).toEqual(links);
+});
+
+it.each([
+  ["tags: #one #two/three", ["one", "two/three"]],
+  ["tags: '#one #two'", ["one", "two"]],
+  ["tags: [#one, '#two', three four]", ["one", "two", "three four"]],
+  ["Tags:\n  - #one\n  - two", ["one", "two"]],
+  ["tags:\n- git,workflow\n- history", ["git", "workflow", "history"]],
+  ["tags:\n\t- one\n\t- two", ["one", "two"]],
+  ["tag: one\nKeywords: two", ["one", "two"]],
+  ["tags: # none", []],
+])("reads the tags of %j", (lines, tags) => {
+  expect(readMarkdownNote(`---\n${lines}\n---\nText`)).toMatchObject({ tags, details: [], body: "Text" });
+});
+
+it.each([
+  ["created: 2024-03-05T10:11:12+01:00", "2024-03-05T09:11:12Z"],
+  ["Created: 2024/03/05 10:11", "2024-03-05T10:11:00Z"],
+  ["creation date: 2024-3-5 9:05", "2024-03-05T09:05:00Z"],
+  ["created_on: March 5, 2024", "2024-03-05T00:00:00Z"],
+  ["created-at: Tuesday 5th March 2024 12:11:12 AM", "2024-03-05T00:11:12Z"],
+  ["dateCreated: 05.03.2024 10:11", "2024-03-05T10:11:00Z"],
+  ["created: 20240305101112", "2024-03-05T10:11:12Z"],
+  ["created_at: 1709633472", "2024-03-05T10:11:12Z"],
+  ["ctime: 1709633472000", "2024-03-05T10:11:12Z"],
+  ["created: [2024-03-05]", "2024-03-05T00:00:00Z"],
+])("reads the time %j", (line, time) => {
+  expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
+    kept: { createdAt: new Date(time) },
+    details: [],
+  });
+});
+
+it.each(["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "created: 2999-01-01"])(
+  "keeps what is no time that has passed as text: %s",
+  (line) => {
+    expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
+      kept: { createdAt: undefined, updatedAt: undefined },
+      details: [line],
+    });
+  },
+);
+
+it("takes the date of a note as its time, and keeps it as text, since it may be that of an event", () => {
+  expect(readMarkdownNote("---\ndate: 2024-05-06 12:47\n---\nText")).toMatchObject({
+    kept: { createdAt: new Date("2024-05-06T12:47:00Z") },
+    details: ["date: 2024-05-06 12:47"],
+  });
+});
+
+it("keeps the placeholders of templates, and lines that YAML would drop, as text", () => {
+  const lines = ["#daily #log", "title: {{title}}", "created: <% tp.date.now() %>", "tags: {{tags}}"];
+
+  expect(readMarkdownNote(`---\n${lines.join("\n")}\n---\n# {{title}}`)).toMatchObject({
+    title: undefined,
+    tags: [],
+    details: ["title: {{ title }}", "created: <% tp.date.now() %>", "tags: {{ tags }}", "#daily #log"],
+  });
+});

@@ -1,0 +1,110 @@
+import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { operations } from "../../src/operations.js";
+import { methodsOf } from "../../src/operation/operation.js";
+import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
+import { sdkAliases } from "../../src/surfaces/rest/aliases/sdk-aliases.js";
+import { ask } from "../support/http.js";
+import { serveWithOAuth } from "../support/oauth.js";
+import { createWorld } from "../support/world.js";
+
+const { keylessPerAddress } = LIMITS.budgets;
+const NO_ID = "019b0000-0000-7000-8000-000000000000";
+
+/** Every path, with an id that does not exist, and the methods that it takes. */
+function paths(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  const add = (path: string, methods: readonly string[]) => {
+    const here = found.get(path) ?? new Set();
+    for (const method of methods) here.add(method);
+    if (here.has("GET")) here.add("HEAD");
+    found.set(path, here);
+  };
+  const withIds = (path: string) => path.replaceAll(/:\w+/g, NO_ID);
+  for (const { rest } of operations) add(withIds(rest.path), methodsOf(rest));
+  for (const { method, path } of [...sdkAliases, ...backendAliases]) add(withIds(path), [method]);
+  for (const path of ["/mcp", "/mcp/oauth", "/billing/stripe-webhook"]) add(path, ["POST"]);
+  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/register"]) add(path, ["POST"]);
+  for (const path of ["/healthz", "/readyz", "/health", "/v1/export", "/docs", "/openapi.json"]) add(path, ["GET"]);
+  for (const path of ["/docs/limits", "/docs/errors", "/docs/graphql", "/docs/access"]) add(path, ["GET"]);
+  for (const path of ["/.well-known/oauth-protected-resource/mcp/oauth", "/oauth/authorize"]) add(path, ["GET"]);
+  add("/graphql", ["GET", "POST"]);
+  return found;
+}
+
+const allowedIn = (headers: Headers): string[] => headers.get("allow")?.split(", ").toSorted() ?? [];
+
+it("tells everybody the methods that a path takes, at every path", async () => {
+  await using world = await createWorld();
+  const { url } = await serveWithOAuth(world);
+
+  const told = new Map<string, unknown>();
+  for (const path of paths().keys()) {
+    const { status, headers } = await ask(url + path, { method: "OPTIONS" });
+    told.set(path, [status < 300, allowedIn(headers)]);
+  }
+
+  expect(Object.fromEntries(told)).toEqual(
+    Object.fromEntries([...paths()].map(([path, methods]) => [path, [true, [...methods].toSorted()]])),
+  );
+  expect((await ask(`${url}/v1/nothing`, { method: "OPTIONS" })).status).toBe(404);
+});
+
+it("answers HEAD as GET, without the body, at every path that can be read", async () => {
+  await using world = await createWorld();
+  const { url } = await serveWithOAuth(world);
+  const { key } = await world.user({ plan: "pro" });
+  const readable = [...paths()].flatMap(([path, methods]) => (methods.has("GET") ? [path] : []));
+
+  const answers = [];
+  for (const path of [...readable, "/graphql?query={viewer{id}}"]) {
+    const [head, get] = [await ask(url + path, { key, method: "HEAD" }), await ask(url + path, { key })];
+    answers.push([path, head.status, head.body, head.headers.get("content-type")]);
+    expect(answers.at(-1)).toEqual([path, get.status, "", get.headers.get("content-type")]);
+  }
+  expect(answers.length).toBeGreaterThan(40);
+});
+
+it("changes nothing by HEAD, and charges it as GET", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "free" });
+  const leftAfter = async (method: string, query: string) => {
+    const { status, headers } = await ask(`${url}/graphql?query=${encodeURIComponent(query)}`, {
+      key: ann.key,
+      method,
+    });
+    return [status, Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1])];
+  };
+  const creating = `mutation { createMemory(input: { type: "fix", title: "A", content: "B" }) { id } }`;
+
+  expect(await leftAfter("GET", "{ viewer { id } memories { nextCursor } }")).toEqual([200, 58]);
+  expect(await leftAfter("HEAD", "{ viewer { id } memories { nextCursor } }")).toEqual([200, 56]);
+  expect(await leftAfter("HEAD", creating)).toEqual([405, 55]);
+  expect((await ask(`${url}/v1/memories`, { key: ann.key })).body).toMatchObject({ memories: [] });
+});
+
+it("charges OPTIONS to the address, but not what a browser asks before a request", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const headers = { origin: "http://localhost:5173", "access-control-request-method": "POST" };
+  const statuses = async (wish: { headers?: typeof headers }) => {
+    const asked = [];
+    for (const path of ["/v1/memories", "/graphql", "/mcp"]) {
+      const answer = await ask(url + path, { method: "OPTIONS", ...wish });
+      asked.push([answer.status, answer.headers.get("ratelimit")?.replace(/;t=.*/, "")]);
+    }
+    return asked;
+  };
+
+  expect(await statuses({ headers })).toEqual([
+    [204, undefined],
+    [204, undefined],
+    [204, undefined],
+  ]);
+  expect(await statuses({})).toEqual([
+    [204, `"keyless";r=${keylessPerAddress - 1}`],
+    [204, `"keyless";r=${keylessPerAddress - 2}`],
+    [204, `"keyless";r=${keylessPerAddress - 3}`],
+  ]);
+});
