@@ -10,19 +10,7 @@ import {
   isIntrospectionType,
   isObjectType,
 } from "graphql";
-import {
-  Arg,
-  Args,
-  Ctx,
-  Extensions,
-  FieldResolver,
-  Info,
-  Mutation,
-  Query,
-  Resolver,
-  Root,
-  buildSchema,
-} from "type-graphql";
+import { Arg, Args, Ctx, Extensions, FieldResolver, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
 import { execute } from "../../operation/execute.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
 import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
@@ -80,11 +68,17 @@ function countAnswers(schema: GraphQLSchema): void {
     for (const field of Object.values(type.getFields())) {
       // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it directly.
       const relation = relationAt(field);
-      if (!roots.includes(type) && !relation) delete field.resolve;
-      else if (field.resolve) field.resolve = countField(field.resolve as Resolve, relation);
+      if (relation) field.resolve = countField(follow(relation), relation);
+      else if (!roots.includes(type)) delete field.resolve;
+      else if (field.resolve) field.resolve = countField(field.resolve as Resolve, undefined);
     }
   }
 }
+
+const follow =
+  (relation: Relation): Resolve =>
+  (source, _args, context, info) =>
+    followRelation(relation, context, source, (within) => selectedFields(info, within));
 
 const countField =
   (resolve: Resolve, relation: Relation | undefined): Resolve =>
@@ -185,7 +179,10 @@ function resolverFor(operation: Operation): ResolverClass {
   return OperationResolver;
 }
 
-/** Generates the resolver class for a relation, instead of a field resolver written by hand. */
+/**
+ * Generates the resolver class that declares a relation. `countAnswers` replaces its method, for which TypeGraphQL
+ * would copy each object that has the field.
+ */
 function relationResolverFor(relation: Relation): ResolverClass {
   const { of, name, to, description, items } = relation;
   const options = {
@@ -198,9 +195,7 @@ function relationResolverFor(relation: Relation): ResolverClass {
   class RelationResolver {
     @Extensions({ relation })
     @(to ? FieldResolver(to, options) : FieldResolver(options))
-    [name](@Root() source: object, @Ctx() context: RequestContext, @Info() info: GraphQLResolveInfo): unknown {
-      return followRelation(relation, context, source, (within) => selectedFields(info, within));
-    }
+    [name](): void {}
   }
   return RelationResolver;
 }
