@@ -6,6 +6,7 @@ import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { isLeftOut } from "../../src/operation/tool.js";
 import { plainFieldsOf } from "../../src/surfaces/json-schema.js";
+import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import type { Said } from "./operations.js";
 import { type Answer, ask } from "./http.js";
@@ -27,7 +28,10 @@ export const isOffered = (operation: Operation, input: Readonly<Record<string, u
 export function isReadAsIs(schema: GraphQLSchema, operation: Operation, input: Readonly<Record<string, unknown>>) {
   const args = argumentsOf(input);
   const fields = plainFieldsOf(inputTypeOf(schema, operation), operation);
-  return isDeepStrictEqual(readArguments(args, fields, { isReading: operation.kind === "query" }), args);
+  return isDeepStrictEqual(
+    readArguments(nameArguments(args, fields), fields, { isReading: operation.kind === "query" }),
+    args,
+  );
 }
 
 /** A client's message. With the newer revision each request says who the client is, and repeats that in headers. */

@@ -16,6 +16,15 @@ it.each([
   [{ tags: "", project: "", created_after: "", graph: "", limit: "" }, {}],
   [{ tags: null, project: null, graph: null, limit: null, offset: null }, {}],
   [{ graph: "Personal" }, { graph: "personal" }],
+  [
+    { graph: ["personal"], limit: ["1"] },
+    { graph: "personal", limit: 1 },
+  ],
+  [
+    { memory_types: "problem", maxLimit: 1 },
+    { types: ["problem"], limit: 1 },
+  ],
+  [{ tag: "a" }, { tags: ["a"] }],
   [{ created_after: "2020-01-31" }, { created_after: "2020-01-31T00:00:00Z" }],
   [{ created_after: "2020-01-31 08:30:00" }, { created_after: "2020-01-31T08:30:00Z" }],
 ])("takes a search with %j as one with %j", async (written, meant) => {
@@ -52,6 +61,24 @@ it("converts arguments in other forms when it stores and links", async () => {
   expect(part["content"]).toBe("2]");
 });
 
+it("takes other names of arguments where only one input can be meant", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const [one, two] = await memoriesTitled(ann, "One", "Two");
+
+  const link = await call("create_relationship", { sourceId: one.id, to: two.id, relationType: "causes" });
+  expect(link).toMatchObject({ from: one.id, to: two.id, type: "CAUSES" });
+  expect(await call("find_path", { from: one.id, target_id: two.id, depth: 3 })).toMatchObject({
+    steps: [{ id: one.id }, { id: two.id }],
+  });
+  const related = await call("get_related_memories", { memory_id: one.id, relationship_types: ["causes"], depth: 1 });
+  expect(related).toMatchObject({ memories: [{ id: two.id }] });
+  await call("update_memory", { memoryId: one.id, newTitle: "Uno", version: 1 });
+  expect(await call("get_memory", { memory: [one.id] })).toMatchObject({ title: "Uno", version: 2 });
+});
+
 it("lets a change clear fields, and keeps text that may be intended", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -78,6 +105,12 @@ it.each([
   ["search_memories", { query: null }, "query: "],
   ["search_memories", { query: "" }, "query: must have 1 to 1000 characters"],
   ["search_memories", { query: "x", text: "" }, "text: is unknown"],
+  ["search_memories", { query: "x", type: "fix", memory_type: "error" }, "type, memory_type: are unknown"],
+  ["search_memories", { query: "x", created: "2020-01-31" }, "created: is unknown"],
+  ["update_memory", { id: "x", add_tags: ["a"] }, "add_tags: is unknown"],
+  ["get_memory", { id: "x", memory_id: "y" }, "memory_id: is unknown"],
+  ["get_memory", { ids: ["x", "y"] }, "id: must be a string"],
+  ["create_relationship", { id: "x", relationship_type: "CAUSES" }, "id: is unknown"],
   ["store_memory", { type: "general", title: "A", content: "x", context: "/app" }, "context: must be a JSON object"],
   ["search_memories", { query: "x", created_after: "last week" }, "created_after: must be a time with its zone"],
   ["update_memory", { id: "x", expires_at: "2999-01-01" }, "expires_at: must be a time with its zone"],

@@ -79,16 +79,16 @@ it("names all unknown arguments of a call at once, and every one that the tool t
   await using world = await createWorld();
   const { call } = await anAgent(world);
 
-  expect(await call("create_relationship", { from: "x", to: "y", type: "SOLVES" })).toEqual({
+  expect(await call("create_relationship", { begin: "x", end: "y", kind: "SOLVES" })).toEqual({
     error: {
       code: "bad_request",
       message:
-        "from, to, type: are unknown; known are from_memory_id, to_memory_id, relationship_type, graph, strength, " +
+        "begin, end, kind: are unknown; known are from_memory_id, to_memory_id, relationship_type, graph, strength, " +
         "confidence, context",
     },
   });
-  expect(await call("get_memory", { memory_id: "x" })).toMatchObject({
-    error: { message: "memory_id: is unknown; known are id, graph, content_from" },
+  expect(await call("get_memory", { title: "x" })).toMatchObject({
+    error: { message: "title: is unknown; known are id, graph, content_from" },
   });
 });
 

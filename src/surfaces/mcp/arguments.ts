@@ -33,7 +33,8 @@ function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReadi
   return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && isBlank(item));
 }
 
-function readValue(value: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
+function readValue(given: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
+  const value = isListOfOne(given, schema) ? given[0] : given;
   const read = typeof value === "string" ? readText(value, schema) : value;
   if (isReading && schema["format"] === "date-time") return completeTime(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
@@ -42,6 +43,10 @@ function readValue(value: unknown, { name, schema }: PlainField, { isReading }: 
   if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
   return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
 }
+
+/** `["a"]` for an input that takes one value. */
+const isListOfOne = (value: unknown, { type }: JsonSchema): value is readonly unknown[] =>
+  Array.isArray(value) && value.length === 1 && type !== "array" && type !== "object";
 
 /** Reads a text as the list, object or number that the tool takes; returns it as it is if that fails. */
 function readText(text: string, { type }: JsonSchema): unknown {

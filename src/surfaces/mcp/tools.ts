@@ -11,6 +11,7 @@ import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../http.js";
 import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
+import { nameArguments } from "./argument-names.js";
 import { readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { isObject } from "./protocol.js";
@@ -110,8 +111,9 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
     async call(services, scope, args) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
-      assertNamed(args, fields);
-      const meant = readArguments(args, fields, { isReading: operation.kind === "query" });
+      const named = nameArguments(args, fields);
+      assertNamed(named, fields);
+      const meant = readArguments(named, fields, { isReading: operation.kind === "query" });
       assertWhole(meant);
       const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
