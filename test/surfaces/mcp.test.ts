@@ -329,6 +329,21 @@ it("answers 404 before 401 at every path that does not exist", async () => {
   }
 });
 
+it("answers at its address with a slash at the end, too, as some clients write it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const { headers, body } = messageOf("tools/list", {}, OLD);
+
+  const [slashed, plain] = [
+    await ask(`${url}/mcp/`, { key, headers, body }),
+    await ask(`${url}/mcp`, { key, headers, body }),
+  ];
+
+  expect([slashed.status, slashed.body]).toEqual([200, plain.body]);
+  expect((await ask(`${url}/mcp/`, { headers, body })).status).toBe(401);
+});
+
 /** Copies of an object, each with another one of its values replaced, at any depth. */
 function withEachReplaced(whole: object, value: unknown): object[] {
   return Object.entries(whole).flatMap(([name, inner]: [string, unknown]) => {

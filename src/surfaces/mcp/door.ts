@@ -40,7 +40,8 @@ interface McpParts {
 /** MCP at one path, for clients of every revision. Nothing is kept between two requests, and every answer is JSON. */
 export function mcpDoor(operations: readonly Operation[], parts: McpParts): Router {
   const { path, services, identified } = parts;
-  const router = Router({ caseSensitive: true, strict: true });
+  // Some programs add a slash to the address that they are given.
+  const router = Router({ caseSensitive: true, strict: false });
   const route = router.route(path);
   const refuseOthers = refuseOtherMethods(["POST"]);
   route.options(refuseOthers);
