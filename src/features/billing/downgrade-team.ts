@@ -1,6 +1,5 @@
 import { Field, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { timeOf } from "../../operation/clock-statement.js";
 import { Between } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
@@ -18,6 +17,7 @@ import { type ResizableAccount, assertResizable, catchUp } from "./live-subscrip
 import { KEPT_SEATS } from "./provider-subscription.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
+import { countSeatsInUse } from "./seats-in-use.js";
 import { withBillingSession } from "./session.js";
 import {
   PROVIDER_NOTE,
@@ -121,10 +121,8 @@ const withNextSeats = (
  * @throws SeatsInUse when members and pending invitations take more.
  */
 async function lowerTeam(database: Database, teamId: string, seats: number): Promise<void> {
-  const { models } = database;
-  const { memberCount, maxMembers } = await models.team.findUniqueOrThrow({ where: { id: teamId } });
-  const expiresAt = { gt: await timeOf(database) };
-  const taken = memberCount + (await models.invitation.count({ where: { teamId, status: "pending", expiresAt } }));
+  const taken = await countSeatsInUse(database, teamId);
   if (taken > seats) throw new SeatsInUse(taken);
-  if (seats < maxMembers) await models.team.updateMany({ where: { id: teamId }, data: { maxMembers: seats } });
+  const isLarger = { id: teamId, maxMembers: { gt: seats } };
+  await database.models.team.updateMany({ where: isLarger, data: { maxMembers: seats } });
 }

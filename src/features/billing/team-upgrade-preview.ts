@@ -16,6 +16,7 @@ import {
   UpgradePending,
 } from "./failures.js";
 import { type ResizableAccount, assertResizable } from "./live-subscription.js";
+import { countSeatsInUse } from "./seats-in-use.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
 @ArgsType()
@@ -42,6 +43,12 @@ export class TeamUpgradePreview {
   @Field(() => Int, { description: "The number of seats that was asked for." })
   seats!: number;
 
+  @Field(() => Int, {
+    description:
+      "How many seats members and pending invitations take now. While that is more than `seats`, `downgradeTeam` refuses them.",
+  })
+  seatsInUse!: number;
+
   @Field(() => String, { description: "The currency: three letters in lower case." })
   currency!: string;
 
@@ -65,9 +72,9 @@ export const teamUpgradePreview = defineTeamOperation({
   summary:
     "Shows what another number of seats costs: now by `upgradeTeam`, and at the next invoice. It changes nothing.",
   notes:
-    "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. The " +
-    "payment provider computes the prices of " +
-    "this moment; the price for the rest of the period falls by the second. The answer comes within " +
+    "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. " +
+    "It shows the price of fewer seats than are in use, too, so that a team can see what removing members would save. " +
+    "The payment provider computes the prices of this moment; the price for the rest of the period falls by the second. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamUpgradePreviewInput,
   output: TeamUpgradePreview,
@@ -88,6 +95,7 @@ export const teamUpgradePreview = defineTeamOperation({
     input: { maxMembers: 8 },
     output: {
       seats: 8,
+      seatsInUse: 5,
       currency: "usd",
       proration: 1_520,
       tax: 0,
@@ -107,6 +115,7 @@ export const teamUpgradePreview = defineTeamOperation({
     const isRenewed = endOf(account) === null && periodEnd !== null;
     return {
       seats: maxMembers,
+      seatsInUse: await countSeatsInUse(context.database, id),
       currency,
       proration: sum(now, totalOf),
       tax: sum(now, taxOfLine),

@@ -4,6 +4,7 @@ import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { stripeClient } from "../../../src/platform/payments.js";
 import { aPayer, aSubscriber, createBillingWorld, seatsOf, subscriptionOf } from "../../support/billing.js";
 import { aTeam } from "../../support/teams.js";
@@ -34,6 +35,19 @@ it("shows that fewer seats or the current number cost nothing now", async () => 
     const nextInvoice = { amount: maxMembers * 800 };
     expect(await owner.did(teamUpgradePreview, { maxMembers })).toMatchObject({ proration: 0, nextInvoice });
   }
+});
+
+it("shows the price of fewer seats than are in use, and says how many are", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aSubscriber(world, { seats: 5 });
+  await world.seat(await world.user(), teamId);
+  await owner.did(inviteMember, { teamId, email: "ann@example.com", role: "member" });
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 2 });
+
+  expect(shown).toMatchObject({ seats: 2, seatsInUse: 3, nextInvoice: { amount: 2 * 800 } });
+  expect(await owner.does(downgradeTeam, { maxMembers: 2 })).toBeRefused("conflict", "seats_in_use");
+  expect(await owner.did(downgradeTeam, { maxMembers: shown.seatsInUse })).toMatchObject({ nextSeats: 3 });
 });
 
 it("counts every line of a long preview, and charges pending items only when seats are added", async () => {
