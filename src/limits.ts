@@ -500,9 +500,13 @@ export const LIMITS = {
      * Attempts to connect a program. Each stores its request until it is answered, and may fetch a client's metadata.
      */
     startsPerNetwork: { limit: 60, windowMs: 600_000 },
-    /** Readings of clients' documents that one network causes, and, of documents that are not known, from one host. */
+    /**
+     * Readings of clients' documents that one network causes; of documents that are not known, from one host, for all
+     * networks and for one of them.
+     */
     documentsPerNetwork: { limit: 60, windowMs: 600_000 },
     documentsPerHost: { limit: 60, windowMs: 600_000 },
+    documentsPerShare: { limit: 15, windowMs: 600_000 },
     /** How long a document is kept at least, whatever its server says, and how many documents count as known. */
     documentSeconds: 300,
     knownDocuments: 1_000,

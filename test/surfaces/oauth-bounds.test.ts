@@ -127,8 +127,24 @@ describe("strangers", () => {
     for (let n = 0; n < documentsPerHost.limit; n++) await readings.take(`${host}/${n}`, `203.0.113.${n}`);
 
     await expect(readings.take(`${host}/more`, "198.51.100.1")).rejects.toMatchObject(refused);
-    for (let n = 1; n < documentsPerNetwork.limit; n++) await readings.take(`${host}/known`, "198.51.100.1");
+    await expect(readings.take("https://other.example.com/more", "198.51.100.1")).resolves.toBeUndefined();
+    for (let n = 2; n < documentsPerNetwork.limit; n++) await readings.take(`${host}/known`, "198.51.100.1");
     await expect(readings.take(`${host}/known`, "198.51.100.1")).rejects.toMatchObject(refused);
+  });
+
+  it("cannot use up what all networks have at a host from one network, nor from a /48 of IPv6", async () => {
+    const { documentsPerShare } = LIMITS.oauth;
+    const readings = new DocumentReadings(app.services);
+    const refused = { retryAfterSeconds: expect.any(Number) };
+    for (const [at, address] of [
+      ["one", () => "203.0.113.7"],
+      ["two", (n: number) => `2001:db8:7:${n}::1`],
+    ] as const) {
+      const host = `https://${at}.example.com`;
+      for (let n = 0; n < documentsPerShare.limit; n++) await readings.take(`${host}/${n}`, address(n));
+      await expect(readings.take(`${host}/more`, address(99))).rejects.toMatchObject(refused);
+      await expect(readings.take(`${host}/more`, "198.51.100.9")).resolves.toBeUndefined();
+    }
   });
 
   it("are charged to their address at every path, before a body is read", async () => {

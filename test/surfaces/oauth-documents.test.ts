@@ -65,11 +65,13 @@ it("reads no other address, whatever the document names", async () => {
 
 it("reads documents again and again only within limits, and knows those that it has read", async () => {
   const read = publish({});
-  const { limit } = LIMITS.oauth.documentsPerNetwork;
+  const { documentsPerNetwork, documentsPerShare } = LIMITS.oauth;
+  const [limit, share] = [documentsPerNetwork.limit, documentsPerShare.limit];
   const other = new OAuthWalker(url, world);
   expect((await other.begin(CLIENT)).status).toBe(303);
   const ask = (from: OAuthWalker, id: string) => from.refresh(id, "a token");
-  const unknown = (count: number) => Array.from({ length: count }, () => `https://site.example.com/${randomUUID()}`);
+  const unknown = (count: number) =>
+    Array.from({ length: count }, (_, index) => `https://site${Math.floor(index / share)}.example.com/${randomUUID()}`);
 
   // The document names another client, so none of these is ever known.
   const answers = [];
@@ -78,10 +80,16 @@ it("reads documents again and again only within limits, and knows those that it 
   expect(answers.map(({ status }) => status)).toEqual([...Array(limit).fill(400), 429, 429]);
   expect(answers.at(-1)?.body.error).toBe("temporarily_unavailable");
   expect(read.filter((address) => address !== CLIENT)).toHaveLength(limit);
-  // The host has its own limit, for all networks together.
-  expect(await ask(new OAuthWalker(url, world), `https://site.example.com/another`)).toMatchObject({ status: 429 });
   expect((await walker.begin(CLIENT)).status).toBe(303);
-  expect(read.filter((address) => address !== CLIENT)).toHaveLength(limit);
+  // One network has only a share of a host, and others still have theirs.
+  const [third, fourth] = [new OAuthWalker(url, world), new OAuthWalker(url, world)];
+  const statuses = async (from: OAuthWalker, count: number) => {
+    const asked = [];
+    for (let n = 0; n < count; n++) asked.push((await ask(from, `https://one.example.com/${randomUUID()}`)).status);
+    return asked;
+  };
+  expect(await statuses(third, share + 1)).toEqual([...Array(share).fill(400), 429]);
+  expect(await statuses(fourth, 1)).toEqual([400]);
 });
 
 it("redirects to no site without TLS, whatever type the client claims", async () => {

@@ -214,6 +214,33 @@ describe("a connected client", () => {
     for (const { body } of answers) expect((await say(body.access_token, "tools/list")).status).toBe(401);
   });
 
+  it("stays connected when the database fails while it refreshes, wherever it fails", async () => {
+    const { clientId, ...first } = await walker.connect();
+    const { pool } = world.database;
+    await pool.query(`CREATE FUNCTION break_tokens() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END $$`);
+    const faults = [
+      "INSERT ON oauth_record FOR EACH ROW WHEN (NEW.kind = 'RefreshToken')",
+      "INSERT ON oauth_record FOR EACH ROW WHEN (NEW.kind = 'AccessToken')",
+      "UPDATE OF consumed_at ON oauth_record FOR EACH ROW",
+      "UPDATE OF expires_at ON api_key FOR EACH ROW",
+    ];
+    const statuses = [];
+    let token = first.refresh_token;
+    for (const fault of faults) {
+      await pool.query(`CREATE TRIGGER broken BEFORE ${fault} EXECUTE FUNCTION break_tokens()`);
+      const failed = await walker.refresh(clientId, token);
+      await pool.query(`DROP TRIGGER broken ON ${fault.includes("api_key") ? "api_key" : "oauth_record"}`);
+      const { status, body } = await walker.refresh(clientId, token);
+      statuses.push([failed.status, status, (await say(body.access_token, "tools/list")).status]);
+      token = body.refresh_token;
+    }
+    await pool.query("DROP FUNCTION break_tokens");
+
+    expect(statuses).toEqual(faults.map(() => [503, 200, 200]));
+    expect((await walker.refresh(clientId, first.refresh_token)).status).toBe(400);
+  });
+
   it("is disconnected when it revokes a token, which no other client can do for it", async () => {
     const { clientId, ...tokens } = await walker.connect();
     const { body: other } = await walker.register();

@@ -1,8 +1,9 @@
 import { LIMITS } from "../../limits.js";
+import { networksOf } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import { type UseLimit, takeUseOf, takeUseOfNetwork } from "../../operation/use-limit.js";
 
-const { documentsPerNetwork, documentsPerHost, knownDocuments } = LIMITS.oauth;
+const { documentsPerNetwork, documentsPerHost, documentsPerShare, knownDocuments } = LIMITS.oauth;
 
 const BY_NETWORK: Omit<UseLimit, "by"> = {
   ...documentsPerNetwork,
@@ -15,9 +16,16 @@ const FROM_HOST: Omit<UseLimit, "by"> = {
   of: "readings of clients' documents from one host",
 };
 
+const SHARE_OF_HOST: Omit<UseLimit, "by"> = {
+  ...documentsPerShare,
+  name: "oauth-document-share",
+  of: "readings of clients' documents from one host for one network",
+};
+
 /**
  * Limits how often clients' documents are read from the web: any request may name any document. A document that was
- * read before does not count for its host, so that strangers who name others there cannot keep it from being read.
+ * read before does not count for its host, so that strangers who name others there cannot keep it from being read. Nor
+ * can one network use up what all have at a host: a /48 of IPv6 counts as one here.
  */
 export class DocumentReadings {
   /** The clients of documents that were read, the one used longest ago first. */
@@ -28,7 +36,10 @@ export class DocumentReadings {
   /** @throws RateLimited when the network or the host has no reading left. */
   async take(clientId: string, clientAddress: string): Promise<void> {
     await takeUseOfNetwork({ ...this.services, clientAddress }, BY_NETWORK);
-    if (!this.#known.has(clientId)) await takeUseOf(this.services, FROM_HOST, new URL(clientId).hostname);
+    if (this.#known.has(clientId)) return;
+    const host = new URL(clientId).hostname;
+    await takeUseOf(this.services, SHARE_OF_HOST, `${networksOf(clientAddress).at(-1)?.network} ${host}`);
+    await takeUseOf(this.services, FROM_HOST, host);
   }
 
   remember(clientId: string): void {

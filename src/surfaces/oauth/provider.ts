@@ -188,17 +188,28 @@ function leadsToSite(uri: string): boolean {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
+/** The refresh token of each request that uses one, until it is marked as used. */
+const refreshing = new WeakMap<object, string>();
+
 function adapterOf(kind: string, store: OAuthStore): Adapter {
   // Nobody stays signed in, so sessions are not stored.
   const isKept = kind !== "Session";
+  const take = async (takenKind: string, id: string) => {
+    if (!(await store.consume(takenKind, id))) throw new errors.InvalidGrant("it was used before");
+  };
   return {
     async upsert(id, payload, seconds) {
-      if (!isKept || (await store.store(kind, id, { ...payload }, seconds))) return;
-      throw new errors.InvalidGrant("the account was deleted");
+      if (isKept && !(await store.store(kind, id, { ...payload }, seconds)))
+        throw new errors.InvalidGrant("the account was deleted");
+      // The access token is the last that a refresh stores.
+      const used = kind === "AccessToken" && Provider.ctx && refreshing.get(Provider.ctx);
+      if (used) await take("RefreshToken", used);
     },
     find: async (id) => (isKept && (await store.find(kind, id))) || undefined,
+    // A refresh token is marked only when its new tokens are stored: if that fails, the client can use it again.
     async consume(id) {
-      if (!(await store.consume(kind, id))) throw new errors.InvalidGrant("it was used before");
+      if (kind === "RefreshToken" && Provider.ctx) refreshing.set(Provider.ctx, id);
+      else await take(kind, id);
     },
     destroy: (id) => (isKept ? store.remove(kind, id) : Promise.resolve()),
     revokeByGrantId: (grantId) => store.removeOfGrant(kind, grantId),

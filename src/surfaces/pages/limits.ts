@@ -163,7 +163,7 @@ export const STEPS: readonly Step[] = [
       `${count(oauth.redirectUriLength)} characters; from one network ${oauth.registrationsPerNetwork.limit} ` +
       `registrations an hour and ${oauth.startsPerNetwork.limit} attempts to connect in ten minutes; ` +
       `${oauth.documentsPerNetwork.limit} readings of clients' documents in ten minutes for one network, and as many ` +
-      "of unknown ones from one host; " +
+      `of unknown ones from one host, ${oauth.documentsPerShare.limit} of them for one network; ` +
       `${count(oauth.waiting)} clients and requests that wait, ${oauth.tokensPerGrant} tokens of a kind a connection`,
     time: "linear in its bytes; 2.5 s to read a document about a client",
     memory: size(oauth.bodyBytes),
