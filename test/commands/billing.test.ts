@@ -62,6 +62,33 @@ describe("setup", () => {
     expect(JSON.stringify(portal?.features.subscription_update.products)).toContain(idIn(second));
   });
 
+  it("sells in any currency, whose amounts the pages of the stand-in show", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const prices = ["--monthly", "900", "--yearly", "9000"];
+    const stripe = stripeClient(standIn.secretKey, standIn.url);
+    for (const [currency, shown] of [
+      ["eur", "€27.00"],
+      ["JPY", "¥2,700"],
+    ] as const) {
+      const setUp = ["setup", "--url", "https://x.example.com", ...prices, "--currency", currency, "--json"];
+      const { monthly_price_id: price } = JSON.parse((await billing(environment, ...setUp)).output) as {
+        monthly_price_id: string;
+      };
+      const customer = (await stripe.customers.create({})).id;
+      const lines = [{ price, quantity: 3 }];
+      const session = await stripe.checkout.sessions.create({
+        ...{ customer, mode: "subscription", line_items: lines, success_url: "https://x.example.com" },
+      });
+      expect(session).toMatchObject({ currency: currency.toLowerCase(), amount_total: 2_700 });
+      expect(await (await fetch(session.url ?? "")).text()).toContain(shown);
+      await standIn.pay(session.id);
+      expect(await stripe.customers.retrieve(customer)).toMatchObject({ currency: currency.toLowerCase() });
+    }
+    const unknown = ["setup", "--url", "https://x.example.com", "--currency", "xyz"];
+    expect((await billing(environment, ...unknown)).errors).toContain("Stripe: Invalid currency");
+  });
+
   it.each([
     [{}, ["setup", "--url", "https://x.example.com"], /STRIPE_SECRET_KEY/],
     [{ STRIPE_SECRET_KEY: "sk_test_x" }, ["setup"], /--url/],

@@ -45,7 +45,8 @@ export class TeamUpgradePreview {
 
   @Field(() => Int, {
     description:
-      "How many seats members and pending invitations take now. While that is more than `seats`, `downgradeTeam` refuses them.",
+      "How many seats members and pending invitations take now. As long as that is more than `seats`, a decrease to " +
+      "`seats` is refused.",
   })
   seatsInUse!: number;
 

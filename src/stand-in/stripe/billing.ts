@@ -22,6 +22,7 @@ export function makeInvoice(
 ): InvoiceRecord {
   const customer = mustFind(scene.state.customers[subscription.customer]);
   customer.invoices++;
+  customer.currency ??= subscription.currency;
   const invoice: InvoiceRecord = {
     id: newId("in"),
     created: scene.now(),

@@ -9,7 +9,7 @@
  *
  * Taxes are a tenth everywhere, and a promotion code takes the percentage in its name off all invoices (`SAVE25`). It
  * does not imitate other discounts and the API of promotion codes, metered and tiered prices,
- * several intervals in one subscription, more than one currency, 3-D Secure, payment methods and intents, retries of
+ * several intervals in one subscription, several currencies of a customer, 3-D Secure, payment methods and intents, retries of
  * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a
  * paused subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and
  * `prorate` are accepted without effect), rate limits, connected accounts, restricted keys and API version 2.

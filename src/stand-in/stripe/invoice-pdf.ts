@@ -1,9 +1,12 @@
+import { formatMoney } from "./currency.js";
 import { amountDue } from "./invoice-object.js";
 import type { InvoiceRecord } from "./state.js";
 
 /** The smallest file that programs show as a PDF: one line of text on a page. */
 export function invoicePdf(invoice: InvoiceRecord): Buffer {
-  const line = `Invoice ${invoice.number}: ${(amountDue(invoice) / 100).toFixed(2)} ${invoice.currency}`;
+  // The font of the file has no signs of currencies.
+  const digits = formatMoney(amountDue(invoice), invoice.currency).replaceAll(/[^\d.,-]/g, "");
+  const line = `Invoice ${invoice.number}: ${digits} ${invoice.currency}`;
   const text = `BT /F1 14 Tf 40 160 Td (${line}) Tj ET`;
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",

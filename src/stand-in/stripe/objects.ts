@@ -21,7 +21,7 @@ export function customerObject(customer: CustomerRecord): Stripe.Customer {
     address: null,
     balance: 0,
     created,
-    currency: customer.invoices > 0 ? "usd" : null,
+    currency: customer.currency ?? null,
     customer_account: null,
     default_source: null,
     delinquent: false,

@@ -1,4 +1,5 @@
 import { type Html, html } from "../../platform/html.js";
+import { formatMoney } from "./currency.js";
 import { amountDue } from "./invoice-object.js";
 import { endOf, sessionTotal } from "./objects.js";
 import {
@@ -26,12 +27,13 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
   const { id, status, cancelUrl, lines } = session;
   if (status !== "open") return page("Checkout", html`<p>${OVER[status]}</p>`);
   const rows = lines.map(({ price, quantity }) => {
-    const { product, unitAmount, recurring } = mustFind(source.state.prices[price]);
+    const { product, unitAmount, recurring, currency } = mustFind(source.state.prices[price]);
     return html`<li>
-      ${quantity} × ${mustFind(source.state.products[product]).name}, ${money(unitAmount)} each, every
+      ${quantity} × ${mustFind(source.state.products[product]).name}, ${formatMoney(unitAmount, currency)} each, every
       ${recurring?.intervalCount} ${recurring?.interval}
     </li>`;
   });
+  const { currency } = mustFind(source.state.prices[lines[0]?.price ?? ""]);
   const code =
     session.takesPromotionCodes === true
       ? html`<p>
@@ -50,7 +52,7 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
       <ul>
         ${rows}
       </ul>
-      <p>Total: <strong>${money(sessionTotal(source, session))}</strong></p>
+      <p>Total: <strong>${formatMoney(sessionTotal(source, session), currency)}</strong></p>
       <form method="post" action="/checkout/${id}/pay">${code}${taxId}<button>Pay</button></form>
       ${button(`/checkout/${id}/decline`, "Pay with a card that is declined")}
       ${cancelUrl === null ? "" : html`<p><a href="${cancelUrl}">Back</a></p>`}`,
@@ -59,12 +61,12 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
 
 /** The page to pay an open invoice. */
 export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
-  const { id, number, status, lines } = invoice;
-  const rows = lines.map(({ description, amount }) => html`<li>${description}: ${money(amount)}</li>`);
+  const { id, number, status, lines, currency } = invoice;
+  const rows = lines.map(({ description, amount }) => html`<li>${description}: ${formatMoney(amount, currency)}</li>`);
   const content = html`<ul>
       ${rows}
     </ul>
-    <p>To pay: <strong>${money(amountDue(invoice))}</strong></p>`;
+    <p>To pay: <strong>${formatMoney(amountDue(invoice), currency)}</strong></p>`;
   if (status !== "open")
     return page(
       `Invoice ${number}`,
@@ -131,8 +133,6 @@ const problemNote = (problem: string | undefined): Html | undefined =>
 
 const button = (action: string, label: string): Html =>
   html`<form method="post" action="${action}"><button>${label}</button></form>`;
-
-const money = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
 
 /** A page without scripts and styles: it is for developers, not for buyers. */
 const page = (title: string, body: Html): string =>

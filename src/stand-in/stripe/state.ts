@@ -18,6 +18,8 @@ export interface CustomerRecord {
   /** Undefined unless the customer gave one. */
   taxId?: string;
   invoices: number;
+  /** That of the first invoice. */
+  currency?: string;
 }
 
 export interface ProductRecord {

@@ -1,3 +1,4 @@
+import { CURRENCIES } from "../currency.js";
 import { invalidRequest } from "../errors.js";
 import { previousAttributes, toJson } from "../json.js";
 import { createCustomer } from "../lifecycle.js";
@@ -45,7 +46,7 @@ const PRODUCT = fields({
 const PRICE = fields({
   ...COMMON,
   product: text(),
-  currency: oneOf("usd"),
+  currency: oneOf(...CURRENCIES),
   unit_amount: integer(0, AMOUNT_MAX),
   recurring: optional(
     fields({
