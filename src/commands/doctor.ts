@@ -25,7 +25,7 @@ export const program = commandLine({
   script: "doctor",
   description:
     "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, " +
-    "migrations, pooler, replica, clock, Redis, mail server, Stripe, embeddings, public address, disk. It changes nothing.",
+    "migrations, pooler, replica, clock, Redis, mail server, Stripe, collector of traces, embeddings, public address, disk. It changes nothing.",
   examples: [
     "npm run doctor",
     "NODE_ENV=production DATABASE_URL=… npm run doctor",
@@ -66,6 +66,10 @@ const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without:
   stripe: {
     check: stripeWorks,
     without: "STRIPE_SECRET_KEY is not set: no seats are sold, or in development at a stand-in.",
+  },
+  telemetry: {
+    check: telemetryWorks,
+    without: "OTEL_EXPORTER_OTLP_ENDPOINT is not set: no traces and no logs are sent to a collector.",
   },
   embeddings: { check: embeddingsWork, without: "EMBEDDINGS_URL is not set: memories are found by words alone." },
   "public address": {
@@ -189,6 +193,22 @@ async function redisWorks({ redisUrl }: Config): Promise<string | undefined> {
   }
 }
 
+async function telemetryWorks({ telemetry }: Config): Promise<string | undefined> {
+  if (!telemetry) return undefined;
+  const { tryCollector } = await import("../platform/telemetry.js");
+  const [problem] = await tryCollector(telemetry);
+  const signals = [telemetry.traces ? "traces" : [], telemetry.logs ? "logs" : []].flat().join(" and ");
+  if (!problem) return `The collector takes ${signals}.`;
+  const [signal, { message, cause }] = problem;
+  const said = (cause instanceof Error ? cause.message : message).slice(0, SAID_LENGTH).replace(/\.$/, "");
+  throw new Problem(
+    `The collector does not take ${signal}: ${said}. Check OTEL_EXPORTER_OTLP_ENDPOINT and _HEADERS, or set ` +
+      `OTEL_${signal.toUpperCase()}_EXPORTER=none.`,
+  );
+}
+
+const SAID_LENGTH = 200;
+
 const tooSlow = (ms: number): string =>
   `The embeddings server takes ${ms} ms for a query, and a search waits ${LIMITS.embeddings.searchMs} ms: new queries are ` +
   "searched by words alone. Use a smaller model or a nearer server.";
@@ -270,8 +290,31 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
         "`npm run billing -- setup`.",
     );
   }
+  if (config.billingTax) await assertTaxed(stripe, price);
   const isTest = price.livemode ? "" : " in test mode: no money is paid";
-  return `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}.`;
+  const isTaxed = config.billingTax ? ", and Stripe Tax is set up" : "";
+  return `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}${isTaxed}.`;
+}
+
+/** @throws Problem if Stripe Tax cannot compute the taxes of a checkout. A restricted key may not see its settings. */
+async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Price): Promise<void> {
+  const settings = await stripe.tax.settings.retrieve().catch((error: unknown) => {
+    const { statusCode, message } = error as Stripe.errors.StripeError;
+    if (statusCode === 403) return undefined;
+    throw new Problem(`Stripe does not show the settings of Stripe Tax: ${message}`);
+  });
+  if (!settings) return;
+  const place = "in Stripe's dashboard, under Tax, or set BILLING_TAX=no";
+  if (settings.status !== "active") {
+    const missing = settings.status_details.pending?.missing_fields ?? [];
+    const fields = missing.length > 0 ? `: ${missing.join(", ")} missing` : "";
+    throw new Problem(`Stripe Tax is not set up${fields}, so every checkout fails. Complete it ${place}.`);
+  }
+  if (settings.defaults.tax_behavior === null && (behavior === null || behavior === "unspecified")) {
+    throw new Problem(
+      `Stripe Tax does not know whether the price includes tax, so every checkout fails. Choose it ${place}.`,
+    );
+  }
 }
 
 /** A restricted key may not see webhooks; then they are taken to be right. */

@@ -15,7 +15,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type AnyValueMap, SeverityNumber } from "@opentelemetry/api-logs";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { type Resource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
@@ -70,6 +70,32 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
       diag.disable();
     },
   };
+}
+
+/** How long a collector may take to answer an empty request. */
+const TRIED_MS = 5_000;
+
+/**
+ * Sends an empty request for each signal that is exported, as the service sends its own.
+ * @returns for each signal that the collector does not take, why; its own words may follow.
+ */
+export async function tryCollector({ traces, logs }: TelemetryConfig): Promise<Map<"traces" | "logs", Error>> {
+  const options = { timeoutMillis: TRIED_MS };
+  const exporters = [
+    ...(traces ? [["traces", new OTLPTraceExporter(options)] as const] : []),
+    ...(logs ? [["logs", new OTLPLogExporter(options)] as const] : []),
+  ];
+  const problems = new Map<"traces" | "logs", Error>();
+  await Promise.all(
+    exporters.map(async ([signal, exporter]) => {
+      const { error, code } = await new Promise<ExportResult>((resolve) => {
+        exporter.export([], resolve);
+      });
+      if (code === ExportResultCode.FAILED) problems.set(signal, error ?? new Error("it refuses"));
+      await exporter.shutdown();
+    }),
+  );
+  return problems;
 }
 
 function tracing(resource: Resource) {

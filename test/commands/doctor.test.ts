@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
@@ -6,6 +7,7 @@ import { stripeClient } from "../../src/platform/payments.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";
+import { startCollector } from "../support/collector.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { withLimits } from "../support/limits.js";
 import { startMailServer } from "../support/mail-server.js";
@@ -29,8 +31,9 @@ it("finds no problem in a healthy installation, and says what is not configured"
   const { url } = await world.serve();
   await using smtp = await startMailServer();
   await using embeddings = await startEmbeddingsServer();
+  await using collector = await startCollector();
   const { code, errors, by } = await examined({
-    ...{ DATABASE_URL: world.databaseUrl, PUBLIC_URL: url },
+    ...{ DATABASE_URL: world.databaseUrl, PUBLIC_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one", EMBEDDINGS_QUERY_PREFIX: "query: " },
     ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
   });
@@ -38,6 +41,7 @@ it("finds no problem in a healthy installation, and says what is not configured"
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   const states = Object.fromEntries(Array.from(by.values(), ({ part, state }) => [part, state]));
   const working = {
+    telemetry: "ok",
     configuration: "ok",
     database: "ok",
     mail: "ok",
@@ -49,6 +53,8 @@ it("finds no problem in a healthy installation, and says what is not configured"
   expect(by.get("embeddings")?.says).toContain("20 dimensions");
   expect(by.get("embeddings")?.says).toContain('Before queries it gets "query: ", before memories "".');
   expect(by.get("embeddings")?.says).toContain("in pieces of 2,000 English letters");
+  expect(by.get("telemetry")?.says).toBe("The collector takes traces and logs.");
+  expect([collector.bodies.length, collector.spans, collector.logs]).toEqual([2, [], []]);
   expect(by.get("redis")?.says).toContain("REDIS_URL is not set");
   expect(by.get("database")?.says).toMatch(/^PostgreSQL \d+/);
 });
@@ -177,6 +183,56 @@ it("checks each price and the customer portal", async () => {
     /^wrong: Stripe cannot be used now: .*[a-z]\. Check/,
   );
   expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
+});
+
+it("says why a collector takes no traces or no logs", async () => {
+  const paths: string[] = [];
+  const collector = createHttpServer(({ url = "" }, response) => {
+    paths.push(url);
+    response.writeHead(url === "/v1/logs" ? 403 : 200).end("no such token");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void collector.close());
+  await once(collector, "listening");
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const said = async (environment: Record<string, string>) => {
+    const { by } = await examined({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=a-secret", ...environment });
+    expect(JSON.stringify([...by])).not.toContain("a-secret");
+    return `${by.get("telemetry")?.state}: ${by.get("telemetry")?.says}`;
+  };
+
+  expect(await said({})).toMatch(/^off: OTEL_EXPORTER_OTLP_ENDPOINT is not set/);
+  expect(await said({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })).toMatch(
+    /^wrong: The collector does not take logs: .*OTEL_EXPORTER_OTLP_ENDPOINT and _HEADERS.*OTEL_LOGS_EXPORTER=none/,
+  );
+  const onlyTraces = { OTEL_LOGS_EXPORTER: "none" };
+  paths.length = 0;
+  expect(await said({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...onlyTraces })).toBe("ok: The collector takes traces.");
+  expect(paths).toEqual(["/v1/traces"]);
+  expect(await said({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...onlyTraces })).toMatch(
+    /^wrong: The collector does not take traces: .*ECONNREFUSED/,
+  );
+});
+
+it("checks that Stripe Tax can compute taxes, if they are asked for", async () => {
+  await using standIn = await startStandInStripe();
+  const stripe = stripeClient(standIn.secretKey, standIn.url);
+  const url = "https://memory.example.com/billing/stripe-webhook";
+  await stripe.webhookEndpoints.create({ url, enabled_events: ["*"] });
+  const said = async (tax: string) => {
+    const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x", BILLING_TAX: tax };
+    const { by } = await examined({
+      ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+    });
+    return `${by.get("stripe")?.state}: ${by.get("stripe")?.says}`;
+  };
+
+  expect(await said("no")).toMatch(/^ok: .* by the month\.$/);
+  expect(await said("yes")).toMatch(/^wrong: Stripe Tax is not set up: .*head_office missing, so every checkout fails/);
+  await stripe.tax.settings.update({ head_office: { address: { country: "DE", city: "Berlin" } } });
+  expect(await said("yes")).toMatch(/^wrong: Stripe Tax does not know whether the price includes tax/);
+  await stripe.tax.settings.update({ defaults: { tax_behavior: "exclusive" } });
+  expect(await said("yes")).toMatch(/^ok: .* by the month, and Stripe Tax is set up\.$/);
 });
 
 it("names every variable that is wrong", async () => {

@@ -9,6 +9,7 @@ import { SavedAnswers, fingerprintOf } from "./idempotency.js";
 import { toJson } from "./json.js";
 import { type Tree, decode } from "./params.js";
 import { catalogueRoutes } from "./routes/catalogue.js";
+import { taxRoutes } from "./routes/tax.js";
 import { checkoutRoutes } from "./routes/checkout.js";
 import { eventRoutes } from "./routes/events.js";
 import { invoiceRoutes } from "./routes/invoices.js";
@@ -69,6 +70,7 @@ const ROUTES: readonly Route[] = [
   ...invoiceRoutes,
   ...portalRoutes,
   ...eventRoutes,
+  ...taxRoutes,
 ];
 
 /** How many requests are stored; the oldest are removed first. */

@@ -3,7 +3,7 @@
  * service uses, in the version of the `stripe` package. No money is paid.
  *
  * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal and
- * its configurations, events and webhook endpoints; authentication, idempotency keys, expansion, paging and errors; and
+ * its configurations, settings of Stripe Tax, events and webhook endpoints; authentication, idempotency keys, expansion, paging and errors; and
  * the lifecycle of a subscription with a separate clock. Its pages are at a session's `url` and an invoice's
  * `hosted_invoice_url`; control.ts describes how to control it over HTTP.
  *

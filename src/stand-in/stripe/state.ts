@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Stripe } from "stripe";
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -69,6 +70,13 @@ export interface SessionRecord {
   status: "open" | "complete" | "expired";
   subscription: string | null;
   invoice: string | null;
+}
+
+/** The settings of Stripe Tax. */
+export interface TaxRecord {
+  behavior: "exclusive" | "inclusive" | "inferred_by_currency" | null;
+  code: string | null;
+  headOffice: Stripe.Address | null;
 }
 
 export interface ItemRecord {
@@ -224,6 +232,7 @@ export interface State {
   readonly invoices: Record<string, InvoiceRecord>;
   readonly portals: Record<string, PortalRecord>;
   readonly portalSettings: Record<string, PortalSettingsRecord>;
+  readonly tax: TaxRecord;
   readonly endpoints: Record<string, EndpointRecord>;
   readonly events: Record<string, EventRecord>;
   readonly answers: Record<string, SavedAnswer>;
@@ -326,6 +335,7 @@ const emptyState = (): State => ({
   invoices: {},
   portals: {},
   portalSettings: {},
+  tax: { behavior: null, code: null, headOffice: null },
   endpoints: {},
   events: {},
   answers: {},
