@@ -5,7 +5,7 @@ import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
 import { GraphReader } from "./read-graph.js";
-import { adviceFor, encodingOf } from "./text.js";
+import { adviceFor, encodingOf, isNote } from "./text.js";
 
 const CHUNK_BYTES = 1_048_576;
 const REASONS_SHOWN = 3;
@@ -27,6 +27,7 @@ export async function readGraphFile(path: string, options: ReadOptions = {}): Pr
   const place = resolve(path);
   const graph = await readWhole(place, options);
   if (graph.notes.size > 0) return graph;
+  if (isNote(place)) throw new ImportStopped(`${place} is a note. Give the folder that it is in.`);
   const reasons = graph.notTaken.slice(0, REASONS_SHOWN).map(({ what, reason }) => `\n  ${what}: ${reason}`);
   throw new ImportStopped(
     `There are no memories in ${place}.${reasons.join("")}\nGive a memory.jsonl or memory.json of an MCP memory ` +

@@ -7,7 +7,7 @@ import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js"
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped } from "./import-stopped.js";
 import { NoteNames } from "./note-names.js";
-import { encodingOf, quote } from "./text.js";
+import { encodingOf, isNote, quote } from "./text.js";
 
 type Bounds = { readonly [Name in keyof typeof LIMITS.importFolder]: number };
 
@@ -35,7 +35,9 @@ export async function readNotesFolder(folder: string, options: FolderOptions = {
   const reader = new FolderReader(place, { ...LIMITS.importFolder, ...options.bounds });
   const graph = (await reader.read()).finish(options);
   if (graph.notes.size > 0) return graph;
-  throw new ImportStopped(`There are no notes in ${place}. Give a folder with Markdown files: .md or .markdown.`);
+  throw new ImportStopped(
+    `There are no notes in ${place}. Give a folder with Markdown files, .md or .markdown, or a file of memories.`,
+  );
 }
 
 class FolderReader {
@@ -92,7 +94,7 @@ class FolderReader {
     const end = extname(entry.name).toLowerCase();
     if (entry.isSymbolicLink()) this.#draft.ignore(quote(path), "a symbolic link, which is not followed");
     else if (entry.name.startsWith(".")) this.#draft.ignore(quote(path), "it is hidden");
-    else if (!entry.isFile() || ![".md", ".markdown"].includes(end)) {
+    else if (!entry.isFile() || !isNote(entry.name)) {
       this.#others.set(end, (this.#others.get(end) ?? 0) + 1);
     } else await this.#readNote(path);
   }
@@ -129,9 +131,9 @@ class FolderReader {
       });
     }
     for (const { path, links } of this.#notes) {
-      for (const { to, isPath, type, context } of links) {
+      for (const { to, isPath, type, context, isOptional = false } of links) {
         const found = isPath ? names.findPath(to, path) : names.find(to, path);
-        if (found === undefined) continue;
+        if (found === undefined || (isOptional && found.path === undefined)) continue;
         if (found.isFile) this.#draft.ignore(`${quote(path)}: ${quote(to)}`, "a link to a file that is no note");
         else {
           const end = found.path === undefined ? found.name : idOf(found.path);

@@ -42,6 +42,9 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Whether a path is that of a Markdown file. */
+export const isNote = (path: string): boolean => /\.(?:md|markdown)$/i.test(path);
+
 /** What to do with a file that is no text, by its first bytes; undefined for any other. */
 export function adviceFor(chunk: Buffer): string | undefined {
   const begins = (bytes: string) => chunk.toString("latin1", 0, bytes.length) === bytes;

@@ -187,6 +187,7 @@ describe("the command", () => {
     ["a file that is not there", { file: "/nowhere/memory.jsonl" }, "There is no such file: /nowhere/memory.jsonl"],
     ["a folder without notes", { file: "prisma/migrations" }, "There are no notes in /"],
     ["a file in another format", { text: "title,content" }, "There are no memories in /"],
+    ["a note by itself", { file: "README.md" }, "README.md is a note. Give the folder that it is in."],
     ["a zip archive", { text: Buffer.from("PK\x03\x04\x14", "latin1") }, "is a zip archive. Unpack it"],
     ["a gzip file", { text: Buffer.from([0x1f, 0x8b, 0x08]) }, "is compressed by gzip. Unpack it"],
     ["a database", { text: Buffer.from("SQLite format 3\0") }, "is an SQLite database. Import what its program"],

@@ -172,6 +172,8 @@ it.each([
   ["A/Note.md", '[a](<Ideas & more (2).md> "said") ![b](/B/Index.md)', ["LINKS_TO Ideas", "EMBEDS In B"]],
   ["Note.md", "- **SOLVES** → [Used](f47ac10b-58cc-4372-a567-0e02b2c3d479)", ["LINKS_TO Used"]],
   ["Note.md", "- 'is part of' [[Top]] (partly)", ["IS_PART_OF Top"]],
+  ["Note.md", '---\ncreated: "[[2024-01-01]]"\n---', []],
+  ["Note.md", '---\ncreated: "[[Deep]]"\nsee: "[[Top]], [[Used]]"\n---', ["CREATED Deep in B", "SEE Top", "SEE Used"]],
   [
     "Note.md",
     "[[C#]] and [[C# in depth#Types|types]], not [[Top#C]]",
@@ -342,6 +344,7 @@ it("reads any note in time proportional to its length", () => {
     "- **a b**:: [[a]] ",
     "[a]: ",
     "tags: #",
+    'a: "[[b]], ',
     "- #a\n",
     " ",
   ];

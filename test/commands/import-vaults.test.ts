@@ -100,6 +100,31 @@ it.each(["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "cre
   },
 );
 
+it.each([
+  ["Created: [[2022-08-17]]"],
+  ["Date Created: '[[Daily/2022-08-17|Wednesday]]'"],
+  ["created:\n  - '[[2022-08-17]]'"],
+])("takes the day of a link to a daily note, and keeps the link: %j", (line) => {
+  const { kept, links, details } = readMarkdownNote(`---\n${line}\n---\nText`);
+
+  expect([kept.createdAt, details]).toEqual([new Date("2022-08-17"), []]);
+  expect(links).toMatchObject([{ to: expect.stringContaining("2022-08-17") as string, isOptional: true }]);
+});
+
+it.each([
+  ['related: "[[mcp]], [[wiki|the wiki]]"', ["related mcp", "related wiki|the wiki"], []],
+  ['see: "[[a]] · [[b]] · [[c]]"', ["see a", "see b", "see c"], []],
+  ['Type: "[[Book]]"', ["Type Book"], []],
+  ['source: "[[a]], page 3"', [], ["source: [[a]], page 3"]],
+  ['cover: "![[a.png]]"', [], ["cover: ![[a.png]]"]],
+  ['due: "[[2022-08-17]]"', ["due 2022-08-17"], []],
+])("reads the links of the field %j", (line, links, details) => {
+  const note = readMarkdownNote(`---\n${line}\n---\nText`);
+
+  expect(note.links.map(({ type, to }) => `${type} ${to}`)).toEqual(links);
+  expect([note.details, note.type, note.kept.createdAt]).toEqual([details, undefined, undefined]);
+});
+
 it("takes the date of a note as its time, and keeps it as text, since it may be that of an event", () => {
   expect(readMarkdownNote("---\ndate: 2024-05-06 12:47\n---\nText")).toMatchObject({
     kept: { createdAt: new Date("2024-05-06T12:47:00Z") },

@@ -21,7 +21,9 @@ export interface MarkdownNote {
   readonly kept: Kept;
 }
 
-const WHOLE_LINK = /^\[\[([^[\]]{1,1000})\]\]$/;
+/** One link or several, with nothing but commas or other signs between them. */
+const ONLY_LINKS = /^(?:[^\p{L}\p{N}[\]!]{0,5}\[\[[^[\]]{1,1000}\]\]){1,100}[^\p{L}\p{N}[\]!]{0,5}$/u;
+const LINK = /\[\[([^[\]]{1,1000})\]\]/g;
 /** A property at the beginning of a note, as Logseq writes it: `title:: Target`. */
 const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 
@@ -34,23 +36,29 @@ export function readMarkdownNote(text: string): MarkdownNote {
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
   const tags = left.takeAll(TAGS).flatMap(tagsOf);
   const scanned = scanBody(body);
-  const title = left.take(["title"], asText) ?? asText(properties.get("title"));
-  const known = { title, type: left.take(["type"], asText), summary: left.take(["summary"], asSummary) };
+  const title = left.take(["title"], asName) ?? asText(properties.get("title"));
+  const known = { title, type: left.take(["type"], asName), summary: left.take(["summary"], asSummary) };
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
   const date = left.all(["date"]).map(asNoteTime)[0];
+  const dayIn = (names: readonly string[]) => left.all(names).map(asDay)[0];
   const kept: Kept = {
     clientId: left.take(["id"], asUuid),
     confidence: left.take(["confidence"], asShareText),
-    ...timesOf(left.take(CREATED, asNoteTime) ?? date, left.take(UPDATED, asNoteTime)),
+    ...timesOf(
+      left.take(CREATED, asNoteTime) ?? dayIn(CREATED) ?? date,
+      left.take(UPDATED, asNoteTime) ?? dayIn(UPDATED),
+    ),
   };
   const links: NoteLink[] = [];
   const details: string[] = [];
   for (const [name, value] of left.rest()) {
-    const values = typeof value === "string" ? [value] : value;
-    const targets = values.map((one) => WHOLE_LINK.exec(one)?.[1]);
-    links.push(...targets.flatMap((to) => (to === undefined ? [] : [{ to, isPath: false, type: name, context: [] }])));
-    const others = values.filter((one, index) => one !== "" && targets[index] === undefined);
+    const values = (typeof value === "string" ? [value] : value).filter((one) => one !== "");
+    const isKept = [...CREATED, ...UPDATED].includes(plainName(name)) && asDay(value) !== undefined;
+    for (const to of values.flatMap(targetsOf)) {
+      links.push({ ...{ to, isPath: false, type: name, context: [] }, ...(isKept && { isOptional: true }) });
+    }
+    const others = values.filter((one) => targetsOf(one).length === 0);
     if (others.length > 0) details.push(`${name}: ${others.join(", ")}`);
   }
   return {
@@ -113,6 +121,21 @@ class FrontFields {
 
 /** What a template fills in later, as in `title: {{title}}` and `created: <% tp.file.creation_date() %>`. */
 const isPlaceholder = (value: FrontValue): boolean => typeof value === "string" && /^(?:\{\{|<%)/.test(value);
+
+/** The targets of a text that consists of links; none for any other text. */
+const targetsOf = (text: string): string[] =>
+  ONLY_LINKS.test(text) ? Array.from(text.matchAll(LINK), ([, to = ""]) => to) : [];
+
+const asName = (value: unknown) => {
+  const text = asText(value);
+  return text === undefined || targetsOf(text).length > 0 ? undefined : text;
+};
+
+/** The day of a link to a daily note, such as `[[Daily/2024-03-05|Tuesday]]`. */
+function asDay(value: FrontValue): Date | undefined {
+  const [target = "", ...others] = typeof value === "string" ? targetsOf(value) : value.flatMap(targetsOf);
+  return others.length > 0 ? undefined : asNoteTime(target.replace(/\|.*$/, "").replace(/^.*\//, ""));
+}
 
 const asUuid = (value: unknown) => (typeof value === "string" && UUID.test(value) ? value : undefined);
 const asShareText = (value: unknown) => (asText(value) === undefined ? undefined : asShare(Number(value)));

@@ -7,6 +7,8 @@ export interface NoteLink {
   readonly isPath: boolean;
   readonly type: string;
   readonly context: readonly string[];
+  /** Set if the note keeps what the link says, such as a day, also without the note that it leads to. */
+  readonly isOptional?: true;
 }
 
 const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
