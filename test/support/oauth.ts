@@ -52,7 +52,12 @@ export class OAuthWalker {
   }
 
   /** Starts a connection. @returns the answer, and the path of the page if it redirects there */
-  async begin(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
+  begin(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}) {
+    return this.visit(this.startOf(clientId, changed));
+  }
+
+  /** Where a connection starts: a program sends its user there. */
+  startOf(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}): string {
     const query = {
       ...{ client_id: clientId, redirect_uri: CALLBACK, response_type: "code", state: "a state" },
       ...{ code_challenge: createHash("sha256").update(this.verifier).digest("base64url") },
@@ -60,7 +65,7 @@ export class OAuthWalker {
       ...{ scope: "memories:read memories:write", ...changed },
     };
     const sent = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    return this.visit(`/oauth/authorize?${new URLSearchParams(sent).toString()}`);
+    return `/oauth/authorize?${new URLSearchParams(sent).toString()}`;
   }
 
   /** Sends a request as a browser does, but follows no redirects. */

@@ -5,9 +5,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import { barriersOn } from "../support/accessibility.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
+import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -104,6 +106,14 @@ async function prefixProxy() {
   };
 }
 
+/** Its width, and what is hard to read or to use. */
+const looksOf = async (page: Page) => ({
+  width: await page.evaluate<number>("document.documentElement.scrollWidth"),
+  pale: await paleTexts(page),
+  barriers: await barriersOn(page),
+});
+const FITS_A_PHONE = { width: 390, pale: [], barriers: [] };
+
 describeInBrowser("pages", (browser) => {
   // One server and one tab for what only reads: a new tab would start another process of the browser for each case.
   let world: World;
@@ -145,7 +155,7 @@ describeInBrowser("pages", (browser) => {
   });
 
   it.each(PAGES.flatMap((path) => SCHEMES.map((scheme) => [path, scheme] as const)))(
-    "loads the style of %s, logs nothing to the console, fits a phone and is readable (%s)",
+    "loads the style of %s, logs nothing to the console, fits a phone and is readable for everybody (%s)",
     async (path, colorScheme) => {
       // Nothing of the page before is left, neither what it still says nor what it stored.
       await tab.goto(`${url}/healthz`);
@@ -167,6 +177,8 @@ describeInBrowser("pages", (browser) => {
       );
 
       expect(look).toEqual({ value: expected[colorScheme], width: 390 });
+      // The others are packages.
+      if (!OTHERS[path]) expect(await barriersOn(tab)).toEqual([]);
       // The browser itself logs error statuses, and GraphiQL logs the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
     },
@@ -234,18 +246,17 @@ describeInBrowser("pages", (browser) => {
     await page.goto(`${url}/invitations/token?code`);
     const shown = [];
     for (const code of ["1", "12345678"]) {
-      const width = await page.evaluate("document.documentElement.scrollWidth");
-      shown.push({ width, pale: await paleTexts(page), focused: await page.locator(":focus").getAttribute("name") });
+      shown.push({ ...(await looksOf(page)), focused: await page.locator(":focus").getAttribute("name") });
       await page.keyboard.type(code);
       await page.keyboard.press("Enter");
       await page.waitForURL(/answer/);
     }
     await page.getByText("This is your API key").waitFor();
-    const pale = await paleTexts(page);
+    const end = await looksOf(page);
     await page.close();
 
-    expect(shown).toEqual(shown.map(() => ({ width: 320, pale: [], focused: "code" })));
-    expect(pale).toEqual([]);
+    expect(shown).toEqual(shown.map(() => ({ ...FITS_A_PHONE, width: 320, focused: "code" })));
+    expect(end).toEqual({ ...FITS_A_PHONE, width: 320 });
   });
 
   it.each(SCHEMES)("leads from an invitation's link to its mail, on a phone (%s)", async (colorScheme) => {
@@ -260,11 +271,10 @@ describeInBrowser("pages", (browser) => {
     const page = await browser().newPage({ viewport: { width: 390, height: 800 }, colorScheme });
 
     await page.goto(url + pathname);
-    const looks = async () => [await page.evaluate("document.documentElement.scrollWidth"), await paleTexts(page)];
-    const shown = [await looks()];
+    const shown = [await looksOf(page)];
     await page.getByRole("button", { name: "Mail me the link" }).click();
     await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
-    shown.push(await looks());
+    shown.push(await looksOf(page));
     // Reloading sends no other mail.
     await page.reload();
     await page.getByRole("button", { name: "Mail it again" }).waitFor();
@@ -272,10 +282,39 @@ describeInBrowser("pages", (browser) => {
     await world.database.models.invitation.updateMany({ data: { status: "revoked" } });
     await page.reload();
     await page.getByText("This invitation was revoked.").waitFor();
-    shown.push(await looks());
+    shown.push(await looksOf(page));
     await page.close();
 
-    expect(shown).toEqual(shown.map(() => [390, []]));
+    expect(shown).toEqual(shown.map(() => FITS_A_PHONE));
     expect(mails).toMatchObject([{ kind: "invitation", email: BOB }]);
+  });
+
+  it.each(SCHEMES)("asks whether a program may connect, on a phone (%s)", async (colorScheme) => {
+    await using world = await createWorld();
+    const { url } = await serveWithOAuth(world);
+    const walker = new OAuthWalker(url, world);
+    const name = `\u202EDonaudampfschiff ${"Notes".repeat(15)}`;
+    const { body } = await walker.register({ redirect_uris: [CALLBACK], client_name: name });
+    await world.giveCode(walker.email, CODE);
+    const page = await browser().newPage({ viewport: { width: 390, height: 800 }, colorScheme });
+
+    await page.goto(url + walker.startOf(body.client_id));
+    const shown = [await looksOf(page)];
+    await page.getByLabel("Your e-mail address").fill(walker.email);
+    await page.getByRole("button", { name: "Send a code" }).click();
+    await page.getByLabel("Code").waitFor();
+    shown.push(await looksOf(page));
+    await page.keyboard.type("00000000");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    shown.push(await looksOf(page));
+    await page.getByRole("link", { name: "Use another address" }).click();
+    await page.getByLabel("Your e-mail address").waitFor();
+    await page.goto(`${url}/oauth/authorize?client_id=unknown`);
+    await page.getByRole("alert").waitFor();
+    shown.push(await looksOf(page));
+    await page.close();
+
+    expect(shown).toEqual(shown.map(() => FITS_A_PHONE));
   });
 });

@@ -2,15 +2,13 @@ import { type Handler, Router } from "express";
 import { Html, html, prose } from "../../platform/html.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { SNIPPETS, SNIPPET_URL, type Snippet } from "./graphql-snippets.js";
-import { PAGE_HEADERS, documentationPage } from "./layout.js";
+import { PAGE_HEADERS, documentationPage, showCode } from "./layout.js";
 
 /** A page for developers of frontends. Needs no key. Its code is for the service at `publicUrl`. */
 export function graphqlPage(publicUrl: () => string): Router {
   const router = Router({ caseSensitive: true, strict: true });
   return router.get("/docs/graphql", showGraphQL(publicUrl));
 }
-
-const showCode = (code: string): Html => html`<pre><code>${code}</code></pre>`;
 
 const showSnippet = ({ title, about, install, files }: Snippet, url: string): Html =>
   html`<h2>${title}</h2>

@@ -3,7 +3,7 @@ import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
 import { prefersPage } from "../http.js";
 import { HOME, PAGE_LINKS, linkFrom } from "../navigation.js";
-import { PAGE_HEADERS, documentationPage } from "./layout.js";
+import { PAGE_HEADERS, documentationPage, showCode } from "./layout.js";
 
 /** The home page for browsers, charged by `charge`. Programs get 404 at `/`, as at any unknown path. */
 export function homePage(charge: Handler): Router {
@@ -20,6 +20,9 @@ const HEALTH = [
   { path: "/healthz", about: "whether the process is alive" },
   { path: "/readyz", about: "whether it can serve" },
 ];
+
+const CONNECT = `claude mcp add --transport http memory-graph https://…/mcp \\
+  --header "Authorization: Bearer mg_live_…"`;
 
 const showHome: Handler = (_request, response) => {
   response.set(PAGE_HEADERS).send(
@@ -48,8 +51,7 @@ const showHome: Handler = (_request, response) => {
           Give an agent that speaks MCP the address of this page with <code>/mcp</code> at its end, and the key in the
           same header. In Claude Code, for example:
         </p>
-        <pre><code>claude mcp add --transport http memory-graph https://&hellip;/mcp \\
-  --header "Authorization: Bearer mg_live_&hellip;"</code></pre>
+        ${showCode(CONNECT)}
         <h2>Health</h2>
         <ul>
           ${HEALTH.map(({ path, about }) => html`<li><a href=".${path}">${path}</a>: ${about}</li>`)}

@@ -44,6 +44,9 @@ const STYLE = `
   }
 `;
 
+/** Code in lines of its own. Long lines scroll, also by keyboard. */
+export const showCode = (code: string): Html => html`<pre tabindex="0"><code>${code}</code></pre>`;
+
 /** Built as one string, so that no space is added between the tags: its hash must stay the same. */
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 
 /**
  * A program without a key, with one of the SDKs. It finds the authorization server, registers, sends its user to the
- * page, and gets tokens: `node oauth.js <client> <url> <email> <code>`.
+ * page, and gets tokens: `node oauth.js <client> <url> <email> <code> [<path of Chromium>]`.
  */
-const [name, url, email, code] = process.argv.slice(2);
+const [name, url, email, code, chromiumPath] = process.argv.slice(2);
 const SDKS = {
   handshake: async () => ({
     ...(await import("@modelcontextprotocol/sdk/client/index.js")),
@@ -14,9 +15,14 @@ const SDKS = {
 };
 const { Client, StreamableHTTPClientTransport } = await SDKS[name]();
 
+/** Where the program's user returns to. */
+const listener = createServer((_request, response) => response.end("Go back to the program.")).listen(0, "localhost");
+await new Promise((listening) => listener.once("listening", listening));
+const home = `http://localhost:${listener.address().port}`;
+
 /** What the program stores, and where it sends its user. */
 class Kept {
-  redirectUrl = "http://localhost:8123/callback";
+  redirectUrl = `${home}/callback`;
   clientMetadata = {
     client_name: "A program",
     redirect_uris: [this.redirectUrl],
@@ -51,10 +57,30 @@ async function answerPage(start) {
   const { next: page } = await visit(start);
   const shown = await visit(page);
   assert.match(shown.text, /<strong><bdi>A program<\/bdi><\/strong> wants to use/);
-  assert.match(shown.text, /sent back to <strong>localhost:8123<\/strong>/);
+  assert.ok(shown.text.includes(`sent back to <strong>${new URL(home).host}</strong>`));
   await visit(`${page}/code`, { email });
   const { next: resumed } = await visit(`${page}/answer`, { code, answer: "allow" });
   return (await visit(resumed)).next;
+}
+
+/** The user, in a real browser, which applies the page's policies and keeps cookies by its own rules. */
+async function answerInBrowser(start) {
+  const { chromium } = await import("playwright-core");
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
+  try {
+    const page = await browser.newPage();
+    await page.goto(start.href);
+    await page.getByText("A program wants to use your Memory Graph").waitFor();
+    await page.getByText(`sent back to ${new URL(home).host}`).waitFor();
+    await page.getByLabel("Your e-mail address").fill(email);
+    await page.getByRole("button", { name: "Send a code" }).click();
+    await page.getByLabel("Code").fill(code);
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("Go back to the program.").waitFor();
+    return new URL(page.url());
+  } finally {
+    await browser.close();
+  }
 }
 
 const kept = new Kept();
@@ -69,7 +95,7 @@ const connect = async () => {
 
 const first = await connect();
 await assert.rejects(first.connected, /Unauthorized/i);
-const back = await answerPage(kept.page);
+const back = await (chromiumPath ? answerInBrowser : answerPage)(kept.page);
 assert.equal(back.searchParams.get("iss"), new URL("/oauth", url).href);
 assert.equal(back.searchParams.get("state"), "a state");
 await first.transport.finishAuth(name === "stateless" ? back.searchParams : back.searchParams.get("code"));
@@ -89,3 +115,4 @@ const found = await client.callTool({ name: "search_memories", arguments: { quer
 assert.equal(found.structuredContent.memories.length, 1);
 assert.notEqual(kept.saved.refresh_token, used);
 await client.close();
+listener.close();
