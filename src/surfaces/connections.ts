@@ -47,10 +47,14 @@ export class Connections {
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#add(socket));
     const closeIdle = server.closeIdleConnections.bind(server);
-    // Browsers open connections in advance. Node counts an unused one as busy, and its shutdown would wait for it.
+    // Browsers open connections in advance. Before version 26, Node counts an unused one as busy, and its shutdown would
+    // wait for it; since then it closes a fresh one, too. So nothing is closed while one is fresh: the shutdown repeats.
     server.closeIdleConnections = () => {
+      const unused = [...this.#all.values()].filter(({ socket }) => socket.bytesRead === 0);
+      const freshSince = performance.now() - FRESH_MS;
+      if (unused.some(({ idleSince }) => idleSince > freshSince)) return;
       closeIdle();
-      this.#closeUnused();
+      for (const { socket } of unused) socket.destroy();
     };
     server.on("close", () => clearInterval(watch));
   }
@@ -108,13 +112,6 @@ export class Connections {
     if (this.#countsAddresses && connection.peers.unsent > unsentBytesPerAddress)
       endLongestUnread(connection.peers.busy);
     else if (this.#unsent > unsentBytes) endLongestUnread(this.#all.values());
-  }
-
-  #closeUnused(): void {
-    const now = performance.now();
-    for (const { socket, idleSince } of this.#all.values()) {
-      if (socket.bytesRead === 0 && now - idleSince >= FRESH_MS) socket.destroy();
-    }
   }
 
   #add(socket: Socket): void {
