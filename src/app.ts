@@ -22,7 +22,7 @@ import type { MetricSources, Metrics } from "./platform/metrics.js";
 import { type PaymentWaits, billingOf } from "./platform/payments.js";
 import { preparePooler } from "./platform/pooler.js";
 import { type Budgets, ProcessBudgets } from "./platform/rate-limiter.js";
-import { Replica, positionWrittenBy } from "./platform/replica.js";
+import { Replica, readWrittenPosition } from "./platform/replica.js";
 import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
@@ -171,7 +171,7 @@ const ofReplica = <T>(counts: Readonly<Record<string, T>>): Record<string, T> =>
 function olderReads(replica: Replica, primary: OpenDatabase, waits: WaitBounds, tracer?: Tracer): OlderReads {
   const { database } = replica;
   const shares = new DatabaseShares(tracer ? tracedDatabase(database, tracer) : database, waits, tracer);
-  return { replica, shares, position: () => positionWrittenBy(primary) };
+  return { replica, shares, position: () => readWrittenPosition(primary) };
 }
 
 /** Prepares the pooler at `pooled`; undefined if none is configured. */

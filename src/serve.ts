@@ -3,7 +3,7 @@ import { type RunningApp, startApp } from "./app.js";
 import { forOperator } from "./commands/for-operator.js";
 import { type Config, assertBillingWhole } from "./config.js";
 import { configOfProcess } from "./environment.js";
-import { demoKey } from "./features/access/index.js";
+import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { createLogger } from "./platform/logger.js";
@@ -77,7 +77,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
     console.log(`Memory Graph Gateway listens on ${app.url}`);
     return;
   }
-  const key = await demoKey(app.services, config.dataDir);
+  const key = await prepareDemoKey(app.services, config.dataDir);
   const database = config.databaseUrl ? "the one in DATABASE_URL" : `embedded, in ${resolve(config.dataDir)}`;
   const page = (path: string) => `${url}${path.padEnd("/docs/limits".length)}`;
   const mails = config.smtpUrl ? "sent to SMTP_URL" : `files in ${resolve(config.dataDir, "mail")}`;

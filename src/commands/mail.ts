@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { UserError } from "../features/access/index.js";
-import { type WaitingMail, retryMails, waitingMails } from "../features/mail/index.js";
+import { type WaitingMail, retryMails, readWaitingMails } from "../features/mail/index.js";
 import { UUID } from "../operation/bounds.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { minuteOf, tableOf } from "./table.js";
@@ -22,7 +22,7 @@ program
   .description("list the waiting mails, oldest first, with the reason")
   .option(...JSON_OPTION)
   .action(async ({ json }: { json?: true }) => {
-    const mails = await withDatabase(waitingMails);
+    const mails = await withDatabase(readWaitingMails);
     if (json) return console.log(JSON.stringify({ mails }));
     if (mails.length === 0) return console.log("No mails are waiting.");
     console.log(tableOf(["MAIL", "KIND", "TRIES", "NEXT AT", "TO"], mails.map(rowOf)));

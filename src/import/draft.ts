@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
-import { type Entry, TAG, noteOf, noteProblem } from "./note.js";
+import { type Entry, TAG, makeNote, noteProblem } from "./note.js";
 import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, relationshipType } from "./type-names.js";
 
@@ -175,7 +175,7 @@ export class GraphDraft {
     const identities = new Map<string, string>();
     for (const entry of [...this.#entries].sort((one, other) => Number(other.grows) - Number(one.grows))) {
       const key = entry.grows ? entry.name : `${entry.name}\n${keys.size}`;
-      const note = noteOf(key, entry, (what, reason) => this.refuse("part", what, reason));
+      const note = makeNote(key, entry, (what, reason) => this.refuse("part", what, reason));
       const identity = JSON.stringify([note.type, note.title, note.content]);
       const same = entry.grows ? undefined : notes.get(identities.get(identity) ?? "");
       keys.set(entry, same?.key ?? key);

@@ -23,7 +23,7 @@ export interface Entry {
 type Refuse = (what: string, reason: string) => void;
 
 /** The memory to store. Values that do not fit their field go into the content; what fits nowhere is reported. */
-export function noteOf(key: string, entry: Entry, refuse: Refuse): Note {
+export function makeNote(key: string, entry: Entry, refuse: Refuse): Note {
   const { name, grows } = entry;
   const title = cut(name, TITLE_MAX);
   const type = memoryType(entry.type) ?? "general";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "./distributed-tables.js";
-import { missingSettings, settingsFor, storeSettings } from "./pooler.js";
+import { findMissingSettings, settingsFor, storeSettings } from "./pooler.js";
 import { StartError } from "./start-error.js";
 
 /** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
@@ -72,7 +72,7 @@ export async function findDistributionFaults(url: string): Promise<string[]> {
   const faults = apart.map(({ name }) => `The table ${name} is not distributed by graph_id, together with ${ROOT}.`);
   for (const table of await leftovers(client)) faults.push(`The coordinator still has old rows of ${table}.`);
   await client.query("RESET ALL");
-  const settings = await missingSettings(client, settingsFor(LIMITS.database));
+  const settings = await findMissingSettings(client, settingsFor(LIMITS.database));
   if (settings.length > 0) faults.push(`The role lacks its settings on the coordinator: ${settings.join(", ")}.`);
   return [...faults, ...(await nodeFaults(client))];
 }

@@ -51,7 +51,7 @@ export async function preparePooler(
  */
 export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database): Promise<Pooler> =>
   onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
-    const missing = await missingSettings(client, settingsFor(waits));
+    const missing = await findMissingSettings(client, settingsFor(waits));
     if (missing.length > 0) {
       throw new StartError(
         `Connections of the pooler in DATABASE_URL lack the role's settings (${missing.join(", ")}): run RECONNECT on ` +
@@ -76,7 +76,7 @@ export async function storeSettings(client: pg.Client, settings: Readonly<Record
 }
 
 /** The settings that a connection lacks. */
-export async function missingSettings(
+export async function findMissingSettings(
   client: pg.Client,
   settings: Readonly<Record<string, string>>,
 ): Promise<string[]> {

@@ -33,7 +33,7 @@ export class Replica implements AsyncDisposable {
     if (now < this.#restsUntil) return false;
     if (now < this.#followsUntil && position <= this.#replayed) return true;
     try {
-      this.#replayed = await positionReplayedBy(this.database);
+      this.#replayed = await readReplayedPosition(this.database);
       this.#followsUntil = performance.now() + FOLLOWS_MS;
     } catch (error) {
       this.leaveAlone(error);
@@ -60,13 +60,13 @@ export class Replica implements AsyncDisposable {
 }
 
 /** How far a primary has written; 0 if the database does not say. */
-export async function positionWrittenBy(database: Pick<Database, "run">): Promise<bigint> {
+export async function readWrittenPosition(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
   return readPosition(row?.position ?? "") ?? 0n;
 }
 
 /** @throws Error if the database was promoted: what it writes by itself has positions, too, but not those changes. */
-async function positionReplayedBy(database: Pick<Database, "run">): Promise<bigint> {
+async function readReplayedPosition(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
   if (!row?.follows) throw new Error("The replica does not follow another database: it was promoted.");
   return readPosition(row.position) ?? 0n;

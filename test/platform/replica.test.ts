@@ -8,7 +8,7 @@ import { DatabaseShares } from "../../src/operation/shares.js";
 import { openDatabase } from "../../src/platform/database.js";
 import type { Logger } from "../../src/platform/logger.js";
 import { migrate } from "../../src/platform/migrations.js";
-import { Replica, positionWrittenBy, readPosition, writePosition } from "../../src/platform/replica.js";
+import { Replica, readWrittenPosition, readPosition, writePosition } from "../../src/platform/replica.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { callTool } from "../support/mcp.js";
@@ -102,13 +102,13 @@ it.skipIf(programs === undefined)(
     );
     const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
 
-    const before = await positionWrittenBy(primary);
+    const before = await readWrittenPosition(primary);
     await expect.poll(() => replica.has(before)).toBe(true);
     await postgres.promote();
     await write(primary);
-    const after = await positionWrittenBy(primary);
+    const after = await readWrittenPosition(primary);
     await expect
-      .poll(() => write(replica.database).then(() => positionWrittenBy(replica.database)))
+      .poll(() => write(replica.database).then(() => readWrittenPosition(replica.database)))
       .toBeGreaterThan(after);
 
     expect(await replica.has(after)).toBe(false);

@@ -6,7 +6,7 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
 import { forOperator } from "../../src/commands/for-operator.js";
 import { readConfig } from "../../src/config.js";
-import { demoKey } from "../../src/features/access/index.js";
+import { prepareDemoKey } from "../../src/features/access/index.js";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { migrate } from "../../src/platform/migrations.js";
@@ -83,7 +83,7 @@ it("says what to do when the database is lost before the demo user's key is crea
   await using world = await createWorld();
   await world.breakConnections();
 
-  const error: unknown = await demoKey(world.services, "/nowhere").catch((thrown: unknown) => thrown);
+  const error: unknown = await prepareDemoKey(world.services, "/nowhere").catch((thrown: unknown) => thrown);
 
   expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
 });

@@ -11,7 +11,7 @@ const EMAIL = "demo@example.com";
  * The key of a demo user, for development: created at the first start and kept in a file in the data folder. Created
  * again only if the file is missing or the database does not know its key.
  */
-export async function demoKey(services: Services, dataDir: string): Promise<string> {
+export async function prepareDemoKey(services: Services, dataDir: string): Promise<string> {
   const file = join(dataDir, "demo-key");
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
   const { apiKey, user } = services.database.models;

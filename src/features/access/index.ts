@@ -16,7 +16,7 @@ export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";
 export { type PastAddress, cameTo } from "./past-address.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
 export { PlanName, Viewer } from "./viewer.js";
-export { demoKey } from "./demo-user.js";
+export { prepareDemoKey } from "./demo-user.js";
 export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";
 
 export const accessOperations = [

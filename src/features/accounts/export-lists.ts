@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { NIL_ID, UUID } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
-import { type Invitation, receivedInvitations, sentInvitations, type AuditEntry } from "../teams/index.js";
+import { type Invitation, readReceivedInvitations, readSentInvitations, type AuditEntry } from "../teams/index.js";
 import type { Memory, MemoryVersion } from "../memories/index.js";
 import type { Relationship } from "../relationships/index.js";
 
@@ -48,10 +48,10 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   // If the address is not verified, invitations to it may be for somebody else.
   invitationsReceived: async (context, after, take) => {
     const { email, emailIsVerified } = context.caller;
-    return emailIsVerified ? byId(await receivedInvitations(context, email, after?.id ?? null, take)) : [];
+    return emailIsVerified ? byId(await readReceivedInvitations(context, email, after?.id ?? null, take)) : [];
   },
   invitationsSent: async (context, after, take) =>
-    byId(await sentInvitations(context, context.caller.userId, after?.id ?? null, take)),
+    byId(await readSentInvitations(context, context.caller.userId, after?.id ?? null, take)),
   events: async ({ caller, database }, after, take) => {
     const where = { actorId: caller.userId, ...afterId(after) };
     return byId(await database.models.auditEntry.findMany({ where, orderBy: { id: "asc" }, take }));

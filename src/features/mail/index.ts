@@ -1,3 +1,3 @@
 export { mailChores } from "./chores.js";
 export { sendDueMails } from "./outbox.js";
-export { type WaitingMail, retryMails, waitingMails } from "./waiting-mails.js";
+export { type WaitingMail, retryMails, readWaitingMails } from "./waiting-mails.js";

@@ -18,7 +18,7 @@ export interface WaitingMail {
 const LISTED_MAX = 1_000;
 
 /** The `LISTED_MAX` oldest mails that wait, oldest first. */
-export async function waitingMails({ models }: Database): Promise<WaitingMail[]> {
+export async function readWaitingMails({ models }: Database): Promise<WaitingMail[]> {
   const mails = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: LISTED_MAX });
   return mails.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
     id,

@@ -19,7 +19,7 @@ export type Filter = Partial<MemoryFilterInput>;
  * project or an importance 17 ms, with other work on two cores. Among 5,000, the nearest are found in 8 ms, among all
  * in 4.
  */
-export async function fewWithin(context: Choosing, graphId: string, filter: Filter): Promise<string[] | undefined> {
+export async function findFewWithin(context: Choosing, graphId: string, filter: Filter): Promise<string[] | undefined> {
   const words = wordsOf(filter);
   const { minImportance, project, createdAfter, createdBefore } = filter;
   const isListed = [minImportance, project, createdAfter, createdBefore].some((one) => one != null);

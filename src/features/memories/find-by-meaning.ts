@@ -5,7 +5,7 @@ import type { TextUse } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
 import type { NearVector } from "../../platform/vector-worker.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import { type Filter, chooseNear, fewWithin } from "./choose-near.js";
+import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
 
 const { loaded } = LIMITS.embeddings;
 
@@ -74,7 +74,7 @@ async function find(
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
   const [vector, few, unrelated] = await Promise.all([
     meaning.vectorOf(text, use, serving),
-    fewWithin(context, graphId, filter),
+    findFewWithin(context, graphId, filter),
     // Cosines are compared as they are until it is measured.
     meaning.unrelatedBy(serving, use).catch(() => 0),
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),

@@ -23,8 +23,8 @@ export { teamChores } from "./chores.js";
 export { Invitation } from "./invitations/invitation.js";
 export {
   forgetInvitationsTo,
-  receivedInvitations,
-  sentInvitations,
+  readReceivedInvitations,
+  readSentInvitations,
   withdrawInvitationTo,
   withdrawInvitationsBy,
 } from "./invitations/invitations-of-user.js";

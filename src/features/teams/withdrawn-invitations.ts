@@ -5,7 +5,7 @@ import { timeOf } from "../../operation/clock-statement.js";
  * Counts a member's pending invitations, for the audit. When the member may no longer invite, the database withdraws
  * them in the same transaction. Called while the team is locked, so that the number is right.
  */
-export async function openInvitationsBy({ database }: Context, teamId: string, userId: string): Promise<number> {
+export async function countOpenInvitationsBy({ database }: Context, teamId: string, userId: string): Promise<number> {
   const expiresAt = { gt: await timeOf(database) };
   return database.models.invitation.count({ where: { teamId, invitedBy: userId, status: "pending", expiresAt } });
 }

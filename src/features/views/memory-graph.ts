@@ -14,7 +14,7 @@ import {
   chosenGraphId,
   resolveMemoryIds,
 } from "../memories/index.js";
-import { surroundings } from "./surroundings.js";
+import { findSurroundings } from "./find-surroundings.js";
 import { drawing } from "./walk-statements.js";
 
 const NODES_MAX = 500;
@@ -127,7 +127,7 @@ export const memoryGraph = defineOperation({
     const chosen =
       start === undefined
         ? await newestMemories(context.database, graphId, limit)
-        : await surroundings(context.database, { graphId, start, maxDepth, limit });
+        : await findSurroundings(context.database, { graphId, start, maxDepth, limit });
     const [drawn = NOTHING] = await context.database.run(drawing, { graphId, ids: chosen.ids });
     const found = drawn.nodes as Array<Omit<GraphNode, "memoryId"> & { id: string }>;
     const nodes = found.map(({ id, ...node }) => ({ memoryId: id, ...node }));

@@ -60,7 +60,7 @@ export async function readPassword(folder: string, file = PASSWORD): Promise<str
 }
 
 /** Reads the administrator's password, or creates it. If several processes do so at once, one of them creates it. */
-export async function administratorPassword(folder: string): Promise<string> {
+export async function readAdministratorPassword(folder: string): Promise<string> {
   const known = await readPassword(folder, ADMINISTRATOR_PASSWORD);
   if (known !== undefined) return known;
   const file = join(folder, ADMINISTRATOR_PASSWORD);

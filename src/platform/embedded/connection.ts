@@ -1,7 +1,7 @@
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { ADMINISTRATOR, type Home, SERVICE } from "./home.js";
-import { administratorPassword, readPassword } from "./cluster.js";
+import { readAdministratorPassword, readPassword } from "./cluster.js";
 
 const { connectMs, statementMs } = LIMITS.embeddedDatabase;
 
@@ -12,7 +12,7 @@ export async function serviceAddress({ folder }: Home, port: number): Promise<st
 
 /** The address for the administrator. */
 export async function administratorAddress({ folder }: Home, port: number): Promise<string> {
-  return addressOf(port, ADMINISTRATOR, await administratorPassword(folder), "postgres");
+  return addressOf(port, ADMINISTRATOR, await readAdministratorPassword(folder), "postgres");
 }
 
 /** PostgreSQL listens on loopback only, without TLS. `sslmode` overrides a PGSSLMODE meant for another server. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { CannotStart } from "./cannot-start.js";
-import { administratorPassword, readPassword } from "./cluster.js";
+import { readAdministratorPassword, readPassword } from "./cluster.js";
 import { administratorAddress, close, connect, serviceAddress } from "./connection.js";
 import { type Home, codeOf } from "./home.js";
 import { putRolesInOrder } from "./roles.js";
@@ -39,7 +39,7 @@ export async function enter(home: Home, port: number): Promise<pg.Client> {
 async function makeReady(home: Home, port: number, address: string): Promise<pg.Client> {
   await putRolesInOrder({
     administrator: await administratorAddress(home, port),
-    administratorPassword: await administratorPassword(home.folder),
+    administratorPassword: await readAdministratorPassword(home.folder),
     servicePassword: (await readPassword(home.folder)) ?? "",
   });
   return connect(address, PRESENCE_NAME);

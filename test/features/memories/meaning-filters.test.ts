@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { chooseNear, fewWithin } from "../../../src/features/memories/choose-near.js";
+import { chooseNear, findFewWithin } from "../../../src/features/memories/choose-near.js";
 import { LIMITS } from "../../../src/limits.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
@@ -85,7 +85,7 @@ it("finds by meaning what passes a filter that many pass, and reads no large gra
   expect((await findTitles(ann, QUERY, { types: ["general"] })).titles).toEqual([EARLY]);
   // Some of them are not enough: the nearest may be others.
   const { personalGraphId } = ann.caller;
-  expect((await fewWithin(at.world.services, personalGraphId, { minImportance: 0.1 }))?.length).toBeUndefined();
+  expect((await findFewWithin(at.world.services, personalGraphId, { minImportance: 0.1 }))?.length).toBeUndefined();
   const before = await rowsRead(at.world);
   for (let time = 0; time < 7; time++) await findTitles(ann, "arzt", { tags: ["none"] });
   expect((await rowsRead(at.world)) - before).toBeLessThan(7 * 50);

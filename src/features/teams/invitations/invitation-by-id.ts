@@ -30,14 +30,14 @@ export const invitationById = defineOperation({
   limits: readLimits<InvitationByIdInput>(({ invitationId }) => invitationId),
   rest: { method: "GET", path: "/teams/invitations/by-id/:invitation_id" },
   example: { input: { invitationId: INVITATION_EXAMPLE.id }, output: SHOWN_EXAMPLE },
-  handle: async (context, { invitationId }) => (await linkedInvitation(context, invitationId)).shown,
+  handle: async (context, { invitationId }) => (await findLinkedInvitation(context, invitationId)).shown,
 });
 
 /**
  * The invitation with this id, and what a person with its link may see of it.
  * @throws InvitationNotFound when there is none.
  */
-export async function linkedInvitation(context: Context, id: string) {
+export async function findLinkedInvitation(context: Context, id: string) {
   const row = await context.database.models.invitation.findUnique({ where: { id }, select: SHOWN_FIELDS });
   if (!row) throw new InvitationNotFound();
   return { row, shown: await showInvitation(context, row, maskAddress) };

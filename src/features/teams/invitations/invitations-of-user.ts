@@ -4,11 +4,11 @@ import { forgetAddressesInAudit } from "./audited-address.js";
 import { type Reading, readInvitations } from "./invitation.js";
 
 /** The invitations to an address, oldest first, after the one with this id. */
-export const receivedInvitations = (services: Reading, email: string, after: string | null, limit: number) =>
+export const readReceivedInvitations = (services: Reading, email: string, after: string | null, limit: number) =>
   readInvitations(services, { where: { email, ...afterId(after) }, order: "asc", limit });
 
 /** The invitations that a user has sent, for any team. */
-export const sentInvitations = (services: Reading, userId: string, after: string | null, limit: number) =>
+export const readSentInvitations = (services: Reading, userId: string, after: string | null, limit: number) =>
   readInvitations(services, { where: { invitedBy: userId, ...afterId(after) }, order: "asc", limit });
 
 const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });

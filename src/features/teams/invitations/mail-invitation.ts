@@ -6,7 +6,7 @@ import { lockRow } from "../../../operation/lock-row-statement.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { LINK_LIMITS, TooManyMails, countMailByLink } from "./invitation-allowance.js";
 import { INVITATION_EXAMPLE, InvitationNotFound, InvitationNotPending } from "./invitation.js";
-import { linkedInvitation } from "./invitation-by-id.js";
+import { findLinkedInvitation } from "./invitation-by-id.js";
 import { mailAgain } from "./mail-again.js";
 import { SHOWN_EXAMPLE, ShownInvitation } from "./shown-invitation.js";
 
@@ -40,7 +40,7 @@ export const mailInvitation = defineOperation({
   example: { input: { invitationId: INVITATION_EXAMPLE.id }, output: SHOWN_EXAMPLE },
   audit: { none: "Nobody is known to have done it, and the invitation stays as it was." },
   async handle(context, { invitationId }) {
-    const { row, shown } = await linkedInvitation(context, invitationId);
+    const { row, shown } = await findLinkedInvitation(context, invitationId);
     if (shown.status !== "pending") throw new InvitationNotPending(shown.status);
     await countMailByLink(context, row);
     // It may have been deleted since it was read: the mail would refer to nothing. If it was revoked, none is sent.

@@ -4,7 +4,7 @@ import { defineTeamOperation } from "../../../operation/operation.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
-import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
+import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
 
 @InputType({ description: "The member to remove from a team." })
@@ -39,7 +39,7 @@ export const removeMember = defineTeamOperation({
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
-    const withdrawn = await openInvitationsBy(context, teamId, userId);
+    const withdrawn = await countOpenInvitationsBy(context, teamId, userId);
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     await context.database.models.teamMember.deleteMany({ where: notOwner });
     return { ...target, withdrawn };

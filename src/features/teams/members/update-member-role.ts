@@ -5,7 +5,7 @@ import { defineTeamOperation } from "../../../operation/operation.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
-import { openInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
+import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
 
 export enum AssignableRole {
@@ -60,7 +60,7 @@ export const updateMemberRole = defineTeamOperation({
     if (!mayManage(team.role, target.role)) {
       throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
     }
-    const withdrawn = role === AssignableRole.MEMBER ? await openInvitationsBy(context, teamId, userId) : 0;
+    const withdrawn = role === AssignableRole.MEMBER ? await countOpenInvitationsBy(context, teamId, userId) : 0;
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     const { count } = await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
     if (count === 0) throw new MemberNotFound();

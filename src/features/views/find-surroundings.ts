@@ -13,7 +13,7 @@ interface Walk {
 /**
  * The ids of the memories around one, nearest first, then by the strongest relationship; and whether there may be more.
  */
-export async function surroundings(
+export async function findSurroundings(
   database: Database,
   { graphId, start, maxDepth, limit }: Walk,
 ): Promise<{ readonly ids: readonly string[]; readonly isCapped: boolean }> {
