@@ -1,0 +1,226 @@
+import { expect, it, vi } from "vitest";
+import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { readBacklog } from "../../../src/backlog.js";
+import { LIMITS } from "../../../src/limits.js";
+import { Meaning } from "../../../src/platform/meaning.js";
+import { startEmbeddingsServer } from "../../support/embeddings-server.js";
+import { ask } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
+import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
+import { type World, createWorld } from "../../support/world.js";
+
+it("embeds nothing of a memory that is deleted at the same moment", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [gone] = await memoriesTitled(ann, "The automobile", "The wagen");
+  const other = await at.world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("DELETE FROM memory WHERE id = $1", [gone.id]);
+
+  const embedding = at.embed();
+  await expect.poll(() => waitingForLocks(at.world)).toBe(1);
+  await other.query("COMMIT");
+  other.release();
+  await embedding;
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
+  expect(await waiting(at.world)).toBe(0);
+  expect(await at.world.database.models.memoryVector.count()).toBe(1);
+});
+
+it("embeds long memories in overlapping pieces, and finds them by each piece", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await aMemory(ann, { title: "Long", content: `${"Filler. ".repeat(600)} An automobile.` });
+  await at.embed();
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["Long"]);
+  const asked = at.server.asked.find(({ texts }) => texts[0]?.startsWith("Long"));
+  expect(asked).toMatchObject({ model: "one", key: "Bearer secret-key", texts: { length: 3 } });
+});
+
+it("switches to another model when that is complete, and forgets the previous one", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  const next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  const queries = async (by: Meaning) => {
+    const before = at.server.asked.length;
+    const context = { ...at.world.services, meaning: by };
+    const found = await findNearest(context, ann, `vehicle ${before}`);
+    const models = new Set(at.server.asked.slice(before).map(({ model }) => model));
+    return { found: found?.length, models: [...models] };
+  };
+  const context = { ...at.world.services, meaning: next };
+
+  const { models: tables, pool } = at.world.database;
+  const unused = "UPDATE embedding_model SET used_at = now() - interval '2 hours' WHERE model = 'one'";
+
+  await fillModel(context);
+  await pool.query(unused);
+  // The next model has embedded nothing yet.
+  expect(await forgetUnusedVectors(context)).toBe(false);
+  expect(await tables.memoryVector.count()).toBe(2);
+  await tables.embeddingModel.updateMany({ where: { model: "one" }, data: { usedAt: new Date(Date.now() - 60_000) } });
+  expect(await queries(next)).toEqual({ found: 2, models: ["one"] });
+  await at.embed(next);
+  expect(await queries(next)).toEqual({ found: 2, models: ["two"] });
+  await using third = new Meaning(at.server.client("three"), undefined, PATIENT);
+  await fillModel({ ...context, meaning: third });
+  expect(await queries(third)).toEqual({ found: 2, models: ["two"] });
+
+  const models = async () =>
+    (await tables.memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" } })).map(({ model }) => model);
+  await forgetUnusedVectors(context);
+  expect(await models()).toEqual(["one", "two"]);
+  await pool.query(unused);
+  await forgetUnusedVectors(context);
+  expect(await models()).toEqual(["two"]);
+  await next[Symbol.asyncDispose]();
+});
+
+it("retries failed texts, and is not stopped by one bad text", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  await memoriesTitled(ann, "The automobile", "A poisoned one", "The wagen");
+  at.server.refused = "poisoned";
+
+  await embedDueMemories(context);
+  expect((await find(ann, "vehicle")).titles.toSorted()).toEqual(["The automobile", "The wagen"]);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
+    await embedDueMemories(context);
+  }
+
+  expect(await waiting(at.world)).toBe(1);
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 18");
+  await embedDueMemories(context);
+  const { dueAt } = await at.world.database.models.embeddingDue.findFirstOrThrow();
+  expect(dueAt.getTime()).toBeLessThan(Date.now() + 2 * LIMITS.embeddings.longestWaitMs);
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
+  await embedDueMemories(context);
+  expect(await waiting(at.world)).toBe(0);
+});
+
+it("stores nothing of a text that was changed while it was embedded, and embeds it again", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  const { id } = await aMemory(ann, { title: "The automobile" });
+  const { server } = at.meaning;
+  const embed = server.embed.bind(server);
+  vi.spyOn(server, "embed").mockImplementationOnce(async (...asked) => {
+    await ann.did(updateMemory, { id, title: "The physician" });
+    return embed(...asked);
+  });
+
+  await embedDueMemories(context);
+
+  expect(await at.world.database.models.memoryVector.count()).toBe(0);
+  expect(await waiting(at.world)).toBe(1);
+  await at.embed();
+  expect((await find(ann, "arzt")).titles).toEqual(["The physician"]);
+});
+
+it("embeds a memory once, however many servers look for work", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  await memoriesTitled(ann, "The automobile");
+  const holder = await pool.connect();
+  await holder.query("BEGIN; SELECT FROM embedding_due FOR UPDATE");
+
+  const servers = Array.from({ length: 3 }, () => embedDueMemories(context));
+  await expect.poll(() => waitingForLocks(at.world)).toBe(3);
+  await holder.query("COMMIT");
+  holder.release();
+  await Promise.all(servers);
+
+  const texts = at.server.asked.flatMap((asked) => asked.texts);
+  expect(texts.filter((text) => text.startsWith("The automobile"))).toHaveLength(1);
+});
+
+it("uses up no attempts while the server is down, and then embeds all", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const { models } = at.world.database;
+  const context = { ...at.world.services, meaning: at.meaning };
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  at.server.trouble = "fails";
+  expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+
+  const requests = new Set<number>();
+  for (let attempt = 0; attempt < 25; attempt++) {
+    while (await fillModel(context));
+    await models.embeddingDue.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } });
+    const before = at.server.asked.length;
+    await embedDueMemories(context);
+    requests.add(at.server.asked.length - before);
+  }
+  // Later the memories are tried one by one, but after the first failure no more of them.
+  expect(requests.size).toBe(1);
+  // A model that has embedded nothing must not take over from another.
+  expect(await models.embeddingModel.findMany({ select: { complete: true } })).toEqual([{ complete: false }]);
+  expect((await readBacklog(at.world.services))["embeddings"]?.count).toBe(2);
+
+  at.server.trouble = undefined;
+  await models.embeddingDue.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } });
+  await at.embed();
+  expect((await find(ann, "vehicle")).titles.toSorted()).toEqual(["The automobile", "The wagen"]);
+});
+
+const waiting = ({ database }: World) => database.models.embeddingDue.count();
+
+it("embeds a memory that is being stored while the first server begins to embed", async () => {
+  await using at = await meaningfulWorld();
+  const { pool } = at.world.database;
+  const ann = await at.world.user();
+  const counter = await pool.connect();
+  await counter.query("BEGIN");
+  await counter.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [ann.caller.personalGraphId]);
+
+  const storing = aMemory(ann, { title: "The automobile" });
+  await expect.poll(() => waitingForLocks(at.world)).toBe(1);
+  const embedding = at.embed();
+  await expect.poll(() => waitingForLocks(at.world)).toBe(2);
+  await counter.query("COMMIT");
+  counter.release();
+  await Promise.all([storing, embedding]);
+
+  expect((await find(ann, "vehicle")).titles).toEqual(["The automobile"]);
+});
+
+it("embeds memories and finds them by meaning on a running server", async () => {
+  await using server = await startEmbeddingsServer();
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { key } = ann;
+  const { url } = await world.serve({ EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: "one", METRICS_PORT: "0" });
+  await aMemory(ann, { title: "The automobile" });
+
+  const search = async () => (await ask(`${url}/v1/memories/search?query=vehicle`, { key })).body;
+  await expect.poll(search).toMatchObject({ memories: [{ title: "The automobile" }], meaning: true });
+});
+
+it("queues nothing when no server has used a model for a week", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  const { embeddingDue, embeddingModel } = at.world.database.models;
+  const queued = [];
+  for (const days of [6, 8]) {
+    await embeddingModel.updateMany({ data: { usedAt: new Date(Date.now() - days * 86_400_000) } });
+    await memoriesTitled(ann, `After ${days} days`);
+    queued.push(await embeddingDue.count());
+  }
+
+  expect(queued).toEqual([1, 1]);
+});

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { messageOf } from "../support/mcp.js";
+import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** One world for all: each test has a client of its own. */
+let world: World;
+let url: string;
+let walker: OAuthWalker;
+
+beforeAll(async () => {
+  world = await createWorld();
+  ({ url } = await serveWithOAuth(world));
+});
+beforeEach(() => void (walker = new OAuthWalker(url, world)));
+afterEach(() => expect(world.bugs).toEqual([]));
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Sends a message to one of the doors for agents. */
+async function say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
+  const { headers, body } = messageOf(method, params);
+  const answer = await ask(url + path, { key: token, headers, body });
+  return { ...answer, body: answer.body as { result?: Record<string, unknown>; error?: { message: string } } };
+}
+
+const expire = (kind: string) =>
+  world.database.models.oAuthRecord.updateMany({ where: { kind }, data: { expiresAt: new Date(0) } });
+
+describe("a code", () => {
+  it("gives tokens once; a second use ends the connection", async () => {
+    const { body: client } = await walker.register();
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+    const first = await walker.exchange(client.client_id, code);
+    const second = await walker.exchange(client.client_id, code);
+
+    expect(first.status).toBe(200);
+    expect([second.status, second.body.error]).toEqual([400, "invalid_grant"]);
+    expect((await say(first.body.access_token, "tools/list")).status).toBe(401);
+  });
+
+  it.each([
+    ["another verifier", { code_verifier: "x".repeat(43) }, "invalid_grant"],
+    ["no verifier", { code_verifier: "" }, "invalid_grant"],
+    ["another address", { redirect_uri: "https://app.example.com/other" }, "invalid_grant"],
+    ["another audience", { resource: "https://other.example.com/mcp" }, "invalid_target"],
+  ])("is worth nothing with %s", async (_name, changed, error) => {
+    const { body: client } = await walker.register();
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+
+    const { status, body } = await walker.exchange(client.client_id, code, changed);
+
+    expect([status, body.error]).toEqual([400, error]);
+  });
+
+  it("gives nothing to another client, or when it has expired", async () => {
+    const [{ body: client }, { body: other }] = [await walker.register(), await walker.register()];
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+
+    expect((await walker.exchange(other.client_id, code)).body.error).toBe("invalid_grant");
+    await expire("AuthorizationCode");
+    expect((await walker.exchange(client.client_id, code)).body.error).toBe("invalid_grant");
+  });
+
+  it("comes with the issuer and the client's own state", async () => {
+    const { body: client } = await walker.register();
+    const answer = await walker.agree(client.client_id);
+
+    expect([answer.get("iss"), answer.get("state")]).toEqual([`${url}/oauth`, "a state"]);
+  });
+});
+
+describe("a request of a client", () => {
+  it.each([
+    ["an address that it has not registered", { redirect_uri: "https://evil.example/callback" }],
+    ["an unknown client", { client_id: "nobody" }],
+    ["no client", { client_id: undefined }],
+    ["an address within the server's network as its name", { client_id: "https://127.0.0.1/client.json" }],
+    ["a name with a NUL as its client", { client_id: "\0" }],
+  ])("leads nowhere with %s", async (_name, changed) => {
+    const { body: client } = await walker.register();
+    const { status, location, text } = await walker.begin(client.client_id, changed);
+
+    expect([status, location]).toEqual([400, ""]);
+    expect(text).toContain("That did not work");
+  });
+
+  it.each([
+    ["no challenge", { code_challenge: undefined, code_challenge_method: undefined }, "invalid_request"],
+    ["a plain challenge", { code_challenge_method: "plain" }, "invalid_request"],
+    ["another audience", { resource: "https://other.example.com/mcp" }, "invalid_target"],
+    ["another kind of answer", { response_type: "token" }, "unsupported_response_type"],
+    ["nobody to be asked", { prompt: "none" }, "login_required"],
+  ])(
+    "is refused with %s, and a client on the person's machine is told; nobody is led to a site",
+    async (_name, changed, error) => {
+      const own = ["http://127.0.0.1:6/callback", "http://localhost/callback", "com.example.app:/callback"];
+      // Browsers take all of these as the first.
+      const sites = [CALLBACK, ` ${CALLBACK}`, `\t${CALLBACK}`, CALLBACK.replace("https", "H\nTTPS")];
+      const { body: client } = await walker.register({ redirect_uris: [...own, ...sites] });
+      const begin = (redirect_uri: string, mode = {}) =>
+        walker.begin(client.client_id, { ...changed, ...mode, redirect_uri });
+
+      for (const uri of own) expect((await begin(uri)).location).toMatch(new RegExp(`^${uri}[?#]error=${error}&`));
+      const modes = [{}, { response_mode: "form_post" }, { response_mode: "fragment" }];
+      for (const [site, mode] of sites.flatMap((uri) => modes.map((one) => [uri, one] as const))) {
+        const { status, location, text } = await begin(site, mode);
+        expect([status, location]).toEqual([400, ""]);
+        expect(text).toContain("cannot be answered");
+        expect(text).not.toContain(CALLBACK);
+      }
+    },
+  );
+
+  it("is answered only in the ways that the metadata names", async () => {
+    const { body: client } = await walker.register({ redirect_uris: ["http://127.0.0.1/callback"] });
+    const begin = (response_mode: string) =>
+      walker.begin(client.client_id, { redirect_uri: "http://127.0.0.1/callback", response_mode });
+
+    expect((await begin("query")).location).toContain("/oauth/connect/");
+    for (const mode of ["form_post", "fragment", "web_message", "jwt", "x"]) {
+      const { location, text } = await begin(mode);
+      expect([mode, new URL(location, url).searchParams.get("error")]).toEqual([mode, "unsupported_response_mode"]);
+      expect(text).not.toContain("<form");
+    }
+  });
+
+  it("is shown with the client's name, its destination and the requested scopes", async () => {
+    const { body: client } = await walker.register({ redirect_uris: [CALLBACK], client_name: "<b>Evil\u202e \n name" });
+    const { location } = await walker.begin(client.client_id, { scope: "memories:read" });
+    const { text, headers } = await walker.visit(location);
+
+    expect(text).toContain("<strong><bdi>&#60;b&#62;Evil name</bdi></strong> wants to use");
+    expect(text).toContain("sent back to <strong>app.example.com</strong>");
+    expect(text).toContain("Read memories");
+    expect(text).not.toContain("Store, change");
+    expect(headers.get("content-security-policy")).toContain("form-action 'self' https://app.example.com;");
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("is answered only in the browser where it began, and only once", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    const other = new OAuthWalker(url, world);
+    const stranger = await other.visit(page);
+    await other.begin(client.client_id);
+    const confused = await other.visit(page);
+
+    expect([stranger.status, confused.status]).toEqual([400, 400]);
+    expect(stranger.text).toContain("was answered or has expired");
+
+    const refused = await walker.visit(`${page}/answer`, { answer: "refuse" });
+    const back = await walker.visit(refused.location);
+    expect(back.location).toMatch(/\?error=access_denied&/);
+    expect((await walker.visit(page)).status).toBe(400);
+  });
+
+  it("asks again after a wrong code or address, and says why", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    const { email } = walker;
+    const noAddress = await walker.visit(`${page}/code`, { email: "bob" });
+    const sent = await walker.visit(`${page}/code`, { email });
+    await world.giveCode(email, CODE);
+    const wrong = await walker.visit(`${page}/answer`, { code: "00000000", answer: "allow" });
+    const right = await walker.visit(`${page}/answer`, { code: "1234 5678", answer: "allow" });
+
+    expect(noAddress.status).toBe(400);
+    expect(noAddress.text).toMatch(/role="alert">.*must be an e-mail address/);
+    expect([sent.status, sent.location]).toEqual([303, page]);
+    expect((await walker.visit(`${page}?address`)).text).not.toContain(email);
+    expect([wrong.status, right.status]).toEqual([400, 303]);
+    expect(wrong.text).toContain("This code is wrong or has expired. Try again");
+  });
+
+  it("expires", async () => {
+    const { body: client } = await walker.register();
+    const { location } = await walker.begin(client.client_id);
+    await expire("Interaction");
+
+    expect((await walker.visit(location)).status).toBe(400);
+  });
+});
