@@ -88,7 +88,7 @@ const asEnd = (value: unknown): string | undefined =>
 
 function isContainer(value: JsonObject): boolean {
   const fields = new Fields(value);
-  const isOne = fields.has([...NAMES, ...TEXTS], asKey) || fields.has([...IDS, "entitytype"], asKey);
+  const isOne = fields.has([...NAMES, ...TEXTS, "summary"], asKey) || fields.has([...IDS, "entitytype"], asKey);
   return Object.entries(value).some(([label, list]) => {
     const name = plainName(label);
     if (MEMORY_LISTS.has(name)) return isOne ? !AMBIGUOUS_LISTS.has(name) && hasObjects(list) : holdsObjects(list);
@@ -143,7 +143,9 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   // A name in the metadata is not the name of a text: several texts may have the same one.
   const isOwn = hasText(value);
   const called = fields.take(NAMES, asKey, { isOwn });
-  const found = fields.take(TEXTS, asLines);
+  const found =
+    fields.take(TEXTS, asLines) ??
+    (called === undefined ? fields.take(["summary"], asLines, { isOwn: true }) : undefined);
   const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
   const tool = toolOf(value);
@@ -181,8 +183,11 @@ const UPDATED = ["updatedat", "updatedatiso"];
 
 /** Whether its tool has deleted a record, and only still has it. */
 function isDeleted(value: JsonObject): boolean {
-  const { deleted_at: at, is_deleted: flag, state } = value;
-  return asTime(at) !== undefined || flag === true || flag === 1 || state === "deleted";
+  return Object.entries(value).some(([label, field]) => {
+    const name = plainName(label);
+    if (name === "deletedat") return asTime(field) !== undefined;
+    return name === "isdeleted" ? field === true || field === 1 : name === "state" && field === "deleted";
+  });
 }
 
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */

@@ -258,7 +258,7 @@ it("reads a backup of OpenMemory: names of apps and categories instead of ids, a
 it("says of a relationship that its memory was deleted, instead of creating it again", () => {
   const [kept, deleted] = [
     { id: "1", content: "Kept" },
-    { id: "2", content: "Gone", deleted_at: 1755684930 },
+    { id: "2", content: "Gone", deletedAt: 1755684930 },
   ];
   const graph = readText(JSON.stringify({ memories: [kept, deleted], relations: [{ from: "1", to: "2" }] }));
 
@@ -322,4 +322,24 @@ it("makes titles that people can read: without the mark of a heading, and of a t
     ["Password prompts on launch", "issue: Password prompts on launch\ncause: A script\nseverity: 2"],
   ]);
   expect(linksOf(graph)).toEqual([["Password prompts on launch", "BLOCKS", other, undefined]]);
+});
+
+it("reads a summary as the text where there is no other, also beside a list of words", () => {
+  const summary = "Ann plans the weekend";
+  const graph = readText(
+    [
+      { agent_name: "moss", entities: ["zoo", "water"], key_points: ["Zoo at 9"], summary, timestamp: "2026-06-17" },
+      { agent_name: "moss", entities: [], key_points: ["Sunny"], summary: "Asked for the weather" },
+      { name: "Ann", summary: "Keeps it" },
+    ]
+      .map((record) => JSON.stringify(record))
+      .join("\n"),
+  );
+
+  expect(Array.from(graph.notes.values(), ({ title, content, summary: own }) => [title, content, own])).toEqual([
+    ["Ann", "Ann", "Keeps it"],
+    [summary, `${summary}\n\nagent_name: moss\nentities: zoo, water\nkey_points: Zoo at 9`, undefined],
+    ["Asked for the weather", "Asked for the weather\n\nagent_name: moss\nkey_points: Sunny", undefined],
+  ]);
+  expect([leftOut(graph), [...graph.notCarried]]).toEqual([[], []]);
 });
