@@ -147,7 +147,7 @@ export function asShare(value: unknown): number | undefined {
 export function asTexts(value: unknown): string[] | undefined {
   if (typeof value === "string" && value.startsWith("[")) {
     const list = parseStrictly(value);
-    if (Array.isArray(list)) return asTexts(list);
+    if (Array.isArray(list)) return list.length === 0 ? [] : asTexts(list);
   }
   if (typeof value === "string" && value.trim() !== "") return value.split(",").map((text) => text.normalize("NFC"));
   if (!Array.isArray(value) || value.length === 0) return undefined;
@@ -156,7 +156,11 @@ export function asTexts(value: unknown): string[] | undefined {
 }
 
 /** A time in its zone, or in UTC if it has none. A date alone is its first moment. */
-const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+/** As in e-mails and HTTP: `Wed, 20 Aug 2025 10:15:30 GMT`. */
+const MAIL_TIME = /^[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[+-]\d{4})$/;
+/** Seconds or milliseconds since 1970, as text. */
+const NUMBER_TIME = /^\d{10}(?:\d{3})?(?:\.\d{1,9})?$/;
 /** Numbers up to here are seconds since 1970, larger ones milliseconds. */
 const SECONDS_MAX = 1e11;
 
@@ -169,11 +173,17 @@ export function asPast(value: unknown): Date | undefined {
   return time && time.getTime() <= Date.now() - NEW_MS ? time : undefined;
 }
 
-/** A time since 1970: text of ISO 8601, or a number of seconds or milliseconds. */
+/** A time since 1970: text as in ISO 8601, databases and e-mails, or a number of seconds or milliseconds. */
 export function asTime(value: unknown): Date | undefined {
   if (typeof value === "number") return timeOf(value > SECONDS_MAX ? value : value * 1_000);
-  const [, day, time = "00:00", zone = "Z"] = (typeof value === "string" && TIME.exec(value.trim())) || [];
-  return day === undefined ? undefined : timeOf(Date.parse(`${day}T${time}${zone.toUpperCase()}`));
+  if (typeof value !== "string") return undefined;
+  const text = value.trim();
+  if (NUMBER_TIME.test(text)) return asTime(Number(text));
+  if (MAIL_TIME.test(text)) return timeOf(Date.parse(text));
+  const [, day, time = "00:00", zone = "Z"] = TIME.exec(text) ?? [];
+  // PostgreSQL writes only the hours of a zone.
+  const whole = /^[+-]\d{2}$/.test(zone) ? `${zone}:00` : zone.toUpperCase();
+  return day === undefined ? undefined : timeOf(Date.parse(`${day}T${time}${whole}`));
 }
 
 const timeOf = (milliseconds: number): Date | undefined => {

@@ -268,6 +268,18 @@ it("says of a relationship that its memory was deleted, instead of creating it a
   ]);
 });
 
+it.each([
+  ["2025-08-20 10:15:30.123456+00", "2025-08-20T10:15:30.123Z"],
+  ["2025-08-20 10:15:30-0730", "2025-08-20T17:45:30Z"],
+  ["Wed, 20 Aug 2025 10:15:30 GMT", "2025-08-20T10:15:30Z"],
+  ["1755684930.5", "2025-08-20T10:15:30.500Z"],
+  [1_755_684_930_500, "2025-08-20T10:15:30.500Z"],
+])("takes the time %j", (written, time) => {
+  const graph = readText(JSON.stringify([{ content: "x", tags: "[]", created_at: written }]));
+
+  expect([...graph.notes.values()]).toMatchObject([{ content: "x", kept: { createdAt: new Date(time) } }]);
+});
+
 it("reads the points of Qdrant, where mem0 keeps memories", () => {
   const payload = { data: "Has a dog", hash: "b", user_id: "bob", created_at: "2025-01-03T03:04:05+00:00" };
   const points = [{ id: "21111111-2222-4333-8444-555555555551", payload, vector: null }];
