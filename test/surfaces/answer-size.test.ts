@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { AnswerBudget, AnswerTooLarge } from "../../src/operation/answer-budget.js";
 import { withinPage } from "../../src/operation/page.js";
@@ -53,6 +53,34 @@ it("reads the values of large items only once to compute how many fit into a pag
 
   expect(read / items.length).toBeLessThan(2_500);
 });
+
+it.each([
+  ["past Apollo", {}],
+  ["through Apollo", { extensions: {} }],
+])(
+  "loses no rejection when an answer is full in the middle of an object whose relation waits: %s",
+  async (_way, more) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await storeMemories(world, ann, 40, "x".repeat(50_000));
+    // It would end the process.
+    const lost = vi.fn();
+    process.on("unhandledRejection", lost);
+    onTestFinished(() => void process.off("unhandledRejection", lost));
+    const contents = Array.from({ length: 15 }, (_, number) => `c${number}: content`).join(" ");
+    const query = `{ memories(limit: 40) { memories { supersededBy { title } ${contents} } } }`;
+
+    for (let times = 0; times < 2; times++) {
+      const { status, body } = await ask(`${url}/graphql`, { key: ann.key, body: { query, ...more } });
+      expect(status).toBe(200);
+      const errors = [{ extensions: { reason: "answer_too_large" } }];
+      expect(body).toMatchObject({ data: { memories: null }, errors });
+    }
+
+    expect(lost).not.toHaveBeenCalled();
+  },
+);
 
 it("refuses a GraphQL answer whose relations multiply it, and says what to do", async () => {
   await using world = await createWorld();

@@ -109,13 +109,24 @@ async function countSettled(
 }
 
 /** @throws AnswerTooLarge when the answer is full. */
-function count<Value>(value: Value, { answer, errors }: RequestContext, info: GraphQLResolveInfo): Value {
+function count(value: unknown, { answer, errors }: RequestContext, info: GraphQLResolveInfo): unknown {
   if (errors.noRoom) throw errors.locate(errors.noRoom, info);
   try {
     answer.take(value);
-    return value;
+    return Array.isArray(value) && typeof value[0] === "object" ? untilFull(value, errors) : value;
   } catch (error) {
     throw errors.locate(error, info);
+  }
+}
+
+/**
+ * Ends a list of objects where the answer is full: the whole root field is null then. If a further item failed, too,
+ * graphql-js would forget the promises of the items before it, and one that is rejected later would end the process.
+ */
+function* untilFull(list: readonly unknown[], errors: RequestContext["errors"]): Iterable<unknown> {
+  for (const item of list) {
+    if (errors.noRoom) return;
+    yield item;
   }
 }
 
