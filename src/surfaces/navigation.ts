@@ -27,6 +27,14 @@ export const PAGE_LINKS: readonly PageLink[] = [
 
 export const HOME: PageLink = { path: "/", name: "Memory Graph", about: "Links to every page." };
 
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+  <path d="M8 24 16 8l8 16Z" fill="none" stroke="#d60590" stroke-width="2.5"/>
+  <g fill="#d60590"><circle cx="16" cy="7" r="5"/><circle cx="7" cy="24" r="5"/><circle cx="25" cy="24" r="5"/></g>
+</svg>`;
+
+/** The icon of a page's tab. A data URL, since a page's path may be below any prefix. */
+export const ICON_LINK: Html = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}" />`;
+
 /** Links are relative, so that they work behind a proxy that adds a prefix. */
 export const linkFrom = (here: string, { path }: Pick<PageLink, "path">): string =>
   `${"../".repeat(here.split("/").length - 2) || "./"}${path.slice(1)}`;

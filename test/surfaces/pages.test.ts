@@ -66,7 +66,7 @@ it("shows people a page at an unknown address, and programs the error", async ()
       return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
     };
     const [page, program] = [await read("text/html,application/xhtml+xml,*/*;q=0.8"), await read("*/*")];
-    const [, link = ""] = /href="([^"]+)"/.exec(page.text) ?? [];
+    const [, link = ""] = /<a href="([^"]+)"/.exec(page.text) ?? [];
 
     expect([path, page.status, program.status]).toEqual([path, 404, 404]);
     expect(page.type).toMatch(/^text\/html/);
@@ -194,6 +194,8 @@ describeInBrowser("pages", (browser) => {
     const readable = async (part: string) => {
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme });
+        const isDark = () => page.evaluate("document.documentElement.classList.contains('dark-mode')");
+        await expect.poll(isDark).toBe(colorScheme === "dark");
         await expect.poll(() => paleTexts(page), { message: `${part}, ${colorScheme}` }).toEqual([]);
       }
     };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Html, html } from "../../platform/html.js";
-import { navigation } from "../navigation.js";
+import { ICON_LINK, navigation } from "../navigation.js";
 
 const STYLE = `
   body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
@@ -61,6 +61,7 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
   "Content-Security-Policy": [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
+    "img-src data:",
     ["form-action 'self'", ...formsLeadTo].join(" "),
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -87,7 +88,7 @@ function wholePage(title: string, body: Html, around?: Html): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex, nofollow" />
         <title>${title} &ndash; Memory Graph</title>
-        ${STYLE_ELEMENT}
+        ${ICON_LINK} ${STYLE_ELEMENT}
       </head>
       <body class="${around ? "wide" : "narrow"}">
         ${around && html`<header>${around}</header>`}

@@ -5,7 +5,7 @@ import { type Handler, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { navigation } from "../navigation.js";
+import { ICON_LINK, navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
 /**
@@ -26,7 +26,7 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
   router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
   router.get(`${ASSETS}/start.css`, (_request, response) => cacheForever(response).type("text/css").send(STYLE));
   router.get(`${ASSETS}/start.js`, (_request, response) => cacheForever(response).type("text/javascript").send(START));
-  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]) {
+  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
     router.get(`${ASSETS}/${name}`, (_request, response) => {
       cacheForever(response).sendFile(name, { root: dirname(SWAGGER_UI), cacheControl: false, acceptRanges: false });
     });
@@ -51,7 +51,10 @@ const POLICY = [
 
 /** Starts Swagger UI without a validator on another host, and without keeping the key in the browser. */
 const START = `
-if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark-mode");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+follow();
+dark.addEventListener("change", follow);
 SwaggerUIBundle({
   dom_id: "#docs",
   url: new URL("openapi.json", document.baseURI).href,
@@ -115,7 +118,7 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Memory Graph Gateway: REST reference</title>
-<link rel="icon" type="image/png" href=".${ASSETS}/favicon-32x32.png">
+${ICON_LINK.text}
 <link rel="stylesheet" href=".${ASSETS}/swagger-ui.css">
 <link rel="stylesheet" href=".${ASSETS}/start.css">
 </head>
