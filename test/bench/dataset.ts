@@ -190,6 +190,9 @@ const RARE_MEMORIES = 20;
 /** Words that 93 of 100 of its memories have, and the older half of them. */
 export const WIDESPREAD_WORD = "gateway";
 export const OLD_WORD = "legacy";
+/** Its memories are spread over so many projects. */
+const PROJECTS = 25;
+export const projectAt = (index: number): string => `/work/project-${index % PROJECTS}`;
 
 /** Fills one graph, the first user's, with this many memories and no relationships. */
 export const fillOneGraph = (url: string, memories: number, say: (message: string) => void): Promise<void> =>
@@ -200,7 +203,8 @@ export const fillOneGraph = (url: string, memories: number, say: (message: strin
       const memory = memoryAt(index);
       const widespread = index % 100 < 93 ? ` ${capital(WIDESPREAD_WORD)}.` : "";
       const old = index < memories / 2 ? ` ${capital(OLD_WORD)}.` : "";
-      return { ...memory, content: memory.content + widespread + old, graph: 0 };
+      const context = { project_path: projectAt(index) };
+      return { ...memory, content: memory.content + widespread + old, context, graph: 0 };
     });
     const rare = Array.from({ length: RARE_MEMORIES }, (_, place) =>
       memoryId(Math.floor((place * memories) / RARE_MEMORIES)),
@@ -231,11 +235,11 @@ async function fillMemories(
 ): Promise<void> {
   await inBatches(memories, make, (rows) =>
     client.query(
-      `INSERT INTO memory (graph_id, id, type, title, content, summary, tags, importance,
+      `INSERT INTO memory (graph_id, id, type, title, content, summary, tags, importance, context,
          created_by, created_at, updated_by, updated_at)
-       SELECT graph_id, id, type, title, content, summary, tags, importance, created_by, time, created_by, time
+       SELECT graph_id, id, type, title, content, summary, tags, importance, context, created_by, time, created_by, time
        FROM json_to_recordset($1) AS made(graph_id uuid, id uuid, type text, title text, content text, summary text,
-         tags text[], importance float8, created_by uuid, time timestamptz)`,
+         tags text[], importance float8, context json, created_by uuid, time timestamptz)`,
       [rows],
     ),
   );

@@ -1,16 +1,22 @@
-import { chanceOf, oneOf, prose, rareWords, subjectWords, whole } from "./text.js";
-import { OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt } from "./dataset.js";
+import type { SearchWishes } from "../../src/features/memories/search.js";
+import { chanceOf, oneOf, prose, rareWords, subjectWords, whole, wordsByFrequency } from "./text.js";
+import { OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt, projectAt } from "./dataset.js";
 
 /** A query and the options of the search. */
-export interface SearchQuestion {
+export interface SearchQuestion extends Partial<SearchWishes> {
   readonly name: string;
   readonly query: string;
-  readonly minImportance?: number;
-  readonly createdAfter?: Date;
-  readonly types?: string[];
-  readonly tags?: string[];
-  readonly limit?: number;
+  /** Only memories of these shares of the graph by age: from 0 for the oldest to 1 for the newest. */
+  readonly aged?: readonly [number, number];
 }
+
+/** What a search may cost in graphs of up to so many memories: milliseconds of PostgreSQL's CPU. */
+export const GATES = [
+  { memories: 100_000, median: 30, worst: 60 },
+  { memories: 1_000_000, median: 120, worst: 250 },
+] as const;
+/** The same for a rare word in a graph of any size. */
+export const RARE_GATE = { median: 2, worst: 60 };
 
 const chance = chanceOf(11, 0);
 const words = (count: number): string[] => subjectWords(chance, count);
@@ -26,7 +32,47 @@ const longWords = (count: number): string[] =>
 const sentence = (): string => prose(chance, 9).replace(".", "").split(".")[0] ?? "";
 const seldom = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_000));
 /** The most common words of the texts, which hardly anybody searches for alone. */
-const COMMON = "request server cache query client error retry timeout index connection table token release build test";
+const COMMON = wordsByFrequency(15).join(" ");
+const THREE = wordsByFrequency(3).join(" ");
+
+type TagsMatch = NonNullable<SearchWishes["tagsMatch"]>;
+const anyOf = (tags: string[]) => ({ tags, tagsMatch: "any" as TagsMatch });
+
+/** What many memories match, each with every filter. */
+const WIDE_QUERIES: Readonly<Record<string, string>> = {
+  "a common word": "request",
+  "the three most common words": THREE,
+  "the same as a phrase": `"${THREE}"`,
+  "15 common words": COMMON,
+  "15 quoted common words": `"${COMMON}"`,
+  "a word of 93 in 100": WIDESPREAD_WORD,
+  "a sign": ".",
+  "60 words": words(60).join(" "),
+};
+
+/** Filters that pass few, some and most memories, near to each other and far apart. */
+const FILTERS: Readonly<Record<string, Partial<SearchQuestion>>> = {
+  "importance of 1 in 100": { minImportance: 0.99 },
+  "importance of 3 in 100": { minImportance: 0.97 },
+  "importance of 1 in 10": { minImportance: 0.9 },
+  "importance of 1 in 3": { minImportance: 0.67 },
+  "a project of 1 in 25": { project: projectAt(3) },
+  "the oldest 5 in 100": { aged: [0, 0.05] },
+  "5 in 100 in the middle": { aged: [0.5, 0.55] },
+  "the newest 5 in 100": { aged: [0.95, 1] },
+  "a type of 1 in 8": { types: ["task"] },
+  "two types": { types: ["task", "fix"] },
+  "50 types": { types: [...wordsByFrequency(46), "task", "fix", "error", "problem"] },
+  "any of 50 common tags": anyOf(wordsByFrequency(50)),
+  "any of 50 other tags": anyOf(wordsByFrequency(50, 100)),
+  "any of 50 tags, importance of 1 in 20": { ...anyOf(wordsByFrequency(50)), minImportance: 0.95 },
+  "a type, importance of 1 in 10": { types: ["task"], minImportance: 0.9 },
+  "a project, a type": { project: projectAt(3), types: ["task"] },
+};
+
+const filtered: readonly SearchQuestion[] = Object.entries(WIDE_QUERIES).flatMap(([name, query]) =>
+  Object.entries(FILTERS).map(([filter, wishes]) => ({ name: `${name}; ${filter}`, query, ...wishes })),
+);
 
 /** Likely queries, then hostile ones. */
 export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
@@ -44,7 +90,13 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a word of the older half", query: OLD_WORD },
   { name: "both", query: `${WIDESPREAD_WORD} ${OLD_WORD}` },
   { name: "two common words", query: "request server" },
+  { name: "the three most common words", query: THREE },
+  { name: "the same as a phrase", query: `"${THREE}"` },
+  { name: "the same, explained", query: THREE, explain: true, limit: 50 },
+  { name: "the same, expired ones too", query: THREE, expired: null },
   { name: "a common word, 1,000 hits", query: "request", limit: 1_000 },
+  { name: "a common word, the last page", query: "request", offset: 980 },
+  { name: "a word of 93 in 100, 1,000 hits", query: WIDESPREAD_WORD, limit: 1_000 },
   { name: "15 common words", query: COMMON },
   { name: "60 words", query: words(60).join(" ") },
   { name: "60 words of sentences", query: prose(chance, 60) },
@@ -66,6 +118,9 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a word of 93 in 100, filtered to few", query: WIDESPREAD_WORD, minImportance: 1 },
   { name: "a word of the older half, filtered to newer", query: OLD_WORD, createdAfter: new Date("2029-12-31") },
   { name: "15 quoted common words", query: `"${COMMON}"` },
+  { name: "negated words", query: "-request -server" },
+  { name: "500 Chinese characters, filtered", query: "服务器无法建立连接池".repeat(50), minImportance: 0.95 },
   { name: "three words in one", query: words(3).join("") },
   { name: "six times three words in one", query: Array.from({ length: 6 }, () => words(3).join("")).join(" ") },
+  ...filtered,
 ];

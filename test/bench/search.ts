@@ -5,7 +5,8 @@ import type { Statement } from "../../src/platform/database.js";
 import { built } from "./built.js";
 import { median } from "./measure.js";
 import { openSearchGraph } from "./search-graphs.js";
-import { SEARCH_QUESTIONS, type SearchQuestion } from "./search-queries.js";
+import { memoryAt } from "./dataset.js";
+import { GATES, RARE_GATE, SEARCH_QUESTIONS, type SearchQuestion } from "./search-queries.js";
 
 const { findMemories } =
   await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
@@ -40,7 +41,7 @@ export async function benchSearch(
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     try {
-      results.set(memories, await measureQuestions(client, graphId));
+      results.set(memories, await measureQuestions(client, graphId, memories));
     } finally {
       await client.end();
     }
@@ -48,7 +49,7 @@ export async function benchSearch(
   return results;
 }
 
-async function measureQuestions(client: pg.Client, graphId: string): Promise<SearchCost[]> {
+async function measureQuestions(client: pg.Client, graphId: string, memories: number): Promise<SearchCost[]> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const pid = rows[0]?.pid ?? 0;
   const run = async <Row, Values extends object>({ name, text, names }: Statement<Values, Row>, values: Values) => {
@@ -57,7 +58,7 @@ async function measureQuestions(client: pg.Client, graphId: string): Promise<Sea
   };
   const costs = [await measureYardstick(client, pid)];
   for (const question of SEARCH_QUESTIONS) {
-    const wishes = wishesOf(question);
+    const wishes = wishesOf(question, memories);
     const times: number[] = [];
     let hits = 0;
     for (let time = -WARM_UP; time < TIMES; time++) {
@@ -81,10 +82,13 @@ async function measureYardstick(client: pg.Client, pid: number): Promise<SearchC
   return { name: YARDSTICK_NAME, hits: 0, median: median(times), worst: Math.max(...times) };
 }
 
-const wishesOf = ({ name: _name, limit = 20, ...wishes }: SearchQuestion): SearchWishes => ({
-  ...{ offset: 0, explain: false, withText: true, limit, expired: new Date() },
+const wishesOf = ({ name: _name, aged, ...wishes }: SearchQuestion, memories: number): SearchWishes => ({
+  ...{ offset: 0, explain: false, withText: true, limit: 20, expired: new Date() },
+  ...(aged && { createdAfter: timeAt(aged[0] * memories), createdBefore: timeAt(aged[1] * memories) }),
   ...wishes,
 });
+
+const timeAt = (index: number): Date => new Date(memoryAt(Math.round(index)).time);
 
 /** How long a process has run, by the scheduler's own count; the other counters are in hundredths of a second. */
 const cpuMs = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
@@ -97,10 +101,15 @@ export function tableOfCosts(results: ReadonlyMap<number, readonly SearchCost[]>
   ];
   const rows = [YARDSTICK_NAME, ...SEARCH_QUESTIONS.map(({ name }) => name)].map((name) => {
     const costs = sizes.map((size) => results.get(size)?.find((cost) => cost.name === name));
-    return [
-      name,
-      ...costs.flatMap((cost) => [String(cost?.hits), `${cost?.median.toFixed(1)}`, `${cost?.worst.toFixed(1)}`]),
-    ];
+    return [name, ...costs.flatMap((cost, place) => (cost ? cellsOf(cost, sizes[place] ?? 0) : ["", "", ""]))];
   });
   return tableOf(head, rows);
+}
+
+/** Costs above the gate are marked. */
+function cellsOf({ name, hits, median: usual, worst }: SearchCost, size: number): string[] {
+  const gate = name === SEARCH_QUESTIONS[0]?.name ? RARE_GATE : GATES.find(({ memories }) => size <= memories);
+  const mark = (cost: number, most = Infinity) =>
+    `${cost.toFixed(1)}${name !== YARDSTICK_NAME && cost > most ? " !" : ""}`;
+  return [String(hits), mark(usual, gate?.median), mark(worst, gate?.worst)];
 }

@@ -111,6 +111,10 @@ const FIRST_SUBJECT = FUNCTION_WORDS.split(/\s+/).length;
 export const subjectWords = (chance: Chance, count: number): string[] =>
   Array.from({ length: count }, () => word(chance, FIRST_SUBJECT));
 
+/** Words with a meaning of their own by frequency: this many, after the first ones. */
+export const wordsByFrequency = (count: number, after = 0): string[] =>
+  VOCABULARY.slice(FIRST_SUBJECT + after, FIRST_SUBJECT + after + count);
+
 /** Sentences with this many words in all. */
 export function prose(chance: Chance, words: number): string {
   const sentences: string[] = [];
