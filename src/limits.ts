@@ -187,15 +187,16 @@ export const LIMITS = {
      * bytes for each memory of the graph: then more is read, up to a maximum.
      */
     readBytes: 600_000,
-    readBytesPerLookUp: 0.5,
+    readBytesPerLookUp: 2,
     readBytesMost: 4_000_000,
     /**
      * The newest and the oldest memories, which are read before the index where so many times more memories match, and
-     * bytes of their words for each memory of the graph.
+     * bytes of their words for each memory of the graph; with types, tags or filters, for each memory that is read.
      */
-    walkedRows: 8_000,
+    walkedRows: 12_000,
     walkedForMatches: 16,
     walkedBytesPerMemory: 16,
+    walkedBytesPerRow: 1_600,
     /** Memories that are looked at if the search has filters on importance or dates, which are not in the index. */
     examined: 12_000,
     /** Adjacent words of the query that are searched as pairs, and the best hits in which they are searched. */

@@ -1,7 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { type MemoryFilterInput, expiryFor, filterValues } from "./memory-filter.js";
 import { narrowedMemories } from "./narrowed-statement.js";
-import { narrowingQueries } from "./search-plan.js";
+import { narrowingQueries } from "./search-narrowing.js";
 import { narrowingOf } from "./search.js";
 import { all } from "./search-tsquery.js";
 

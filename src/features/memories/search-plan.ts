@@ -1,5 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { type Concept, type Concepts, type FoundName, type Variant, isCounted, sum } from "./search-concepts.js";
+import { type Narrowing, type Wide, alternativesOf, isWide, wideOf } from "./search-narrowing.js";
 import type { SearchQuery } from "./search-query.js";
 import {
   MARKS,
@@ -15,15 +16,7 @@ import {
   variantsQuery,
 } from "./search-tsquery.js";
 import { TUNING } from "./search-tuning.js";
-
-/** The types and tags to which a search is narrowed; an empty list does not narrow it. */
-export interface Narrowing {
-  readonly types: readonly string[];
-  readonly tags: readonly string[];
-  readonly anyTag: boolean;
-  /** Whether there are filters that the index of the search does not have, on importance, dates or the project. */
-  readonly isFiltered: boolean;
-}
+import { type Expectation, type SearchBounds, type Walk, walkFor } from "./search-walk.js";
 
 /** The look-ups in the index: gates find the candidates, scans score them. */
 export interface Plan {
@@ -45,33 +38,16 @@ export interface Plan {
   readonly shareMin: number;
   /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
   readonly readBytes: number;
+  readonly wide: Wide;
   readonly walk: Walk;
 }
 
-/** How many of the newest and oldest memories are read before the index. */
-interface Walk {
-  readonly newest: number;
-  readonly oldest: number;
-  /** How many bytes of their words are read. */
-  readonly bytes: number;
-  /** For each gate, whether what is found there may suffice. */
-  readonly suffices: readonly boolean[];
-}
-
-/** How much a search looks at: `LIMITS.search`, except in a test that compares it with a search without bounds. */
-export type SearchBounds = {
-  readonly [
-    Name in "concepts" | "commonConcepts" | "candidates" | "commonCandidates" | "readBytes" | "walkedRows"
-  ]: number;
-};
-
-interface Gate {
+interface Gate extends Expectation {
   readonly query: string;
   /** What a memory must match besides. PostgreSQL looks it up only for what matches `query`. */
   readonly further: string | null;
-  readonly limit: number;
-  /** How many memories should match; null if this is not known. */
-  readonly expected: number | null;
+  /** The gate that finds all that this one finds, from 1; 0 if there is none. */
+  readonly within: number;
 }
 
 /** The points that candidates of a gate get for a concept in a place. Without a query, all candidates get them. */
@@ -89,13 +65,6 @@ interface Scan {
 const FULL_ENOUGH = 2;
 /** Of so many words a memory must have, PostgreSQL looks up the others only if it has these. */
 const FIRST_PARTS = 3;
-/** How many times more memories are read than should be needed: so either half suffices if the other has no hits. */
-const WALK_MARGIN = 2.2;
-/** Memories that pass a filter are read first if so many times more memories, or fewer, match the words. */
-const COMMON_IF_FILTERED = 16;
-/** Of the memories that may be read, this share if there are filters: these memories are far apart. */
-const WALKED_IF_FILTERED = 0.25;
-
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
 /**
@@ -119,7 +88,8 @@ export function planSearch(
     .toSorted((one, other) => documentsOf(one) - documentsOf(other));
   const words = sure.map((concept) => conceptQuery(concept));
   const whole = all(words);
-  const narrow = (...parts: string[]): Gate => gateOf(parts, narrowing, { limit: bounds.candidates, expected: null });
+  const narrow = (...parts: string[]): Gate =>
+    gateOf(parts, narrowing, { limit: bounds.candidates, expected: null, within: 0 });
   const wholeGate: Gate = { ...narrow(...words), expected: expectedWith(sure, memories) };
   const given = (gate: number, worthOf = bestWorth) =>
     scored.flatMap((concept) => (concept.isExtra ? [] : [givenBy(concept, gate, TEXT, worthOf(concept))]));
@@ -135,7 +105,8 @@ export function planSearch(
     const { readBytesPerLookUp, readBytesMost } = LIMITS.search;
     const inLarge = Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp);
     const readBytes = Math.max(bounds.readBytes, inLarge);
-    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp, readBytes, walk };
+    const wide = wideOf(gates, narrowing, memories);
+    return { scored, pairs, names, shareMin, gates, isFirstSpared: false, scans: lookedUp, readBytes, wide, walk };
   };
   if (isPhrase) return plan([wholeGate], [...given(1), ...scans(1, scored, [TITLE, TAG])]);
   if (rare.length > 0) {
@@ -176,7 +147,10 @@ export function planSearch(
   // One memory hardly ever has so many words, and it is costly to look for them all in titles too.
   if (required.length > telling.length)
     return plan([wholeGate, rarestOnes], [...given(1), ...plainly(2, [TITLE, TEXT])]);
-  const inFull = plan([wholeGate, some(titled, whole)], [...given(1), ...given(2), ...plainly(2, [TITLE])]);
+  const inFull = plan(
+    [wholeGate, { ...some(titled, whole), within: 1 }],
+    [...given(1), ...given(2), ...plainly(2, [TITLE])],
+  );
   // If so many memories should have all words, one that lacks a word is not among the best.
   if (expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates) return inFull;
   return plan([...inFull.gates, rarestOnes], [...inFull.scans, ...plainly(3, [TITLE, TEXT])]);
@@ -193,41 +167,17 @@ const expectedWith = (concepts: readonly Concept[], memories: number): number =>
 function gateOf(
   parts: readonly string[],
   narrowing: Narrowing,
-  given: { readonly limit: number; readonly expected: number | null },
+  given: Pick<Gate, "limit" | "expected" | "within">,
 ): Gate {
-  const conditions = [...parts, ...narrowingQueries(narrowing)];
-  const first = Math.min(parts.length, FIRST_PARTS, Math.max(1, conditions.length - 1));
+  const [wide, narrow] = [
+    alternativesOf(narrowing).some(isWide),
+    alternativesOf(narrowing).filter((some) => !isWide(some)),
+  ];
+  const conditions = [...parts, ...narrow.map(any)];
+  // Wide ones come second, too.
+  const first = Math.min(parts.length, FIRST_PARTS, Math.max(1, wide ? conditions.length : conditions.length - 1));
   const further = conditions.slice(first);
   return { query: all(conditions.slice(0, first)), further: further.length > 0 ? all(further) : null, ...given };
-}
-
-/**
- * How many memories to read before the index, which takes as long as many memories match: the newest and the oldest,
- * where these should have as many hits as a gate wants; or the newest that pass the filters, where few pass.
- */
-function walkFor(
-  gates: readonly Gate[],
-  { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
-): Walk {
-  const { walkedBytesPerMemory, walkedForMatches } = LIMITS.search;
-  const needed = ({ limit, expected }: Gate): number => {
-    const matches = Math.max(1, expected ?? 0);
-    const isCommon = matches * COMMON_IF_FILTERED >= memories;
-    const rows = narrowing.isFiltered
-      ? isCommon
-        ? Math.ceil(bounds.walkedRows * WALKED_IF_FILTERED)
-        : Infinity
-      : Math.ceil((WALK_MARGIN * limit * memories) / matches);
-    return rows <= bounds.walkedRows && rows * walkedForMatches <= matches ? rows : 0;
-  };
-  const rows = Math.max(...gates.map(needed));
-  const newest = narrowing.isFiltered ? rows : Math.ceil(rows / 2);
-  return {
-    newest,
-    oldest: narrowing.isFiltered ? 0 : newest,
-    bytes: memories * walkedBytesPerMemory,
-    suffices: gates.map((gate) => gate.expected === null || needed(gate) > 0),
-  };
 }
 
 interface Scored extends Concept {
@@ -251,15 +201,6 @@ function rareAmong(rarest: readonly Concept[], candidates: number): Concept[] {
 function sureVariants({ variants }: Concept): readonly Variant[] {
   const known = variants.filter(({ way }) => way !== "beginning");
   return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
-}
-
-/** The queries of the index for a narrowing; a memory must match all of them. */
-export function narrowingQueries({ types, tags, anyTag }: Narrowing): string[] {
-  const tagged = tags.map((tag) => quote(`=${tag}`));
-  return [
-    ...(types.length > 0 ? [any(types.map((type) => quote(`:${type}`)))] : []),
-    ...(anyTag && tagged.length > 0 ? [any(tagged)] : tagged),
-  ];
 }
 
 function pairsOf(concepts: readonly Concept[]): string[] {
@@ -338,7 +279,7 @@ export function planLiterally(
   const mark = signs.length > 0 ? TEXT : TITLE;
   // Of what is not counted, most memories may have it.
   const expected = signs.some(isCounted) ? 0 : memories;
-  const gate = gateOf([conceptQuery(concept, mark)], narrowing, { limit: bounds.candidates, expected });
+  const gate = gateOf([conceptQuery(concept, mark)], narrowing, { limit: bounds.candidates, expected, within: 0 });
   const points = { concept: 0, points: TUNING.places.text, share: 1, inTitle: false };
   return {
     scored: [concept],
@@ -349,6 +290,7 @@ export function planLiterally(
     isFirstSpared: false,
     scans: [{ ...points, gate: 1, query: null }],
     readBytes: bounds.readBytes,
+    wide: wideOf([gate], narrowing, memories),
     walk: walkFor([gate], { narrowing, memories, bounds }),
   };
 }

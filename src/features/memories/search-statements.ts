@@ -32,8 +32,13 @@ export const searchHits = defineStatement({
     graphId: "uuid",
     gates: "text[]",
     furtherWords: listOf<string | null>(),
+    within: "int4[]",
     limits: "int4[]",
     walks: "bool[]",
+    wide: "text?",
+    compares: "bool[]",
+    types: "text[]?",
+    tags: "text[]?",
     phrases: "text[]?",
     scanGates: "int4[]",
     concepts: "int4[]",
@@ -74,8 +79,8 @@ export const searchHits = defineStatement({
     newer: "json?",
   },
   text: `
-    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :limits, :walks, :phrases, :scanGates, :concepts, :scans, :points, :shares,
-      :inTitle, :pairs, :names, :nameShares, :queryLength, :tuning, :limit, :offset, :examined,
+    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types, :tags, :phrases, :scanGates, :concepts, :scans,
+      :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength, :tuning, :limit, :offset, :examined,
       :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });
 

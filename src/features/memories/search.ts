@@ -4,10 +4,12 @@ import { type MemoryFilterInput, TagsMatch, filterValues, tagsAskedFor } from ".
 import { type Concept, literalConcept, resolve } from "./search-concepts.js";
 import { matchesOf, possibilitiesOf } from "./search-explain.js";
 import type { SearchMatch } from "./search-match.js";
-import { type Narrowing, type Plan, type SearchBounds, planLiterally, planSearch } from "./search-plan.js";
+import type { Narrowing } from "./search-narrowing.js";
+import { type Plan, planLiterally, planSearch } from "./search-plan.js";
 import { readQuery } from "./search-query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { TUNING } from "./search-tuning.js";
+import { PROBED_MARGIN, type SearchBounds } from "./search-walk.js";
 
 /** Matches are counted up to this number, and no page goes beyond it. */
 export const TOTAL_MAX = LIMITS.search.ranked;
@@ -112,7 +114,7 @@ export const narrowingOf = ({ types, tags, tagsMatch, ...filters }: Partial<Memo
 });
 
 function hitValues(
-  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes, walk }: Plan,
+  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes, wide, walk }: Plan,
   phrases: readonly string[],
   wishes: SearchWishes,
 ) {
@@ -134,12 +136,22 @@ function hitValues(
     walk.oldest,
     walk.bytes,
     nameBytes,
+    walk.shareMost,
+    walk.shareLeast,
+    PROBED_MARGIN,
+    Number(walk.isFiltered),
+    wide.shareLeast,
   ];
   return {
     gates: gates.map(({ query }) => query),
     furtherWords: gates.map(({ further }) => further),
+    within: gates.map((gate) => gate.within),
     limits: gates.map((gate) => gate.limit),
     walks: walk.suffices,
+    wide: wide.query,
+    compares: [...wide.compares],
+    types: wide.types && [...wide.types],
+    tags: wide.tags && [...wide.tags],
     phrases: phrases.length > 0 ? phrases : null,
     scanGates: scans.map(({ gate }) => gate),
     concepts: scans.map(({ concept }) => concept),

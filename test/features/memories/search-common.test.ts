@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { TagsMatch } from "../../../src/features/memories/memory-filter.js";
 import { findMemories } from "../../../src/features/memories/search.js";
 import { LIMITS } from "../../../src/limits.js";
 import { type Statement, inOrder } from "../../../src/platform/statement.js";
@@ -54,6 +55,9 @@ async function commonGraph(world: World, changes: Readonly<Record<string, string
       const found = hits.map(({ id }) => rows.findIndex((row) => row.id === id)).toSorted((one, other) => one - other);
       return { found, total, indexed: (await indexed()) - before };
     },
+    /** Has the graph seem so many times larger. */
+    count: (times: number) =>
+      client.query("UPDATE lexicon SET documents = documents * $2 WHERE graph_id = $1", [graphId, times]),
     [Symbol.dispose]: () => client.release(),
   };
 }
@@ -125,10 +129,59 @@ it("finds all that pass a filter where few do, without the index", async () => {
     });
   }
   // More pass than are read: the newest of them, more than would be found among as many that match.
-  const few = await graph.find("usual", { minImportance: 1 }, { ...BOUNDS, walkedRows: 24 });
+  const few = await graph.find("usual", { minImportance: 1 }, { ...BOUNDS, walkedRows: 18 });
   expect(few).toEqual({ found: numbers(1000, 7).slice(-6), total: 6, indexed: 0 });
-  // Most pass: the index finds them.
-  expect((await graph.find("usual", { minImportance: 0.1 })).indexed).toBeGreaterThan(0);
+  // Most pass: those that are read suffice, or the index finds more.
+  expect(await graph.find("usual", { minImportance: 0.1 })).toMatchObject({ total: BOUNDS.candidates, indexed: 0 });
+  expect(await graph.find("usual", { minImportance: 0.1 }, { ...BOUNDS, walkedRows: 90 })).toMatchObject({
+    total: BOUNDS.candidates,
+    indexed: expect.toSatisfy((rows: number) => rows > 0),
+  });
+});
+
+it("finds what dates let pass, wherever in the graph it is", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, { "created_at = '2020-01-01'::timestamptz + n * interval '1 hour'": "true" });
+  const at = (n: number) => new Date(Date.UTC(2020, 0, 1, n));
+
+  for (const [first, end] of [
+    [9_500, MEMORIES],
+    [6_000, 6_500],
+    [0, 500],
+  ] as const) {
+    const { found, total } = await graph.find("usual", { createdAfter: at(first), createdBefore: at(end) });
+    expect(total, `${first}`).toBe(BOUNDS.candidates);
+    expect(found.every((n) => n >= first && n < end)).toBe(true);
+  }
+  const few = await graph.find("usual", { createdAfter: at(6_000), createdBefore: at(6_010) });
+  expect(few.found).toEqual(Array.from({ length: 10 }, (_, n) => 6_000 + n));
+});
+
+it("finds memories with any of many tags, however many have one", async () => {
+  await using world = await createWorld({ fresh: true });
+  using graph = await commonGraph(world, {
+    "tags = '{common}'": "n % 3 = 0",
+    "tags = '{rare}'": "n % 1000 = 500",
+  });
+  const anyOf = (tag: string) => ({
+    tags: [tag, ...Array.from({ length: 49 }, (_, n) => `other${n}`)],
+    tagsMatch: TagsMatch.ANY,
+  });
+  const multiples = Array.from({ length: BOUNDS.candidates }, (_, n) => 3 * n);
+  const rare = Array.from({ length: 10 }, (_, n) => 500 + 1_000 * n);
+  const noWalk = { ...BOUNDS, walkedRows: 0 };
+
+  expect(await graph.find("usual", anyOf("rare"))).toMatchObject({ found: rare, total: 10 });
+  expect(await graph.find("usual", anyOf("common"))).toMatchObject({ total: BOUNDS.candidates, indexed: 0 });
+  const lookedUp = await graph.find("usual", anyOf("common"), noWalk);
+  expect(lookedUp.found).toEqual(multiples);
+  // In a large graph, they are first compared with what has the words, as the index finds all that have. Here most of
+  // these have none, since what was changed is stored behind.
+  await graph.count(100);
+  const compared = await graph.find("usual", anyOf("common"), noWalk);
+  expect(compared.found).toEqual(multiples);
+  expect(compared.indexed).toBeGreaterThan(lookedUp.indexed);
+  expect((await graph.find("usual", anyOf("rare"), noWalk)).found).toEqual(rare);
 });
 
 it("leaves out what has expired, and counts nothing twice if hardly anything is left", async () => {
