@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { callTool } from "../support/mcp.js";
 import { memoriesTitled } from "../support/memories.js";
@@ -147,6 +148,14 @@ it.each([
   const { types: read } = readArguments({ types }, [list], { isReading: true });
 
   expect(Array.isArray(read) ? read : [read]).toEqual([types]);
+});
+
+it("looks for no other names where more are unknown than there are inputs", () => {
+  const field = { ...{ name: "id", description: "", required: true, nullable: false }, schema: { type: "string" } };
+  const args = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`memory_id_of_${index}`, ""]));
+
+  expect(nameArguments({ memory_id: "1" }, [field])).toEqual({ id: "1" });
+  expect(nameArguments(args, [field])).toBe(args);
 });
 
 it("leaves a list unchanged that has more items than are allowed", () => {

@@ -25,15 +25,16 @@ const SYNONYMS: Readonly<Record<string, string>> = { source: "from", target: "to
  */
 export function nameArguments(args: Arguments, fields: readonly PlainField[]): Arguments {
   const known = new Set(fields.map(({ name }) => name));
-  const free = fields.map(({ name }) => name).filter((name) => !Object.hasOwn(args, name));
   const unknown = Object.keys(args).filter((name) => !known.has(name));
+  // Each is compared with all others; so many are no other forms of names.
+  if (unknown.length === 0 || unknown.length > fields.length) return args;
+  const free = fields.map(({ name }) => name).filter((name) => !Object.hasOwn(args, name));
   const meant = (name: string): string => {
     const core = coreOf(name);
     const [field, ...others] = free.filter((one) => coreOf(one) === core);
     const isOnly = others.length === 0 && unknown.filter((one) => coreOf(one) === core).length === 1;
     return field !== undefined && isOnly ? field : name;
   };
-  if (unknown.length === 0) return args;
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [known.has(name) ? name : meant(name), value]));
 }
 
