@@ -204,8 +204,8 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
     };
   },
   expect(model, { user }, { ids, all = false, dropRelationships = false }) {
-    const team = model.teamOf(user) ?? refuse("not_found", "no_team");
     if (all === (ids !== undefined)) refuse("bad_request");
+    const team = model.teamOf(user) ?? refuse("not_found", "no_team");
     const own = model.memoriesIn(user.personal);
     const meant = (ids ?? []).map((id) => model.memoryCalled(user.personal, id) ?? refuse("not_found"));
     const moved = all ? own : own.filter((each) => meant.includes(each));
