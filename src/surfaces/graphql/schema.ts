@@ -113,33 +113,51 @@ function count(value: unknown, { answer, errors }: RequestContext, info: GraphQL
   if (errors.noRoom) throw errors.locate(errors.noRoom, info);
   try {
     answer.take(value);
-    return Array.isArray(value) && typeof value[0] === "object" ? untilFull(value, errors) : value;
+    return isListOfObjects(value) ? untilFull(value, errors) : value;
   } catch (error) {
     throw errors.locate(error, info);
   }
 }
 
+const isListOfObjects = (value: unknown): value is readonly object[] =>
+  Array.isArray(value) && typeof value[0] === "object";
+
 /**
  * Ends a list of objects where the answer is full: the whole root field is null then. If a further item failed, too,
  * graphql-js would forget the promises of the items before it, and one that is rejected later would end the process.
  */
-function* untilFull(list: readonly unknown[], errors: RequestContext["errors"]): Iterable<unknown> {
+function* untilFull(list: readonly object[], errors: RequestContext["errors"]): Iterable<object> {
   for (const item of list) {
     if (errors.noRoom) return;
     yield item;
   }
 }
 
-/**
- * Reads a field that needs no resolver. Only lists, objects and strings count: a number is no larger than its name. An
- * object in place of a scalar is JSON, which counts as its text.
- */
+/** Reads a field that needs no resolver. */
 export const resolvePlainField: Resolve = (source, _args, context, info) => {
-  const value = source[info.fieldName];
-  const isJson = typeof value === "object" && value !== null && isJsonObject(getNullableType(info.returnType));
-  if (isJson) count(JSON.stringify(value), context, info);
-  return typeof value === "string" || typeof value === "object" ? count(value, context, info) : value;
+  try {
+    return countPlain(source[info.fieldName], getNullableType(info.returnType), context);
+  } catch (error) {
+    throw context.errors.locate(error, info);
+  }
 };
+
+/**
+ * Counts the value of a field that needs no resolver, and returns it. Only lists, objects and strings count: a number
+ * is no larger than its name. An object in place of a scalar is JSON, which counts as its text.
+ * @throws AnswerTooLarge, or the error of an earlier field for which there was no room.
+ */
+export function countPlain(
+  value: unknown,
+  type: GraphQLNullableType | undefined,
+  { answer, errors }: Pick<RequestContext, "answer" | "errors">,
+): unknown {
+  if (typeof value !== "string" && typeof value !== "object") return value;
+  if (errors.noRoom) throw errors.noRoom;
+  if (typeof value === "object" && value !== null && type && isJsonObject(type)) answer.take(JSON.stringify(value));
+  answer.take(value);
+  return isListOfObjects(value) ? untilFull(value, errors) : value;
+}
 
 const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
 

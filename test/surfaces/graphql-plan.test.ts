@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { GraphQLObjectType, type GraphQLSchema, buildSchema, execute, parse } from "graphql";
+import { expect, it, vi } from "vitest";
+import { AnswerBudget } from "../../src/operation/answer-budget.js";
+import { Failure } from "../../src/operation/failure.js";
+import type { RequestContext } from "../../src/surfaces/graphql/context.js";
+import { executePlan } from "../../src/surfaces/graphql/execute-plan.js";
+import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
+import { planOf } from "../../src/surfaces/graphql/plan.js";
+import { resolvePlainField } from "../../src/surfaces/graphql/schema.js";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const NODE = "text: String  must: String!  number: Int!  texts: [String!]  maybe: [Int]  one: Node  sure: Node!";
+// No item that may wait is in a list that may not have null: graphql-js forgets its promise when another item fails.
+const LISTS = "plain: [Plain!]  gaps: [Node]  all: [Node]!  later: Node  laterAll: [Node]  given(value: Int = 3): Int";
+const SCHEMA = `
+  type Query { ${NODE} ${LISTS} }
+  type Mutation { ${NODE} ${LISTS} }
+  type Node { ${NODE} ${LISTS} }
+  type Plain { text: String  must: String!  number: Int! }
+  union Either = Node
+  extend type Query { either: Either }`;
+
+class NotHere extends Failure {
+  readonly kind = "not_found";
+}
+
+/** Fields that resolvers answer, at once or later; all others are read from their object. */
+function schemaWithResolvers(): GraphQLSchema {
+  const schema = buildSchema(SCHEMA);
+  for (const name of ["Query", "Mutation", "Node"]) {
+    const fields = (schema.getType(name) as GraphQLObjectType).getFields();
+    const read = (source: unknown, field: string) => (source as Record<string, unknown> | undefined)?.[field] ?? null;
+    const wait = async (source: unknown, field: string) => {
+      const value = read(source, field);
+      await Promise.resolve();
+      if (value instanceof NotHere) throw value;
+      return value;
+    };
+    Object.assign(fields["later"] ?? {}, { resolve: (source: unknown) => wait(source, "later") });
+    Object.assign(fields["laterAll"] ?? {}, { resolve: (source: unknown) => wait(source, "laterAll") });
+    Object.assign(fields["given"] ?? {}, { resolve: (_source: unknown, { value }: { value: number }) => value });
+    if (name === "Node") continue;
+    for (const field of Object.values(fields)) field.resolve ??= () => read(rootOf.get(schema), field.name);
+  }
+  return schema;
+}
+const rootOf = new WeakMap<GraphQLSchema, object>();
+
+const PLAIN = "plain { must text number }";
+const leaf = fc.constantFrom(
+  "text",
+  "must",
+  "number",
+  "texts",
+  "maybe",
+  "given",
+  "given(value: 5)",
+  "__typename",
+  PLAIN,
+);
+const branch = fc.constantFrom("one", "sure", "gaps", "all", "later", "laterAll");
+const alias = fc.constantFrom("", "", "", "a: ", "b: ");
+const { selection } = fc.letrec<{ selection: string; set: string }>((tie) => ({
+  selection: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.tuple(alias, leaf).map((parts) => parts.join("")),
+    fc.tuple(alias, branch, tie("set")).map((parts) => parts.join("")),
+    tie("set").map((set) => `... on Node ${set}`),
+    fc.constant("...Some"),
+  ),
+  set: fc.array(tie("selection"), { minLength: 1, maxLength: 4 }).map((all) => ` { ${all.join(" ")} }`),
+}));
+
+/** A value of any field, right or wrong: also null, errors, promises and too much. */
+const { node } = fc.letrec<{ node: object }>((tie) => {
+  const short = fc.constantFrom<unknown>("a", "b", "c", null, 7, {}, new NotHere("gone"));
+  const text = fc.oneof({ weight: 40, arbitrary: short }, { weight: 1, arbitrary: fc.constant("x".repeat(3_000_000)) });
+  const mayFail = (value: fc.Arbitrary<unknown>) => fc.oneof({ weight: 6, arbitrary: value }, text);
+  const inner = fc.oneof({ maxDepth: 3 }, fc.constant(null), tie("node"));
+  const list = fc.array(inner, { maxLength: 3 });
+  return {
+    node: fc.record({
+      ...{ text, must: text, number: mayFail(fc.nat(9)), texts: mayFail(fc.array(fc.constantFrom("t", null))) },
+      ...{ maybe: mayFail(fc.array(fc.constantFrom(1, null, "no"))), one: inner, sure: inner },
+      ...{ gaps: mayFail(list), all: list, plain: list, later: mayFail(inner), laterAll: mayFail(list) },
+    }),
+  };
+});
+
+const contextOf = (): RequestContext =>
+  ({ answer: new AnswerBudget(), errors: new FieldErrors() }) as Partial<RequestContext> as RequestContext;
+
+/** What a client sees of a result: each error once, since a full answer repeats one. */
+const shown = (
+  { data, errors = [] }: { data?: unknown; errors?: readonly object[] },
+  { errors: seen }: RequestContext,
+) => JSON.stringify({ data, errors: [...new Set(errors)], roots: [...seen.rootsWithoutRoom] });
+
+it("executes a plan with the same result as graphql-js, also of wrong values, errors and too large answers", async () => {
+  const schema = schemaWithResolvers();
+  let planned = 0;
+  const property = fc.asyncProperty(
+    fc.constantFrom("query", "mutation"),
+    fc.array(selection, { minLength: 1, maxLength: 4 }),
+    node,
+    async (kind, selections, root) => {
+      const roots = selections.filter((one) => !one.startsWith("..."));
+      const text = `${kind} { ${roots.join(" ") || "text"} } fragment Some on Node { text later { must } }`;
+      const document = parse(text);
+      const plan = planOf(schema, document);
+      if (!plan) return;
+      planned++;
+      rootOf.set(schema, root);
+      const [one, other] = [contextOf(), contextOf()];
+      const byPlan = await executePlan(plan, one);
+      const byLibrary = await execute({ schema, document, contextValue: other, fieldResolver: resolvePlainField });
+      expect(shown(byPlan, one)).toBe(shown(byLibrary, other));
+    },
+  );
+  await fc.assert(property, { numRuns: 1_000 });
+  expect(planned).toBeGreaterThan(500);
+});
+
+it.each([
+  ["several operations", "query A { text } query B { text }"],
+  ["a condition", "query($is: Boolean!) { text @include(if: $is) }"],
+  ["a condition in a fragment", "{ one { ...Some } } fragment Some on Node { text @skip(if: true) }"],
+  ["introspection beside fields", "{ text __schema { types { name } } }"],
+  ["an abstract type", "{ either { ... on Node { text } } }"],
+  ["a name that objects have", "{ __proto__: text }"],
+  ["too many fields", `{ ${"one { text ".repeat(101)} ${"}".repeat(101)} }`],
+  [
+    "too many fields by fragments",
+    `{ ${Array.from({ length: 150 }, (_, n) => `a${n}: one { ...F }`).join(" ")} }
+    fragment F on Node { text must }`,
+  ],
+])("leaves to graphql-js: %s", (_name, text) => {
+  expect(planOf(schemaWithResolvers(), parse(text))).toBeUndefined();
+});
+
+it("looks up the fields of a document once", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const query = "{ memories { memories { id relationships { type memory { title } } } } viewer { email } }";
+  const send = () => ask(`${url}/graphql`, { key: ann.key, body: { query } });
+  await send();
+  await send();
+  using looks = vi.spyOn(GraphQLObjectType.prototype, "getFields");
+
+  expect(await send()).toMatchObject({ status: 200 });
+
+  expect(looks).not.toHaveBeenCalled();
+});
