@@ -61,13 +61,14 @@ export function executePlan(
 
 /** Each field begins when the one before it has ended. */
 function executeInOrder(run: Run, fields: readonly PlannedField[]): Values | Promise<Values> {
-  const next = (values: Values, field: PlannedField): Values | Promise<Values> => {
+  const begin = (values: Values, field: PlannedField): Values | Promise<Values> => {
     const put = (value: unknown) => Object.assign(values, { [field.key]: value });
     const value = executeField(run, field, undefined, undefined);
     return value instanceof Promise ? value.then(put) : put(value);
   };
   return fields.reduce<Values | Promise<Values>>(
-    (before, field) => (before instanceof Promise ? before.then((values) => next(values, field)) : next(before, field)),
+    (before, field) =>
+      before instanceof Promise ? before.then((values) => begin(values, field)) : begin(before, field),
     {},
   );
 }
