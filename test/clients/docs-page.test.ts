@@ -43,7 +43,7 @@ describe("the documentation", () => {
       ([, path = ""]) => path,
     );
 
-    expect(assets).toHaveLength(5);
+    expect(assets).toHaveLength(4);
     for (const asset of assets) {
       const { status, headers } = await ask(url + asset);
       expect(status).toBe(200);
