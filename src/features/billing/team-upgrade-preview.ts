@@ -75,7 +75,8 @@ export const teamUpgradePreview = defineTeamOperation({
   notes:
     "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. " +
     "It shows the price of fewer seats than are in use, too, so that a team can see what removing members would save. " +
-    "The payment provider computes the prices of this moment; the price for the rest of the period falls by the second. The answer comes within " +
+    "The payment provider computes the prices of this moment; the price for the rest of the period falls by the " +
+    "second. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamUpgradePreviewInput,
   output: TeamUpgradePreview,

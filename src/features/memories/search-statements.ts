@@ -79,9 +79,9 @@ export const searchHits = defineStatement({
     newer: "json?",
   },
   text: `
-    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types, :tags, :phrases, :scanGates, :concepts, :scans,
-      :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength, :tuning, :limit, :offset, :examined,
-      :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
+    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
+      :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength,
+      :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });
 
 export type HitRow = RowOf<typeof searchHits>;

@@ -3,19 +3,19 @@
  * service uses, in the version of the `stripe` package. No money is paid.
  *
  * It imitates customers, products, prices, checkout sessions, subscriptions, invoices, links to the customer portal and
- * its configurations, settings of Stripe Tax, events and webhook endpoints; authentication, idempotency keys, expansion, paging and errors; and
- * the lifecycle of a subscription with a separate clock. Its pages are at a session's `url` and an invoice's
- * `hosted_invoice_url`; control.ts describes how to control it over HTTP.
+ * its configurations, settings of Stripe Tax, events and webhook endpoints; authentication, idempotency keys,
+ * expansion, paging and errors; and the lifecycle of a subscription with a separate clock. Its pages are at a session's
+ * `url` and an invoice's `hosted_invoice_url`; control.ts describes how to control it over HTTP.
  *
  * Taxes are a tenth everywhere, and a promotion code takes the percentage in its name off all invoices (`SAVE25`). It
- * does not imitate other discounts and the API of promotion codes, metered and tiered prices,
- * several intervals in one subscription, several currencies of a customer, 3-D Secure, payment methods and intents, retries of
- * failed payments (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a
- * paused subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and
- * `prorate` are accepted without effect), rate limits, connected accounts, restricted keys and API version 2.
- * Prorations are approximate. Parameters and expansions of Stripe that it does not support are refused as unknown.
- * Events have the version of this SDK. An item is added even if the subscription already has one with the same price,
- * which Stripe may refuse.
+ * does not imitate other discounts and the API of promotion codes, metered and tiered prices, several intervals in one
+ * subscription, several currencies of a customer, 3-D Secure, payment methods and intents, retries of failed payments
+ * (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a paused
+ * subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and `prorate`
+ * are accepted without effect), rate limits, connected accounts, restricted keys and API version 2. Prorations are
+ * approximate. Parameters and expansions of Stripe that it does not support are refused as unknown. Events have the
+ * version of this SDK. An item is added even if the subscription already has one with the same price, which Stripe may
+ * refuse.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
