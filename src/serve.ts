@@ -6,7 +6,7 @@ import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
-import { createLogger } from "./platform/logger.js";
+import { type Logger, createLogger } from "./platform/logger.js";
 import { migrate } from "./platform/migrations.js";
 import { StartError } from "./platform/start-error.js";
 import { optimizeWasmLate } from "./platform/wasm-tiering.js";
@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   await using telemetry = await telemetryOf(config);
   await using log = createLogger(config.logLevel, { buffered: !config.development, also: telemetry?.writeLog });
   telemetry?.complainTo(log);
+  logForgottenRejections(log);
   await using dataFolder = await openDataFolder(config, { log });
   const tell = (message: string) => console.error(message);
   const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell });
@@ -38,6 +39,14 @@ async function main(): Promise<void> {
   const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing running requests");
+}
+
+/**
+ * A rejected promise that nothing waits for would end the process, and with it everybody's requests, so it is only
+ * logged. An error that is thrown where nothing catches it still ends the process: its state is unknown then.
+ */
+function logForgottenRejections(log: Logger): void {
+  process.on("unhandledRejection", (err) => log.error({ err }, "a promise that nothing waits for was rejected"));
 }
 
 /** OpenTelemetry is loaded only where it is configured. */

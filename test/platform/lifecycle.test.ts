@@ -8,6 +8,7 @@ import { program as user } from "../../src/commands/user.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
+import { startServerProcess } from "../support/server-process.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
@@ -108,6 +109,21 @@ it.each([
   },
   120_000,
 );
+
+it("logs a rejected promise that nothing waits for, and keeps answering", async () => {
+  await using world = await createWorld();
+  const onSignal = 'process.on("SIGUSR2", () => void Promise.reject(new Error("forgotten")));';
+  const flags = ["--import", `data:text/javascript,${encodeURIComponent(onSignal)}`];
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, {}, { flags });
+
+  server.child.kill("SIGUSR2");
+
+  await expect
+    .poll(server.printed)
+    .toMatch(/"level":"error".*forgotten.*a promise that nothing waits for was rejected/);
+  const { status } = await ask(`${server.url}/healthz`);
+  expect([status, server.child.exitCode]).toEqual([200, null]);
+});
 
 it("refuses a second server on the same data folder, and says what to do", async () => {
   const dataDir = await madeFolder();

@@ -65,6 +65,7 @@ interface Scan {
 const FULL_ENOUGH = 2;
 /** Of so many words a memory must have, PostgreSQL looks up the others only if it has these. */
 const FIRST_PARTS = 3;
+
 const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
 
 /**
@@ -169,13 +170,12 @@ function gateOf(
   narrowing: Narrowing,
   given: Pick<Gate, "limit" | "expected" | "within">,
 ): Gate {
-  const [wide, narrow] = [
-    alternativesOf(narrowing).some(isWide),
-    alternativesOf(narrowing).filter((some) => !isWide(some)),
-  ];
+  const alternatives = alternativesOf(narrowing);
+  const narrow = alternatives.filter((some) => !isWide(some));
   const conditions = [...parts, ...narrow.map(any)];
-  // Wide ones come second, too.
-  const first = Math.min(parts.length, FIRST_PARTS, Math.max(1, wide ? conditions.length : conditions.length - 1));
+  // Wide alternatives are looked up elsewhere; without them, something is left to the second query.
+  const most = narrow.length < alternatives.length ? conditions.length : conditions.length - 1;
+  const first = Math.min(parts.length, FIRST_PARTS, Math.max(1, most));
   const further = conditions.slice(first);
   return { query: all(conditions.slice(0, first)), further: further.length > 0 ? all(further) : null, ...given };
 }
