@@ -33,6 +33,7 @@ import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, errorAnswer, requestScope } from "./surfaces/http.js";
 import { accessPage } from "./surfaces/pages/access.js";
+import { agentsPage } from "./surfaces/pages/agents.js";
 import { billingPages } from "./surfaces/pages/billing.js";
 import { connectHeaders, connectPage, connectProblemPage } from "./surfaces/pages/connect.js";
 import { errorsPage } from "./surfaces/pages/errors.js";
@@ -110,6 +111,10 @@ export async function createDoors({ config, services, http, work, health, waitMs
       invitationPages(INVITATION_OPERATIONS, { services, identify }),
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
+      agentsPage(operations, {
+        ...{ publicUrl: services.publicUrl, offersOAuth: config.publicUrl !== undefined },
+        charge: chargeAddress(budgets),
+      }),
       graphqlPage(services.publicUrl),
       limitsPage(),
       accessPage(operations),

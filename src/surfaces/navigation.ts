@@ -11,6 +11,7 @@ export interface PageLink {
 export const PAGE_LINKS: readonly PageLink[] = [
   { path: "/graphql", name: "Playground", about: "Try GraphQL in the browser; examples are at hand." },
   { path: "/docs", name: "REST reference", about: "Every path with its fields and answers, and a button to try it." },
+  { path: "/docs/agents", name: "Agents", about: "How to connect Claude Code, Cursor, VS Code and others; the tools." },
   {
     path: "/docs/graphql",
     name: "GraphQL from a frontend",

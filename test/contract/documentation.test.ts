@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { LIMITS } from "../../src/limits.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
+import { AGENT_CLIENTS } from "../../src/surfaces/pages/agent-clients.js";
 
 const LINES_MAX = 130;
 const COLUMNS_MAX = 120;
@@ -160,6 +161,14 @@ it("names every command of package.json in the README, and no other command in a
   expect(known.filter((name) => !commandsIn(readme).includes(name))).toEqual([]);
   const told = [...documents.values()].flatMap(commandsIn);
   expect(told.filter((name) => !known.includes(name) && !NPM_OWN.includes(name))).toEqual([]);
+});
+
+it.each(AGENT_CLIENTS)("connects $name in docs/agents.md as the service's page does", ({ name, about, code }) => {
+  const text = (documents.get(join("docs", "agents.md")) ?? "").replaceAll("$(cat .data/demo-key)", "mg_live_…");
+  const [, section = ""] = text.split(`\n## ${name}\n`);
+
+  expect(section).toContain(code);
+  if (about.includes("`")) expect(section.replaceAll(/\s+/g, " ")).toContain(about);
 });
 
 it("gives in src/README.md the reason for every dependency, and lists no other", () => {

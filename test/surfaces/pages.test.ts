@@ -75,6 +75,22 @@ it("shows people a page at an unknown address, and programs the error", async ()
   }
 });
 
+it("leads people who open the address for agents to the page about them, and programs not", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ PUBLIC_URL: "https://memory.example.com" });
+  for (const path of ["/mcp", "/mcp/oauth"]) {
+    const open = (accept: string) => fetch(url + path, { headers: { accept }, redirect: "manual" });
+    const [page, program] = [await open("text/html,application/xhtml+xml,*/*;q=0.8"), await open("*/*")];
+    const target = new URL(page.headers.get("location") ?? "", `https://example.com/prefix${path}`);
+
+    expect([path, page.status, target.pathname, program.status]).toEqual([path, 303, "/prefix/docs/agents", 401]);
+    expect(page.headers.get("vary")).toContain("Accept");
+  }
+  const text = await (await fetch(`${url}/docs/agents`)).text();
+  expect(text).toContain("https://memory.example.com/mcp/oauth");
+  expect(text).not.toContain("127.0.0.1");
+});
+
 /** A proxy that serves a server below a prefix, and records requests outside the prefix. */
 async function prefixProxy() {
   const outside: string[] = [];

@@ -3,7 +3,7 @@ import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
 import { prefersPage } from "../http.js";
 import { HOME, PAGE_LINKS, linkFrom } from "../navigation.js";
-import { PAGE_HEADERS, documentationPage, showCode } from "./layout.js";
+import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 /** The home page for browsers, charged by `charge`. Programs get 404 at `/`, as at any unknown path. */
 export function homePage(charge: Handler): Router {
@@ -11,7 +11,8 @@ export function homePage(charge: Handler): Router {
   return router.get(HOME.path, onlyForBrowsers, charge, showHome);
 }
 
-const onlyForBrowsers: Handler = (request, response, next) => {
+/** Skips the route for programs, such as clients of the same path. */
+export const onlyForBrowsers: Handler = (request, response, next) => {
   response.vary("Accept");
   next(prefersPage(request) ? undefined : "route");
 };
@@ -20,9 +21,6 @@ const HEALTH = [
   { path: "/healthz", about: "whether the process is alive" },
   { path: "/readyz", about: "whether it can serve" },
 ];
-
-const CONNECT = `claude mcp add --transport http memory-graph https://…/mcp \\
-  --header "Authorization: Bearer mg_live_…"`;
 
 const showHome: Handler = (_request, response) => {
   response.set(PAGE_HEADERS).send(
@@ -46,12 +44,6 @@ const showHome: Handler = (_request, response) => {
           server prints a key when it starts; otherwise <code>POST /signup</code> sends a code by e-mail, and
           <code>POST /signup/confirm</code> exchanges it for a key.
         </p>
-        <h2>Connect an agent</h2>
-        <p>
-          Give an agent that speaks MCP the address of this page with <code>/mcp</code> at its end, and the key in the
-          same header. In Claude Code, for example:
-        </p>
-        ${showCode(CONNECT)}
         <h2>Health</h2>
         <ul>
           ${HEALTH.map(({ path, about }) => html`<li><a href=".${path}">${path}</a>: ${about}</li>`)}
