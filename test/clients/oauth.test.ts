@@ -1,13 +1,18 @@
 import { expect, it } from "vitest";
 import { CHROMIUM, isBrowserExpected } from "../support/browser.js";
 import { CODE, serveWithOAuth } from "../support/oauth.js";
-import { createWorld } from "../support/world.js";
+import { startPrefixProxy } from "../support/prefix-proxy.js";
+import { type World, createWorld } from "../support/world.js";
 import { runTool } from "./tools.js";
 
 /** The same program, whose user answers by plain requests or in a real browser. */
 async function connect(client: string, ...browser: readonly string[]): Promise<void> {
   await using world = await createWorld();
   const { url } = await serveWithOAuth(world);
+  await connectAt(url, world, client, ...browser);
+}
+
+async function connectAt(url: string, world: World, client: string, ...browser: readonly string[]): Promise<void> {
   const email = "ann@example.com";
   await world.giveCode(email, CODE);
 
@@ -25,7 +30,16 @@ it.each(["handshake", "stateless"])(
   (client) => connect(client),
 );
 
-it.skipIf(!isBrowserExpected).each(["handshake", "stateless"])(
-  "lets a person connect the SDK's client by %s in a browser",
-  (client) => connect(client, CHROMIUM),
+it.skipIf(!isBrowserExpected)("lets a person connect the SDK's client in a browser", () =>
+  connect("handshake", CHROMIUM),
 );
+
+it.skipIf(!isBrowserExpected)("lets a person connect in a browser where a proxy adds a prefix", async () => {
+  await using world = await createWorld();
+  await using proxy = await startPrefixProxy("/.well-known/oauth-");
+  proxy.leadsTo((await world.serve({ PUBLIC_URL: proxy.url, TRUSTED_PROXIES: "1" })).url);
+
+  await connectAt(proxy.url, world, "stateless", CHROMIUM);
+
+  expect(proxy.outside).toEqual([]);
+});

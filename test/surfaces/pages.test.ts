@@ -1,6 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { createServer, request as httpRequest } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
@@ -10,6 +8,7 @@ import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { startPrefixProxy } from "../support/prefix-proxy.js";
 import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -91,37 +90,6 @@ it("leads people who open the address for agents to the page about them, and pro
   expect(text).not.toContain("127.0.0.1");
 });
 
-/** A proxy that serves a server below a prefix, and records requests outside the prefix. */
-async function prefixProxy() {
-  const outside: string[] = [];
-  let target = "";
-  const proxy = createServer((request, response) => {
-    const path = request.url ?? "";
-    if (!path.startsWith("/prefix/")) {
-      outside.push(path);
-      response.writeHead(404).end();
-      return;
-    }
-    const { method, headers } = request;
-    const inner = httpRequest(target + path.slice("/prefix".length), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    request.pipe(inner);
-  });
-  await new Promise<void>((listening) => void proxy.listen(0, "127.0.0.1", listening));
-  return {
-    outside,
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/prefix`,
-    leadsTo: (url: string) => void (target = url),
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((done) => proxy.close(done));
-      proxy.closeAllConnections();
-      await closed;
-    },
-  };
-}
-
 /** Its width, and what is hard to read or to use. */
 const looksOf = async (page: Page) => ({
   width: await page.evaluate<number>("document.documentElement.scrollWidth"),
@@ -148,7 +116,7 @@ describeInBrowser("pages", (browser) => {
 
   it("work behind a proxy that adds a prefix, and include the prefix in URLs", async () => {
     await using world = await createWorld();
-    await using proxy = await prefixProxy();
+    await using proxy = await startPrefixProxy();
     const { url } = await world.serve({ PUBLIC_URL: proxy.url });
     proxy.leadsTo(url);
     const { key } = await world.user();

@@ -96,7 +96,7 @@ const connect = async () => {
 const first = await connect();
 await assert.rejects(first.connected, /Unauthorized/i);
 const back = await (chromiumPath ? answerInBrowser : answerPage)(kept.page);
-assert.equal(back.searchParams.get("iss"), new URL("/oauth", url).href);
+assert.equal(back.searchParams.get("iss"), new URL("../oauth", url).href);
 assert.equal(back.searchParams.get("state"), "a state");
 await first.transport.finishAuth(name === "stateless" ? back.searchParams : back.searchParams.get("code"));
 
