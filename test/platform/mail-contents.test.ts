@@ -4,22 +4,17 @@ import { acceptInvitation } from "../../src/features/teams/invitations/answer-in
 import { PRODUCT } from "../../src/operation/product.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
-import { codeIn, startMailServer, tokenIn } from "../support/mail-server.js";
+import { codeIn, mailSettings, startMailServer, tokenIn } from "../support/mail-server.js";
 import { useLimits } from "../support/limits.js";
 import { type World, createWorld } from "../support/world.js";
 
 const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
-const settings = (smtpUrl: string) => ({
-  SMTP_URL: smtpUrl,
-  MAIL_FROM: "Memory Graph <mail@example.com>",
-  PUBLIC_URL: "https://memory.example.com",
-});
 
 it("invites by a mail with inviter, team, role, expiry, and a working link and token", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  await world.serve(settings(smtp.url));
+  await world.serve(mailSettings(smtp.url));
   const { owner, invitation } = await invited(world, { team: "Platform" });
 
   const mail = await smtp.take(BOB);
@@ -51,7 +46,7 @@ it("invites by a mail with inviter, team, role, expiry, and a working link and t
 it("stores only the token's hash, and logs neither token, code nor address", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  const { url } = await world.serve(settings(smtp.url));
+  const { url } = await world.serve(mailSettings(smtp.url));
   await invited(world);
   await ask(`${url}/signup`, { body: { email: "carol@example.com" } });
 
@@ -73,7 +68,7 @@ it("stores only the token's hash, and logs neither token, code nor address", asy
 it("sends a code with its lifetime, and says what to do if somebody else requested it", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  const { url } = await world.serve(settings(smtp.url));
+  const { url } = await world.serve(mailSettings(smtp.url));
   await ask(`${url}/signup`, { body: { email: BOB } });
 
   const mail = await smtp.take(BOB);
@@ -90,7 +85,7 @@ it("sends a code with its lifetime, and says what to do if somebody else request
 it("lets a team's name become neither a header nor markup", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  await world.serve(settings(smtp.url));
+  await world.serve(mailSettings(smtp.url));
   await invited(world, { team: 'A\r\nBcc: eve@example.com\r\n\r\n<img src="x" onerror=alert(1)> & "B"' });
 
   const mail = await smtp.take(BOB);

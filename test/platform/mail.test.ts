@@ -13,23 +13,18 @@ import { createTeam } from "../../src/features/teams/create-team.js";
 import { program } from "../../src/commands/mail.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
-import { codeIn, startMailServer } from "../support/mail-server.js";
+import { codeIn, mailSettings, startMailServer } from "../support/mail-server.js";
 import { useLimits } from "../support/limits.js";
 import { type World, createWorld } from "../support/world.js";
 
 const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
-const settings = (smtpUrl: string) => ({
-  SMTP_URL: smtpUrl,
-  MAIL_FROM: "Memory Graph <mail@example.com>",
-  PUBLIC_URL: "https://memory.example.com",
-});
 
 it("keeps mails while the mail server is down, and sends them later", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await smtp.stop();
-  const { url } = await world.serve(settings(smtp.url));
+  const { url } = await world.serve(mailSettings(smtp.url));
   const { status } = await ask(`${url}/signup`, { body: { email: BOB } });
   await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringContaining("ECONNREFUSED")]);
 
@@ -45,7 +40,7 @@ it("keeps mails while the mail server is down, and sends them later", async () =
 it("sends each mail once, with any number of servers", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  for (let n = 0; n < 3; n++) await world.serve(settings(smtp.url));
+  for (let n = 0; n < 3; n++) await world.serve(mailSettings(smtp.url));
   const mails = Array.from({ length: 40 }, (_, n) => ({
     id: world.services.newId(),
     kind: "sign_up",
@@ -63,7 +58,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
   await invited(world);
-  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
+  const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
     waits.push(await waitAfter(world, attempt));
@@ -100,7 +95,7 @@ it.each([
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB, refusal);
   const { owner, invitation } = await invited(world, { team: "www.evil.example" });
-  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
+  const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
 
   const told = await smtp.take(owner.email);
   await nothingWaits(world);
@@ -127,7 +122,7 @@ it.each([
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB, { code, text });
   const { owner, invitation } = await invited(world);
-  const { metricsUrl } = await world.serve({ ...settings(smtp.url), METRICS_PORT: "0" });
+  const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
 
   const waiting = () => world.database.models.mail.findFirst();
   await expect.poll(waiting).toMatchObject({ attempts: 1, lastError: expect.stringContaining(text) as string });
@@ -141,7 +136,7 @@ it("retries a code at least every minute, always with the same code, until it wo
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("come back later");
-  const { url } = await world.serve(settings(smtp.url));
+  const { url } = await world.serve(mailSettings(smtp.url));
   await ask(`${url}/signup`, { body: { email: BOB } });
   await waitAfter(world, 1);
   await world.database.pool.query(
@@ -178,7 +173,7 @@ it("sends no mail for an invitation that is no longer pending", async () => {
   await owner.did(revokeInvitation, { teamId, invitationId: invitation.id });
   const { id: pendingId } = await owner.did(inviteMember, { teamId, email: "dora@example.com", role: "member" });
 
-  await world.serve(settings(smtp.url));
+  await world.serve(mailSettings(smtp.url));
   await nothingWaits(world);
 
   expect(smtp.mails.map(({ to }) => to)).toEqual(["dora@example.com"]);
@@ -261,12 +256,12 @@ it("refuses to send mails without TLS in production, unless configured, and logs
   await invited(world);
   // An address of this machine that does not count as local.
   const url = smtp.url.replace("127.0.0.1", "0.0.0.0");
-  const server = await world.serve({ ...settings(url), NODE_ENV: "production" });
+  const server = await world.serve({ ...mailSettings(url), NODE_ENV: "production" });
   await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringMatching(/STARTTLS/)]);
   await server[Symbol.asyncDispose]();
   expect(smtp.mails).toHaveLength(0);
 
-  await world.serve({ ...settings(`${url}?requireTLS=false`), NODE_ENV: "production" });
+  await world.serve({ ...mailSettings(`${url}?requireTLS=false`), NODE_ENV: "production" });
   await retried(world);
   await nothingWaits(world);
 

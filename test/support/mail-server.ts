@@ -31,6 +31,13 @@ export interface MailServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/** The variables of a service that sends its mails there. */
+export const mailSettings = (smtpUrl: string) => ({
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: "Memory Graph <mail@example.com>",
+  PUBLIC_URL: "https://memory.example.com",
+});
+
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReadMail[] = [];
   const taken = new Set<ReadMail>();

@@ -2,6 +2,8 @@ import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { RunningApp } from "../../src/app.js";
+import { ask } from "./http.js";
+import { messageOf } from "./mcp.js";
 import type { World } from "./world.js";
 
 export const CODE = "12345678";
@@ -107,6 +109,18 @@ export class OAuthWalker {
 
   refresh(clientId: string, token: string, changed: Readonly<Record<string, string>> = {}) {
     return this.token({ grant_type: "refresh_token", client_id: clientId, refresh_token: token, ...changed });
+  }
+
+  /** Sends a message to one of the doors for agents. */
+  async say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
+    const { headers, body } = messageOf(method, params);
+    const answer = await ask(this.url + path, { key: token, headers, body });
+    return { ...answer, body: answer.body as { result?: Record<string, unknown>; error?: { message: string } } };
+  }
+
+  /** Lets everything of this kind expire. */
+  expire(kind: string) {
+    return this.world.database.models.oAuthRecord.updateMany({ where: { kind }, data: { expiresAt: new Date(0) } });
   }
 
   /** Connects the client and returns its tokens. */

@@ -1,6 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { ask } from "../support/http.js";
-import { messageOf } from "../support/mcp.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -17,16 +15,6 @@ beforeEach(() => void (walker = new OAuthWalker(url, world)));
 afterEach(() => expect(world.bugs).toEqual([]));
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Sends a message to one of the doors for agents. */
-async function say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
-  const { headers, body } = messageOf(method, params);
-  const answer = await ask(url + path, { key: token, headers, body });
-  return { ...answer, body: answer.body as { result?: Record<string, unknown>; error?: { message: string } } };
-}
-
-const expire = (kind: string) =>
-  world.database.models.oAuthRecord.updateMany({ where: { kind }, data: { expiresAt: new Date(0) } });
-
 describe("a code", () => {
   it("gives tokens once; a second use ends the connection", async () => {
     const { body: client } = await walker.register();
@@ -36,7 +24,7 @@ describe("a code", () => {
 
     expect(first.status).toBe(200);
     expect([second.status, second.body.error]).toEqual([400, "invalid_grant"]);
-    expect((await say(first.body.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.say(first.body.access_token, "tools/list")).status).toBe(401);
   });
 
   it.each([
@@ -58,7 +46,7 @@ describe("a code", () => {
     const code = (await walker.agree(client.client_id)).get("code") ?? "";
 
     expect((await walker.exchange(other.client_id, code)).body.error).toBe("invalid_grant");
-    await expire("AuthorizationCode");
+    await walker.expire("AuthorizationCode");
     expect((await walker.exchange(client.client_id, code)).body.error).toBe("invalid_grant");
   });
 
@@ -176,7 +164,7 @@ describe("a request of a client", () => {
   it("expires", async () => {
     const { body: client } = await walker.register();
     const { location } = await walker.begin(client.client_id);
-    await expire("Interaction");
+    await walker.expire("Interaction");
 
     expect((await walker.visit(location)).status).toBe(400);
   });

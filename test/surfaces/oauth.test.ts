@@ -21,24 +21,15 @@ beforeEach(() => void (walker = new OAuthWalker(url, world)));
 afterEach(() => expect(world.bugs).toEqual([]));
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Sends a message to one of the doors for agents. */
-async function say(token: string | undefined, method: string, params: object = {}, path = "/mcp/oauth") {
-  const { headers, body } = messageOf(method, params);
-  const answer = await ask(url + path, { key: token, headers, body });
-  return { ...answer, body: answer.body as { result?: Record<string, unknown>; error?: { message: string } } };
-}
 const note = { type: "general", title: "A note", content: "Something." };
-const store = (token: string) => say(token, "tools/call", { name: "store_memory", arguments: note });
-
-const expire = (kind: string) =>
-  world.database.models.oAuthRecord.updateMany({ where: { kind }, data: { expiresAt: new Date(0) } });
+const store = (token: string) => walker.say(token, "tools/call", { name: "store_memory", arguments: note });
 
 const newestKey = () => world.database.models.apiKey.findFirstOrThrow({ orderBy: { id: "desc" } });
 
 describe("a client without a token", () => {
   it("is referred to the authorization server", async () => {
-    const refused = await say(undefined, "tools/list");
-    const wrong = await say("wrong", "tools/list");
+    const refused = await walker.say(undefined, "tools/list");
+    const wrong = await walker.say("wrong", "tools/list");
     const resource = await ask(`${url}/.well-known/oauth-protected-resource/mcp/oauth`);
     const server = await ask(`${url}/.well-known/oauth-authorization-server/oauth`);
 
@@ -59,7 +50,7 @@ describe("a client without a token", () => {
   });
 
   it("is not referred there by the door for keys", async () => {
-    expect((await say(undefined, "tools/list", {}, "/mcp")).headers.get("www-authenticate")).toBe("Bearer");
+    expect((await walker.say(undefined, "tools/list", {}, "/mcp")).headers.get("www-authenticate")).toBe("Bearer");
     for (const path of [
       "/.well-known/oauth-protected-resource",
       "/.well-known/oauth-protected-resource/mcp",
@@ -90,7 +81,7 @@ describe("a connected client", () => {
     expect(made.map(({ action, door }) => [action, door])).toEqual([["connectClient", "page"]]);
 
     await world.database.models.apiKey.update({ where: { id: key.id }, data: { revokedAt: new Date() } });
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(401);
     expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
@@ -98,15 +89,15 @@ describe("a connected client", () => {
     const { access_token: token } = await walker.connect();
     const { key } = await world.user();
 
-    expect((await say(token, "tools/list")).status).toBe(200);
-    expect((await say(token, "tools/list", {}, "/mcp")).status).toBe(401);
+    expect((await walker.say(token, "tools/list")).status).toBe(200);
+    expect((await walker.say(token, "tools/list", {}, "/mcp")).status).toBe(401);
     expect((await ask(`${url}/v1/memories`, { key: token })).status).toBe(401);
-    expect((await say(key, "tools/list")).status).toBe(401);
+    expect((await walker.say(key, "tools/list")).status).toBe(401);
   });
 
   it("sees no tool for which it has no scope", async () => {
     const { access_token: token, scope } = await walker.connect({ scope: "memories:read openid" });
-    const { body } = await say(token, "tools/list");
+    const { body } = await walker.say(token, "tools/list");
 
     expect(scope).toBe("memories:read");
     expect(JSON.stringify(body.result)).not.toContain("store_memory");
@@ -117,7 +108,7 @@ describe("a connected client", () => {
     const { clientId, refresh_token: token } = await walker.connect();
     const { body } = await walker.refresh(clientId, token, { scope: "memories:read" });
 
-    expect((await say(body.access_token, "tools/list")).status).toBe(200);
+    expect((await walker.say(body.access_token, "tools/list")).status).toBe(200);
     expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
   });
 
@@ -144,13 +135,13 @@ describe("a connected client", () => {
   it("gets new tokens for each refresh token once; a second use ends the connection", async () => {
     const { clientId, ...first } = await walker.connect();
     const second = await walker.refresh(clientId, first.refresh_token);
-    const worked = await say(second.body.access_token, "tools/list");
+    const worked = await walker.say(second.body.access_token, "tools/list");
 
     const again = await walker.refresh(clientId, first.refresh_token);
 
     expect([second.status, worked.status]).toEqual([200, 200]);
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
-    expect((await say(second.body.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.say(second.body.access_token, "tools/list")).status).toBe(401);
     expect((await walker.refresh(clientId, second.body.refresh_token)).status).toBe(400);
     const { id, revokedAt } = await newestKey();
     expect(revokedAt).not.toBeNull();
@@ -191,7 +182,7 @@ describe("a connected client", () => {
 
     expect([early, late].map(({ status, body }) => [status, body.error])).toEqual([target, target]);
     expect([first.status, second.status]).toEqual([200, 200]);
-    expect((await say(second.body.access_token, "tools/list")).status).toBe(200);
+    expect((await walker.say(second.body.access_token, "tools/list")).status).toBe(200);
   });
 
   it("stays connected when it uses a refresh token several times at once", async () => {
@@ -207,11 +198,11 @@ describe("a connected client", () => {
     const answers = await uses;
     for (const { status, body } of answers) {
       expect(status).toBe(200);
-      expect((await say(body.access_token, "tools/list")).status).toBe(200);
+      expect((await walker.say(body.access_token, "tools/list")).status).toBe(200);
     }
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(answers.length);
     expect((await walker.refresh(clientId, first.refresh_token)).status).toBe(400);
-    for (const { body } of answers) expect((await say(body.access_token, "tools/list")).status).toBe(401);
+    for (const { body } of answers) expect((await walker.say(body.access_token, "tools/list")).status).toBe(401);
   });
 
   it("stays connected when the database fails while it refreshes, wherever it fails", async () => {
@@ -232,7 +223,7 @@ describe("a connected client", () => {
       const failed = await walker.refresh(clientId, token);
       await pool.query(`DROP TRIGGER broken ON ${fault.includes("api_key") ? "api_key" : "oauth_record"}`);
       const { status, body } = await walker.refresh(clientId, token);
-      statuses.push([failed.status, status, (await say(body.access_token, "tools/list")).status]);
+      statuses.push([failed.status, status, (await walker.say(body.access_token, "tools/list")).status]);
       token = body.refresh_token;
     }
     await pool.query("DROP FUNCTION break_tokens");
@@ -251,9 +242,9 @@ describe("a connected client", () => {
       });
 
     await revoke(other.client_id);
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(200);
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(200);
     expect((await revoke(clientId)).status).toBe(200);
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(401);
     const { id } = await newestKey();
     const entries = await world.database.models.auditEntry.findMany({ where: { keyId: id }, orderBy: { id: "asc" } });
     expect(entries.map(({ action }) => action)).toEqual(["connectClient", "disconnectClient"]);
@@ -262,9 +253,9 @@ describe("a connected client", () => {
   it("refreshes an expired token, and connects again when its refresh token has expired", async () => {
     const { clientId, ...tokens } = await walker.connect();
 
-    await expire("AccessToken");
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(401);
-    await expire("RefreshToken");
+    await walker.expire("AccessToken");
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(401);
+    await walker.expire("RefreshToken");
     expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
@@ -294,14 +285,14 @@ describe("a connected client", () => {
         LIMITS.oauth.tokensPerGrant,
       );
     }
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(200);
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(200);
   });
 
   it("is refused while its user is suspended", async () => {
     const { clientId, ...tokens } = await walker.connect();
     await world.database.models.user.update({ where: { email: walker.email }, data: { suspendedAt: new Date() } });
 
-    expect((await say(tokens.access_token, "tools/list")).status).toBe(403);
+    expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(403);
     expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 });
