@@ -130,10 +130,14 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
 function readList({ place, value }: FileRecord, draft: GraphDraft, shape: "memory" | "relationship"): void {
   if (!isObject(value)) return readRecord({ place, value }, draft, shape);
   for (const [name, item] of Object.entries(value)) {
-    const isNamed = !isObject(item) || new Fields(item).has(NAMES, asKey);
-    const named = isObject(item) ? (isNamed ? item : { name, ...item }) : { name, observations: item };
-    readRecord({ place: `${place}.${name}`, value: shape === "memory" ? named : item }, draft, shape);
+    readRecord({ place: `${place}.${name}`, value: shape === "memory" ? withName(item, name) : item }, draft, shape);
   }
+}
+
+/** A memory that is listed by its name, with this name as a field unless it has one. */
+function withName(item: unknown, name: string): JsonObject {
+  if (!isObject(item)) return { name, observations: item };
+  return new Fields(item).has(NAMES, asKey) ? item : { name, ...item };
 }
 
 function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
@@ -149,7 +153,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
   const tool = toolOf(value);
-  const named = called ?? (found ? titleOf(found.lines) : tool ? undefined : id);
+  const named = called ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
   if (named === undefined) {
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
   }
@@ -164,7 +168,7 @@ function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: Graph
   const first = named === id && UUID.test(id) ? fields.firstText() : undefined;
   const name = first === undefined ? named : titleOf([first]);
   const grows = first === undefined && (!found?.isProse || (called !== undefined && isNamed));
-  const kept = takeKept({ place, value }, fields, { id, grows });
+  const kept = takeKept(value, fields, { id, grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.clientId === undefined) draft.notCarry(identifier.label);
@@ -191,7 +195,7 @@ function isDeleted(value: JsonObject): boolean {
 }
 
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
-function takeKept({ value }: ObjectRecord, fields: Fields, { id, grows }: Kind): Kept {
+function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept {
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
@@ -238,7 +242,7 @@ interface Lines {
 
 /** The content of a memory: a text, a list of texts or of objects, or an object. */
 function asLines(value: unknown): Lines | undefined {
-  const lines = isObject(value) ? linesOfObject(value) : Array.isArray(value) ? value.flatMap(linesOf) : linesOf(value);
+  const lines = isObject(value) ? linesOfObject(value) : linesOf(value);
   return lines.length > 0 ? { lines, isProse: typeof value === "string" } : undefined;
 }
 

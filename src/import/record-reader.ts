@@ -14,14 +14,14 @@ export interface Unread {
   readonly reason: string;
 }
 
-type Bounds = Pick<typeof LIMITS.importFile, "valueLength" | "depth">;
+type Bounds = { readonly [Name in "valueLength" | "depth"]: number };
 
 export interface ReaderOptions {
   readonly onRecord: (record: FileRecord) => void;
   readonly onUnread: (unread: Unread) => void;
   /** Called for a comment. */
   readonly onComment: (unread: Unread) => void;
-  readonly bounds?: { readonly [Name in keyof Bounds]: number };
+  readonly bounds?: Bounds;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface ReaderOptions {
  * over several lines. A broken value affects no other, and every line is read at most twice.
  */
 export class RecordReader {
-  readonly #bounds: { readonly [Name in keyof Bounds]: number };
+  readonly #bounds: Bounds;
   /** The beginning of a line that is not yet complete. */
   #line: string[] = [];
   #lineLength = 0;

@@ -1,4 +1,5 @@
-import type { Database, Statement } from "../platform/database.js";
+import type { Database } from "../platform/database.js";
+import type { Statement } from "../platform/statement.js";
 
 /** The names of columns, each with its value, a UUID. */
 type Key = Readonly<Record<string, string>>;

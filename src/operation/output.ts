@@ -19,14 +19,14 @@ export const Embedded = (...fields: readonly string[]): PropertyDecorator => Ext
 export const NullWhereNothing: PropertyDecorator = Extensions({ mayBeNull: true });
 
 /**
- * Gives a field another name in REST. For example, a search hit shows a memory: in REST its `id` is the memory's. In
- * GraphQL an `id` is always the object's own, since clients merge objects of equal type and `id`.
+ * Names a field `id` in REST. For example, a search hit shows a memory: in REST its `id` is the memory's. In GraphQL an
+ * `id` is always the object's own, since clients merge objects of equal type and `id`.
  */
-export const InRest = (name: string): PropertyDecorator => Extensions({ inRest: name });
+export const IdInRest: PropertyDecorator = Extensions({ isIdInRest: true });
 
 /** The name of a field in REST's answers. */
 export const restNameOf = ({ name, extensions }: GraphQLField<unknown, unknown>): string =>
-  typeof extensions["inRest"] === "string" ? extensions["inRest"] : snakeCase(name);
+  extensions["isIdInRest"] ? "id" : snakeCase(name);
 
 /** Converts an output to plain values with snake_case names. */
 export type Projection = (value: object) => Record<string, unknown>;

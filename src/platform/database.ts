@@ -17,10 +17,6 @@ import type { Pooler } from "./pooler.js";
 import { PrismaClient } from "./prisma/client.js";
 import { type Statement, inOrder } from "./statement.js";
 
-export { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION, sqlStateOf } from "./database-errors.js";
-
-export type { Statement } from "./statement.js";
-
 /** Prisma's models, without the methods that would leave the transaction. */
 export type Models = Omit<PrismaClient, `$${string}`>;
 

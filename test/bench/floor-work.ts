@@ -5,7 +5,7 @@
 import { hash, randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Contents } from "../../src/features/memories/memory-columns.js";
-import type { Statement } from "../../src/platform/database.js";
+import type { Statement } from "../../src/platform/statement.js";
 import { built } from "./built.js";
 import type { Order } from "./child.js";
 import { Refusal, idOf, notBlank, textOf } from "./floor-input.js";

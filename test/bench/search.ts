@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import type { SearchWishes } from "../../src/features/memories/search.js";
-import type { Statement } from "../../src/platform/database.js";
+import type { Statement } from "../../src/platform/statement.js";
 import { built } from "./built.js";
 import { median } from "./measure.js";
 import { openSearchGraph } from "./search-graphs.js";

@@ -1,5 +1,6 @@
 import type { Caller, Context } from "../../src/operation/context.js";
-import type { Database, Models, Statement } from "../../src/platform/database.js";
+import type { Database, Models } from "../../src/platform/database.js";
+import type { Statement } from "../../src/platform/statement.js";
 import type { Billing } from "../../src/platform/payments.js";
 import { built } from "./built.js";
 

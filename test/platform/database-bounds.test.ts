@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { whyUnavailable } from "../../src/platform/database-errors.js";
-import { type Statement, isTimeout, openDatabase } from "../../src/platform/database.js";
+import { isTimeout, openDatabase } from "../../src/platform/database.js";
+import type { Statement } from "../../src/platform/statement.js";
 import { createWorld } from "../support/world.js";
 
 const { searchTimeoutMs, searchConnections, idleInTransactionMs, connections, connectionWaitMs } = LIMITS.database;

@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { openDatabase, sqlStateOf } from "../../src/platform/database.js";
+import { openDatabase } from "../../src/platform/database.js";
+import { sqlStateOf } from "../../src/platform/database-errors.js";
 import { defineStatement } from "../../src/platform/statement.js";
 import { createWorld } from "../support/world.js";
 

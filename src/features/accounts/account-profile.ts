@@ -1,12 +1,12 @@
 import { Field, ID, ObjectType } from "type-graphql";
-import { InRest } from "../../operation/output.js";
+import { IdInRest } from "../../operation/output.js";
 import type { Prisma } from "../../platform/prisma/client.js";
 import { PlanName } from "../access/index.js";
 
 @ObjectType({ description: "What the service knows about a user." })
 export class AccountProfile {
   @Field(() => ID, { description: "The user's id." })
-  @InRest("id")
+  @IdInRest
   userId!: string;
 
   @Field(() => String, { description: "The e-mail address." })

@@ -1,12 +1,12 @@
 import { defineStatement } from "../../platform/statement.js";
 
 /**
- * The right side of `column = ANY(…)` for a list given to a statement. `SELECT` hides the length of the list from the
+ * The right side of `column = ANY(…)` for the ids given to a statement. `SELECT` hides the length of the list from the
  * planner. For some hundred values it would otherwise read the whole graph, which it takes for a small part of the
  * table (see the migration `plans_for_any_graph`), instead of looking up each value. It does so for lists that Prisma's
  * models send.
  */
-export const among = (list: string, type = "uuid"): string => `ANY((SELECT :${list})::${type}[])`;
+export const AMONG_IDS = "ANY((SELECT :ids)::uuid[])";
 
 const OF_MANY = { graphId: "uuid", ids: "uuid[]" } as const;
 
@@ -52,7 +52,7 @@ export const passingMemories = defineStatement({
 
 /**
  * How many relationships each of some memories has, in both directions together, and how many of those that begin at it
- * end at one of the others. SQL, since a model would look for the list in the whole graph, see `among`.
+ * end at one of the others. SQL, since a model would look for the list in the whole graph, see `AMONG_IDS`.
  */
 export const relationshipsOfEach = defineStatement({
   name: "relationships_of_each",
@@ -68,10 +68,10 @@ export const relationshipsOfEach = defineStatement({
     ) outgoing`,
 });
 
-/** Deletes memories, and by foreign keys their versions and relationships. SQL for `among`. */
+/** Deletes memories, and by foreign keys their versions and relationships. SQL for `AMONG_IDS`. */
 export const removeMemories = defineStatement({
   name: "remove_memories",
   values: OF_MANY,
   row: { id: "uuid" },
-  text: `DELETE FROM memory WHERE graph_id = :graphId AND id = ${among("ids")} RETURNING id`,
+  text: `DELETE FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS} RETURNING id`,
 });

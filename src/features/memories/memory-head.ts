@@ -1,11 +1,11 @@
 import { Field, ID, ObjectType } from "type-graphql";
-import { InRest } from "../../operation/output.js";
+import { IdInRest } from "../../operation/output.js";
 
 /** Id, type and title of the memory that a hit, a step or a node stands for. */
 @ObjectType()
 export abstract class MemoryHead {
   @Field(() => ID, { description: "The memory's id." })
-  @InRest("id")
+  @IdInRest
   memoryId!: string;
 
   @Field(() => String, { description: "The memory's type." })

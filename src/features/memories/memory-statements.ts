@@ -1,6 +1,6 @@
 import { type SqlType, defineStatement } from "../../platform/statement.js";
 import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
-import { among, rowsWith } from "./many-statements.js";
+import { AMONG_IDS, rowsWith } from "./many-statements.js";
 import { LINK_COLUMNS } from "./relationship-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
@@ -169,11 +169,11 @@ const copyStatement = (table: "memory" | "relationship", columns: readonly strin
 export const copyMemories = copyStatement(
   "memory",
   ["id", ...COLUMNS, "version", "created_by", "created_at", "updated_by", "updated_at"],
-  `id = ${among("ids")}`,
+  `id = ${AMONG_IDS}`,
 );
 /** Copies the relationships between these memories. */
 export const copyRelationships = copyStatement(
   "relationship",
   [...LINK_COLUMNS.values()],
-  `from_id = ${among("ids")} AND to_id IN (SELECT unnest(:ids))`,
+  `from_id = ${AMONG_IDS} AND to_id IN (SELECT unnest(:ids))`,
 );

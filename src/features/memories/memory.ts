@@ -1,6 +1,6 @@
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
-import { Embedded, InRest, NullWhereNothing } from "../../operation/output.js";
+import { Embedded, IdInRest, NullWhereNothing } from "../../operation/output.js";
 import type { MemoryRow } from "./memory-columns.js";
 import { ShowsContents } from "./memory-contents.js";
 import { SIMILAR, SimilarMemory } from "./similar-memory.js";
@@ -71,7 +71,7 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
 @ObjectType({ description: "A relationship, seen from one of its two memories." })
 export class MemoryRelationship {
   @Field(() => ID, { description: "The relationship's id." })
-  @InRest("id")
+  @IdInRest
   relationshipId!: string;
 
   @Field(() => String, { description: "Its type, such as SOLVES." })

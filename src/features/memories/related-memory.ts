@@ -1,5 +1,5 @@
 import { Field, Float, ID, Int, ObjectType } from "type-graphql";
-import { Embedded, InRest, NullWhereNothing } from "../../operation/output.js";
+import { Embedded, IdInRest, NullWhereNothing } from "../../operation/output.js";
 import { Direction, LINK_CONTEXT, Memory } from "./memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "./memory-relations.js";
 import { MemoryHead } from "./memory-head.js";
@@ -8,7 +8,7 @@ import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 @ObjectType({ description: "What is said of a relationship that leads to a memory." })
 class RelatedLink {
   @Field(() => ID, { description: "The relationship's id." })
-  @InRest("id")
+  @IdInRest
   relationshipId!: string;
 
   @Field(() => Float, { description: "How sure the link is, from 0 to 1." })

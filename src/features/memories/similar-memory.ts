@@ -1,13 +1,13 @@
 import { Field, Float, ID, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { InRest } from "../../operation/output.js";
+import { IdInRest } from "../../operation/output.js";
 
 const { most, scoreMin, waitMs } = LIMITS.similar;
 
 @ObjectType({ description: "A memory that says much the same as one that was just stored." })
 export class SimilarMemory {
   @Field(() => ID, { description: "The memory's id." })
-  @InRest("id")
+  @IdInRest
   memoryId!: string;
 
   @Field(() => String, { description: "The memory's title." })

@@ -1,10 +1,10 @@
 import { Field, ID, ObjectType } from "type-graphql";
-import { InRest } from "../../operation/output.js";
+import { IdInRest } from "../../operation/output.js";
 
 @ObjectType({ description: "A memory that has taken the place of another." })
 export class SupersedingMemory {
   @Field(() => ID, { description: "The memory's id." })
-  @InRest("id")
+  @IdInRest
   memoryId!: string;
 
   @Field(() => String, { description: "The memory's title." })

@@ -2,7 +2,7 @@ import { ArgsType, Field, Float, ID, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { InRest } from "../../operation/output.js";
+import { IdInRest } from "../../operation/output.js";
 import type { Database } from "../../platform/database.js";
 import {
   GraphInput,
@@ -52,7 +52,7 @@ export class GraphNode extends MemoryHead {
 @ObjectType({ description: "A relationship in a drawing." })
 export class GraphEdge {
   @Field(() => ID, { description: "The relationship's id." })
-  @InRest("id")
+  @IdInRest
   relationshipId!: string;
 
   @Field(() => ID, { description: "The id of the memory it starts from." })

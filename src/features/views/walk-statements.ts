@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement } from "../../platform/statement.js";
-import { among } from "../memories/index.js";
+import { AMONG_IDS } from "../memories/index.js";
 
 /**
  * One step of a walk: the memories that relationships lead to from some memories, each once, by its strongest
@@ -46,7 +46,7 @@ export const drawing = defineStatement({
   row: { isCapped: "bool", nodes: "json", edges: "json" },
   text: `
     WITH node AS MATERIALIZED (
-      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${among("ids")}
+      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}
     ), seen AS MATERIALIZED (
       SELECT r.* FROM node CROSS JOIN LATERAL (
         SELECT id, from_id, to_id, type, strength FROM relationship

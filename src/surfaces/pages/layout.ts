@@ -73,14 +73,12 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
 
 export const PAGE_HEADERS = pageHeaders();
 
-/** A page without navigation. It has no script, so it works everywhere. */
-export const page = (title: string, body: Html): string => wholePage(title, body);
-
 /** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: string, title: string, body: Html): string =>
-  wholePage(title, body, navigation(path));
+  page(title, body, navigation(path));
 
-function wholePage(title: string, body: Html, around?: Html): string {
+/** A page, by default without navigation. It has no script, so it works everywhere. */
+export function page(title: string, body: Html, around?: Html): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
